@@ -1,0 +1,151 @@
+"""`DualNetwork`: the network as it is trained (torch), and `fold`, which turns it into the `Weights` that play.
+
+    planes [B, 4, N, N] -> stem 3x3 -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
+                                                       -> value head:  1x1 -> dense -> win, draw, loss logits; margin
+                                                       -> owner head:  1x1 -> who ends up owning each square
+
+Source: Silver et al. 2017, "Mastering the game of Go without human knowledge", Methods (residual tower, two heads);
+the margin and owner heads are KataGo's score and ownership heads (arXiv 1902.10565, section 3.2), made small.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reversi.games.planes import PLANES
+from reversi.games.rules import Game
+from reversi.model.config import NetworkConfig
+from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights, layer_shapes
+
+NORM_EPSILON = 1e-4
+"""Added to variances: a channel that died must not be blown up by 1/sqrt(1e-5) when it is folded and rounded to bf16."""
+OUTPUT_STD = 0.01
+"""Spread of the last layers' first weights: an untrained network is nearly uniform and undecided, so search is fair."""
+
+
+class Outputs(NamedTuple):
+    """What the network says of a batch of positions, for the side to move."""
+
+    policy: Tensor  # f32[B, A]     logits of all actions, illegal ones too; the last one is the pass
+    wdl: Tensor  # f32[B, 3]     logits of win, draw, loss
+    margin: Tensor  # f32[B]        own - opp discs at the end, divided by N*N; in [-1, 1]
+    owner: Tensor  # f32[B, N, N]  owner of each square at the end: 1 own, -1 opp; in [-1, 1]
+
+
+class DualNetwork(nn.Module):
+    """The dual residual network for boards of `size` squares a side; channels-last memory suits it best."""
+
+    def __init__(self, config: NetworkConfig, size: int) -> None:
+        super().__init__()
+        self.config = config
+        self.size = size
+        self.stem = NormedConvolution(PLANES, config.channels, 3)
+        self.blocks = nn.Sequential(*(ResidualBlock(config.channels) for _ in range(config.blocks)))
+        self.policy = PolicyHead(config)
+        self.value = ValueHead(config, size)
+        self.owner = nn.Conv2d(config.channels, 1, 1)
+        for layer in (self.policy.square_logit, self.policy.pass_logit, self.value.output, self.owner):
+            nn.init.normal_(layer.weight, std=OUTPUT_STD)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, planes: Tensor) -> Outputs:
+        """Return all heads for `planes` f32[B, 4, N, N]; B may be 0 in eval mode."""
+        features = self.blocks(functional.relu(self.stem(planes)))
+        wdl, margin = self.value(features)
+        return Outputs(self.policy(features), wdl, margin, torch.tanh(self.owner(features)).squeeze(1))
+
+
+class NormedConvolution(nn.Module):
+    """A convolution that keeps the board's size, then batch norm; the activation is the caller's."""
+
+    def __init__(self, inputs: int, outputs: int, width: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(inputs, outputs, width, padding=width // 2, bias=False)
+        self.norm = nn.BatchNorm2d(outputs, eps=NORM_EPSILON)
+        nn.init.kaiming_normal_(self.convolution.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the normalised features [B, outputs, N, N]."""
+        normed: Tensor = self.norm(self.convolution(features))
+        return normed
+
+
+class ResidualBlock(nn.Module):
+    """Two normed 3x3 convolutions with the input added before the last activation."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = NormedConvolution(channels, channels, 3)
+        self.second = NormedConvolution(channels, channels, 3)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return features of the same shape."""
+        return functional.relu(features + self.second(functional.relu(self.first(features))))
+
+
+class PolicyHead(nn.Module):
+    """One logit per square from that square's features, and the pass's from their mean over the board."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.features = NormedConvolution(config.channels, config.policy_channels, 1)
+        self.square_logit = nn.Conv2d(config.policy_channels, 1, 1)
+        self.pass_logit = nn.Linear(config.policy_channels, 1)
+
+    def forward(self, tower: Tensor) -> Tensor:
+        """Return logits [B, A]."""
+        features = functional.relu(self.features(tower))
+        return torch.cat((self.square_logit(features).flatten(1), self.pass_logit(features.mean((2, 3)))), 1)
+
+
+class ValueHead(nn.Module):
+    """The whole board through one hidden layer: win, draw and loss logits, and the margin."""
+
+    def __init__(self, config: NetworkConfig, size: int) -> None:
+        super().__init__()
+        self.features = NormedConvolution(config.channels, config.value_channels, 1)
+        self.hidden = nn.Linear(config.value_channels * size * size, config.value_hidden)
+        self.output = nn.Linear(config.value_hidden, VALUE_OUTPUTS)
+
+    def forward(self, tower: Tensor) -> tuple[Tensor, Tensor]:
+        """Return WDL logits [B, 3] and the margin [B]."""
+        features = functional.relu(self.features(tower)).flatten(1)
+        output = self.output(functional.relu(self.hidden(features)))
+        return output[:, :WDL], torch.tanh(output[:, WDL])
+
+
+def fold(network: DualNetwork, game: Game, version: int) -> Weights:
+    """Return the network as it plays: running statistics multiplied into the convolutions, no owner head, float32.
+
+    y = gamma (W x - mean) / sqrt(variance + epsilon) + beta  becomes  (W s) x + (beta - mean s),  s = gamma / sqrt(...).
+    The arrays are copies: training may go on.
+    """
+    assert network.size == game.size, f"a network for size {network.size} cannot play {game.name}"
+    arrays: dict[str, NDArray[np.float32]] = {}
+    for layer in layer_shapes(network.config, network.size):
+        weight, bias = _folded(network.get_submodule(layer))
+        arrays[f"{layer}.weight"], arrays[f"{layer}.bias"] = _copy(weight), _copy(bias)
+    return Weights(game.name, network.config, version, arrays)
+
+
+def _folded(module: nn.Module) -> tuple[Tensor, Tensor]:
+    if isinstance(module, NormedConvolution):
+        norm, weight = module.norm, module.convolution.weight.double()
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
+        return weight * scale[:, None, None, None], norm.bias.double() - norm.running_mean.double() * scale
+    assert isinstance(module, nn.Conv2d | nn.Linear)
+    assert module.bias is not None
+    return module.weight, module.bias
+
+
+def _copy(tensor: Tensor) -> NDArray[np.float32]:
+    # "C" order: channels-last parameters would otherwise keep their strides
+    return np.array(tensor.detach().float().cpu().numpy(), dtype=np.float32, order="C")

@@ -1,0 +1,127 @@
+"""`Weights`: one version of a network, batch norms folded away, as named arrays that go to a file or over the wire.
+
+A version is an integer and its weights never change.  The file is an archive of kind "weights" (reversi/archive.py) whose
+header says which game, rules, planes and network it is for; whatever reads it back checks all of them.  No torch here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi import archive
+from reversi.errors import CorruptFileError, IncompatibleModelError, UsageError
+from reversi.games.planes import PLANES, PLANES_VERSION
+from reversi.games.rules import RULES_VERSION, Game, game_named
+from reversi.model.config import NetworkConfig
+
+FORMAT = 1
+WDL = 3
+"""Win, draw, loss, in this order, for the side to move."""
+VALUE_OUTPUTS = WDL + 1
+"""Rows of the value head's last layer: the three WDL logits, then the margin before its tanh."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The folded arrays of one network version; `array_shapes` names them all."""
+
+    game: str
+    network: NetworkConfig
+    version: int
+    arrays: dict[str, NDArray[np.float32]]
+
+    def to_bytes(self) -> bytes:
+        """Return the archive that `from_bytes` reads."""
+        header = {
+            "game": self.game,
+            "network": self.network.to_json(),
+            "version": self.version,
+            "rules_version": RULES_VERSION,
+            "planes_version": PLANES_VERSION,
+        }
+        return archive.pack("weights", FORMAT, self.arrays, header)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, where: str) -> Weights:
+        """Read an archive and check that this version of the program can play it; `where` names its origin in errors.
+
+        Raises CorruptFileError for damaged or foreign bytes and IncompatibleModelError for a sound model of other
+        rules, other planes, an unknown game or an unknown network.
+        """
+        arrays, header = archive.unpack(data, "weights", FORMAT, where)
+        try:
+            name, version, description = str(header["game"]), int(header["version"]), dict(header["network"])
+            versions = {"rules": header["rules_version"], "planes": header["planes_version"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(f"{where}: the weights' header is incomplete ({error})") from error
+        for what, ours in (("rules", RULES_VERSION), ("planes", PLANES_VERSION)):
+            if versions[what] != ours:
+                raise IncompatibleModelError(
+                    f"{where}: expected a model of {what} version {ours}, got {versions[what]!r}"
+                )
+        try:
+            game = game_named(name)
+        except UsageError as error:
+            raise IncompatibleModelError(f"{where}: {error}") from error
+        network = NetworkConfig.from_json(description, where)
+        expected = array_shapes(network, game.size)
+        if {key: array.shape for key, array in arrays.items()} != expected:
+            raise CorruptFileError(f"{where}: the arrays do not fit {network} on {game.name}")
+        if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in arrays.values()):
+            raise CorruptFileError(f"{where}: expected finite float32 arrays")
+        return cls(game.name, network, version, arrays)
+
+    def save(self, path: Path) -> None:
+        """Write the archive to `path` atomically."""
+        archive.write_atomic(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: Path) -> Weights:
+        """Read the archive at `path`; a file that cannot be opened is a CorruptFileError too."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise CorruptFileError(f"{path}: expected a model, but {error.strerror or error}") from error
+        return cls.from_bytes(data, str(path))
+
+    def check_game(self, game: Game) -> None:
+        """Raise IncompatibleModelError unless this model was trained on `game`."""
+        if self.game != game.name:
+            raise IncompatibleModelError(
+                f"expected a model for {game.name}, got version {self.version} for {self.game}"
+            )
+
+
+def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
+    """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer, shape in layer_shapes(network, size).items():
+        shapes[f"{layer}.weight"], shapes[f"{layer}.bias"] = shape, shape[:1]
+    return shapes
+
+
+def layer_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
+    """Return the weight shape of every layer that plays, in order, on a board of `size` squares a side.
+
+    Convolutions are [out, in, height, width], dense layers [out, in].  The owner head only trains and is not among them.
+    """
+    tower, policy, value = network.channels, network.policy_channels, network.value_channels
+    blocks = {
+        f"blocks.{block}.{part}": (tower, tower, 3, 3)
+        for block in range(network.blocks)
+        for part in ("first", "second")
+    }
+    return {
+        "stem": (tower, PLANES, 3, 3),
+        **blocks,
+        "policy.features": (policy, tower, 1, 1),
+        "policy.square_logit": (1, policy, 1, 1),
+        "policy.pass_logit": (1, policy),
+        "value.features": (value, tower, 1, 1),
+        "value.hidden": (network.value_hidden, value * size * size),
+        "value.output": (VALUE_OUTPUTS, network.value_hidden),
+    }
