@@ -1,0 +1,120 @@
+"""Bit tricks on an 8x8 board of 64-bit masks; the only file that has any.
+
+Square (row, col) is bit `8*row + col`; a smaller board is the top-left part, and its off-board squares are always empty.
+That is why one set of kernels serves every size: an off-board square stops a line as an empty square does, so only the
+squares where a disc may be put need the board's own mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from reversi.kernel import kernel
+
+Masks = NDArray[np.uint64]
+"""uint64[B]: one mask of squares per position."""
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+_TOP = np.uint64(1 << 63)
+
+
+def _popcount(_: Any, mask: Any) -> Any:
+    return types.int64(types.uint64), lambda _context, builder, _signature, args: builder.ctpop(args[0])
+
+
+def _lowest_square(_: Any, mask: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), codegen
+
+
+def _leading_zeros(_: Any, mask: Any) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], cgutils.false_bit)
+
+    return types.uint64(types.uint64), codegen
+
+
+popcount: Callable[[np.uint64], int] = intrinsic(_popcount)
+"""Number of squares in a mask; one instruction, callable from kernels only."""
+
+lowest_square: Callable[[np.uint64], int] = intrinsic(_lowest_square)
+"""Lowest square of a mask, 64 for the empty mask; one instruction, callable from kernels only."""
+
+leading_zeros: Callable[[np.uint64], np.uint64] = intrinsic(_leading_zeros)
+"""Squares above the highest square of a mask, 64 for the empty mask; one instruction, callable from kernels only."""
+
+
+def _rays(row_step: int, col_step: int) -> list[int]:
+    """Return for each of the 64 squares the mask of the squares beyond it in one direction."""
+    rays = []
+    for square in range(64):
+        row, col = square // 8 + row_step, square % 8 + col_step
+        ray = 0
+        while 0 <= row < 8 and 0 <= col < 8:
+            ray |= 1 << (8 * row + col)
+            row, col = row + row_step, col + col_step
+        rays.append(ray)
+    return rays
+
+
+_UP = np.array([_rays(0, 1), _rays(1, -1), _rays(1, 0), _rays(1, 1)], np.uint64).T.copy()  # uint64[64, 4] toward higher bits
+_DOWN = np.array([_rays(0, -1), _rays(-1, 1), _rays(-1, 0), _rays(-1, -1)], np.uint64).T.copy()  # uint64[64, 4] toward lower bits
+_SHIFT = np.array([1, 7, 8, 9], np.uint64)  # uint64[4] distance to the neighbour in each of the four directions
+_INNER = np.array([0x7E7E7E7E7E7E7E7E, 0x7E7E7E7E7E7E7E7E, 2**64 - 1, 0x7E7E7E7E7E7E7E7E], np.uint64)
+# uint64[4] squares a line may run through without wrapping round the left or right edge
+
+
+@kernel
+def flips(own: np.uint64, opp: np.uint64, square: int) -> np.uint64:
+    """Return the discs of `opp` that turn when `own` plays on the empty `square` (0: the move is not legal).
+
+    In each direction the first square that is not the opponent's decides: if it is own, all before it turn.  Toward
+    higher bits that square is the lowest set bit of ray & ~opp, toward lower bits the highest.
+    Cost: 8 table loads, 8 short chains of logic; LLVM runs the four directions as one vector.
+    """
+    turned = ZERO
+    for direction in range(4):
+        ray = _UP[square, direction]
+        stop = ray & ~opp
+        anchor = stop & (ZERO - stop) & own
+        turned |= ray & (anchor - np.uint64(anchor != ZERO))
+        ray = _DOWN[square, direction]
+        anchor = (_TOP >> leading_zeros((ray & ~opp) | ONE)) & ray & own
+        turned |= ray & (ZERO - (anchor << ONE))
+    return turned
+
+
+@kernel
+def reachable(own: np.uint64, opp: np.uint64) -> np.uint64:
+    """Return the squares next to an unbroken line of `opp` that starts beside `own`, whether they are empty or not.
+
+    The legal moves are the empty squares of the board among them.
+    Cost: 4 directions x both ways x 11 shift-and-mask steps, no branch; LLVM runs the four directions as one vector.
+    """
+    found = ZERO
+    for direction in range(4):
+        step = _SHIFT[direction]
+        inner = opp & _INNER[direction]
+        two = step + step
+        up = inner & (own << step)
+        down = inner & (own >> step)
+        up |= inner & (up << step)
+        down |= inner & (down >> step)
+        pairs_up = inner & (inner << step)
+        pairs_down = inner & (inner >> step)
+        up |= pairs_up & (up << two)
+        down |= pairs_down & (down >> two)
+        up |= pairs_up & (up << two)
+        down |= pairs_down & (down >> two)
+        found |= (up << step) | (down >> step)
+    return found

@@ -1,0 +1,44 @@
+"""Tic-tac-toe as the second game: the three scalar functions the search knows a game by.
+
+The 3x3 board is the top-left part of the 8x8 layout, as for the small Reversi boards.  There is no pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reversi.games.bitboard import ONE, ZERO
+from reversi.kernel import kernel
+
+BOARD = np.uint64(0x070707)
+_LEFT_COLUMN = np.uint64(0x010101)
+_TOP_ROW = np.uint64(0x07)
+_DIAGONAL = np.uint64(0x040201)
+_ANTIDIAGONAL = np.uint64(0x010204)
+
+
+@kernel
+def has_line(discs: np.uint64) -> bool:
+    """Return whether `discs` hold three in a row."""
+    rows = discs & (discs >> ONE) & (discs >> np.uint64(2)) & _LEFT_COLUMN
+    columns = discs & (discs >> np.uint64(8)) & (discs >> np.uint64(16)) & _TOP_ROW
+    diagonals = (discs & _DIAGONAL) == _DIAGONAL or (discs & _ANTIDIAGONAL) == _ANTIDIAGONAL
+    return (rows | columns) != ZERO or diagonals
+
+
+@kernel
+def legal_moves(own: np.uint64, opp: np.uint64) -> np.uint64:
+    """Return the empty squares; 0 when the other side has just won or the board is full."""
+    if has_line(opp):
+        return ZERO
+    return BOARD & ~(own | opp)
+
+
+@kernel
+def outcome(own: np.uint64, opp: np.uint64, unfinished: int) -> int:
+    """Return -1 when the other side has three in a row, +1 when the side to move has, 0 for a draw, else `unfinished`."""
+    if has_line(opp):
+        return -1
+    if has_line(own):
+        return 1
+    return 0 if (own | opp) == BOARD else unfinished
