@@ -24,7 +24,7 @@ from reversi.model.config import NetworkConfig
 from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights, layer_shapes
 
 NORM_EPSILON = 1e-4
-"""Added to variances: a channel that died must not be blown up by 1/sqrt(1e-5) when it is folded and rounded to bf16."""
+"""Added to variances: a channel that died must not be blown up by 1/sqrt(1e-5) when folded, then rounded to bf16."""
 OUTPUT_STD = 0.01
 """Spread of the last layers' first weights: an untrained network is nearly uniform and undecided, so search is fair."""
 
@@ -50,7 +50,14 @@ class DualNetwork(nn.Module):
         self.policy = PolicyHead(config)
         self.value = ValueHead(config, size)
         self.owner = nn.Conv2d(config.channels, 1, 1)
-        for layer in (self.policy.square_logit, self.policy.pass_logit, self.value.output, self.owner):
+        last: list[nn.Conv2d | nn.Linear] = [
+            self.policy.square_logit,
+            self.policy.pass_logit,
+            self.value.output,
+            self.owner,
+        ]
+        for layer in last:
+            assert layer.bias is not None
             nn.init.normal_(layer.weight, std=OUTPUT_STD)
             nn.init.zeros_(layer.bias)
 
@@ -123,7 +130,7 @@ class ValueHead(nn.Module):
 def fold(network: DualNetwork, game: Game, version: int) -> Weights:
     """Return the network as it plays: running statistics multiplied into the convolutions, no owner head, float32.
 
-    y = gamma (W x - mean) / sqrt(variance + epsilon) + beta  becomes  (W s) x + (beta - mean s),  s = gamma / sqrt(...).
+    y = gamma (W x - mean) / sqrt(variance + epsilon) + beta becomes (W s) x + (beta - mean s),  s = gamma / sqrt(..).
     The arrays are copies: training may go on.
     """
     assert network.size == game.size, f"a network for size {network.size} cannot play {game.name}"

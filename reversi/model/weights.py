@@ -1,6 +1,6 @@
 """`Weights`: one version of a network, batch norms folded away, as named arrays that go to a file or over the wire.
 
-A version is an integer and its weights never change.  The file is an archive of kind "weights" (reversi/archive.py) whose
+A version is an integer and its weights never change.  The file is an archive of kind "weights" whose
 header says which game, rules, planes and network it is for; whatever reads it back checks all of them.  No torch here.
 """
 
@@ -107,7 +107,7 @@ def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]
 def layer_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
     """Return the weight shape of every layer that plays, in order, on a board of `size` squares a side.
 
-    Convolutions are [out, in, height, width], dense layers [out, in].  The owner head only trains and is not among them.
+    Convolutions are [out, in, height, width], dense layers [out, in].  The owner head only trains and is left out.
     """
     tower, policy, value = network.channels, network.policy_channels, network.value_channels
     blocks = {
