@@ -1,8 +1,8 @@
 """Bit tricks on an 8x8 board of 64-bit masks; the only file that has any.
 
-Square (row, col) is bit `8*row + col`; a smaller board is the top-left part, and its off-board squares are always empty.
-That is why one set of kernels serves every size: an off-board square stops a line as an empty square does, so only the
-squares where a disc may be put need the board's own mask.
+Square (row, col) is bit `8*row + col`; a smaller board is the top-left part, and its off-board squares are always
+empty.  That is why one set of kernels serves every size: an off-board square stops a line as an empty square does, so
+only the squares where a disc may be put need the board's own mask.
 """
 
 from __future__ import annotations
@@ -67,11 +67,13 @@ def _rays(row_step: int, col_step: int) -> list[int]:
     return rays
 
 
-_UP = np.array([_rays(0, 1), _rays(1, -1), _rays(1, 0), _rays(1, 1)], np.uint64).T.copy()  # uint64[64, 4] toward higher bits
-_DOWN = np.array([_rays(0, -1), _rays(-1, 1), _rays(-1, 0), _rays(-1, -1)], np.uint64).T.copy()  # uint64[64, 4] toward lower bits
-_SHIFT = np.array([1, 7, 8, 9], np.uint64)  # uint64[4] distance to the neighbour in each of the four directions
-_INNER = np.array([0x7E7E7E7E7E7E7E7E, 0x7E7E7E7E7E7E7E7E, 2**64 - 1, 0x7E7E7E7E7E7E7E7E], np.uint64)
-# uint64[4] squares a line may run through without wrapping round the left or right edge
+# The four directions and their opposites, in this order: along the row, antidiagonal, column, diagonal.
+_STEPS = ((0, 1), (1, -1), (1, 0), (1, 1))
+_UP = np.array([_rays(row, col) for row, col in _STEPS], np.uint64).T.copy()  # uint64[64, 4]  toward higher bits
+_DOWN = np.array([_rays(-row, -col) for row, col in _STEPS], np.uint64).T.copy()  # uint64[64, 4]  toward lower bits
+_SHIFT = np.array([8 * row + col for row, col in _STEPS], np.uint64)  # uint64[4]  distance to the neighbour
+_NOT_SIDES = 0x7E7E7E7E7E7E7E7E
+_INNER = np.array([_NOT_SIDES if col else 2**64 - 1 for _, col in _STEPS], np.uint64)  # uint64[4]  never wraps round
 
 
 @kernel
@@ -118,3 +120,38 @@ def reachable(own: np.uint64, opp: np.uint64) -> np.uint64:
         down |= pairs_down & (down >> two)
         found |= (up << step) | (down >> step)
     return found
+
+
+@kernel
+def mirror_rows(mask: np.uint64) -> np.uint64:
+    """Return the 8x8 mask upside down: row r goes to row 7 - r (a byte swap)."""
+    mask = ((mask >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)) | (
+        (mask & np.uint64(0x00FF00FF00FF00FF)) << np.uint64(8)
+    )
+    mask = ((mask >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)) | (
+        (mask & np.uint64(0x0000FFFF0000FFFF)) << np.uint64(16)
+    )
+    return (mask >> np.uint64(32)) | (mask << np.uint64(32))
+
+
+@kernel
+def mirror_columns(mask: np.uint64) -> np.uint64:
+    """Return the 8x8 mask mirrored: column c goes to column 7 - c (the bits of each byte reversed)."""
+    mask = ((mask >> ONE) & np.uint64(0x5555555555555555)) | ((mask & np.uint64(0x5555555555555555)) << ONE)
+    mask = ((mask >> np.uint64(2)) & np.uint64(0x3333333333333333)) | (
+        (mask & np.uint64(0x3333333333333333)) << np.uint64(2)
+    )
+    return ((mask >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)) | (
+        (mask & np.uint64(0x0F0F0F0F0F0F0F0F)) << np.uint64(4)
+    )
+
+
+@kernel
+def transpose(mask: np.uint64) -> np.uint64:
+    """Return the 8x8 mask with rows and columns exchanged: three swaps of ever larger blocks (Hacker's Delight 7-3)."""
+    swap = (mask ^ (mask >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
+    mask ^= swap ^ (swap << np.uint64(7))
+    swap = (mask ^ (mask >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)
+    mask ^= swap ^ (swap << np.uint64(14))
+    swap = (mask ^ (mask >> np.uint64(28))) & np.uint64(0x00000000F0F0F0F0)
+    return mask ^ swap ^ (swap << np.uint64(28))

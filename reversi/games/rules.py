@@ -1,8 +1,8 @@
 """The rules of every game behind three scalar kernels: `legal_moves`, `play` and `outcome`, and loops over them.
 
-A game is named by a small integer, and each of the three has its branch on it here and nowhere else.  A position is two
-masks: `own`, the discs of the side to move, and `opp`, the other side's.  Squares are bits (8*row + col) and actions are
-compact (row*N + col, the pass is N*N), so that policies have N*N + 1 slots.
+A game is named by a small integer, and each of the three has its branch on it here and nowhere else.  A position is
+two masks: `own`, the discs of the side to move, and `opp`, the other side's.  Squares are bits (8*row + col); actions
+are compact (row*N + col, the pass is N*N), so that policies have N*N + 1 slots.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def legal_moves(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
     """Return the squares where the side to move may play; 0 if it must pass and also if the game is over."""
     if game_id == TICTACTOE:
         return tictactoe.legal_moves(own, opp)
-    return reachable(own, opp) & ~(own | opp) & _BOARD[game_id]
+    return reachable(own, opp) & ~(own | opp) & np.uint64(_BOARD[game_id])
 
 
 @kernel
@@ -165,7 +165,7 @@ def outcome(game_id: int, own: np.uint64, opp: np.uint64) -> int:
     """Return the finished game's margin (own discs - opp discs; tic-tac-toe +1, 0, -1), or UNFINISHED."""
     if game_id == TICTACTOE:
         return tictactoe.outcome(own, opp, UNFINISHED)
-    empty = ~(own | opp) & _BOARD[game_id]
+    empty = ~(own | opp) & np.uint64(_BOARD[game_id])
     if (reachable(own, opp) & empty) != ZERO or (reachable(opp, own) & empty) != ZERO:
         return UNFINISHED
     return popcount(own) - popcount(opp)

@@ -23,7 +23,7 @@ def has_line(discs: np.uint64) -> bool:
     rows = discs & (discs >> ONE) & (discs >> np.uint64(2)) & _LEFT_COLUMN
     columns = discs & (discs >> np.uint64(8)) & (discs >> np.uint64(16)) & _TOP_ROW
     diagonals = (discs & _DIAGONAL) == _DIAGONAL or (discs & _ANTIDIAGONAL) == _ANTIDIAGONAL
-    return (rows | columns) != ZERO or diagonals
+    return bool((rows | columns) != ZERO or diagonals)
 
 
 @kernel
@@ -36,7 +36,7 @@ def legal_moves(own: np.uint64, opp: np.uint64) -> np.uint64:
 
 @kernel
 def outcome(own: np.uint64, opp: np.uint64, unfinished: int) -> int:
-    """Return -1 when the other side has three in a row, +1 when the side to move has, 0 for a draw, else `unfinished`."""
+    """Return -1 if the other side has three in a row, +1 if the side to move has, 0 for a draw, else `unfinished`."""
     if has_line(opp):
         return -1
     if has_line(own):

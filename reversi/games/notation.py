@@ -1,0 +1,77 @@
+"""Names of actions (`d3`, `pass`) and transcripts of games (`f5d6c3`)."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from reversi.errors import IllegalMoveError, NotationError
+from reversi.games.bitboard import ONE, ZERO
+from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome, play, square_of_action
+from reversi.kernel import kernel
+
+PASS = "pass"
+
+_COLUMNS = "abcdefgh"
+_MOVE = re.compile(r"\s*(pass|[a-h][1-8])\s*", re.IGNORECASE)
+
+
+def action_name(game: Game, action: int) -> str:
+    """Return `d3` (column letter, row number from the top) or `pass`."""
+    assert 0 <= action <= game.pass_action, f"action {action} of {game.name}"
+    if action == game.pass_action:
+        return PASS
+    row, col = divmod(action, game.size)
+    return f"{_COLUMNS[col]}{row + 1}"
+
+
+def parse_action(game: Game, text: str) -> int:
+    """Return the action named `text`, in upper or lower case; NotationError if the board has no such square."""
+    name = text.strip().lower()
+    if name == PASS:
+        return game.pass_action
+    if len(name) == 2 and name[0] in _COLUMNS[: game.size] and name[1] in "12345678"[: game.size]:
+        return (ord(name[1]) - ord("1")) * game.size + _COLUMNS.index(name[0])
+    corner = action_name(game, game.squares - 1)
+    raise NotationError(f"expected a square from a1 to {corner} or {PASS}, got {text!r}")
+
+
+def parse_transcript(game: Game, text: str) -> list[int]:
+    """Return the actions of a transcript played from the game's start, with the passes it leaves out filled in.
+
+    Moves follow one another with or without spaces, in upper or lower case; passes may be written.  A pass is filled
+    in only before a move, so a transcript that stops before a forced pass ends there.
+    Raises NotationError for what is no move, IllegalMoveError for a move the rules refute; both name the ply.
+    """
+    own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
+    actions: list[int] = []
+    at = 0
+    while at < len(text.rstrip()):
+        match = _MOVE.match(text, at)
+        if match is None:
+            raise NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {text[at : at + 8]!r}")
+        action = parse_action(game, match[1])
+        if action != game.pass_action and _must_pass(game.id, own, opp):
+            own, opp = opp, own
+            actions.append(game.pass_action)
+        if not is_legal(game.id, own, opp, action):
+            raise IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[1]!r}")
+        own, opp = map(np.uint64, play(game.id, own, opp, action))
+        actions.append(action)
+        at = match.end()
+    return actions
+
+
+@kernel
+def is_legal(game_id: int, own: np.uint64, opp: np.uint64, action: int) -> bool:
+    """Return whether `action` (0 to N*N) may be played; nothing may once the game is over."""
+    square = square_of_action(game_id, action)
+    if square == 64:
+        return _must_pass(game_id, own, opp)
+    return bool((legal_moves(game_id, own, opp) >> np.uint64(square)) & ONE)
+
+
+@kernel
+def _must_pass(game_id: int, own: np.uint64, opp: np.uint64) -> bool:
+    return bool(legal_moves(game_id, own, opp) == ZERO and outcome(game_id, own, opp) == UNFINISHED)
