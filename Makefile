@@ -1,0 +1,37 @@
+# The newcomer's commands.  Everything lives in .venv; nothing but Python 3.11 or newer, make and a network for packages
+# is needed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help train test check bench clean
+
+help:            ## print this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "expected Python 3.11 or newer, got $$($(PYTHON) --version); set PYTHON=..."; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(STAMP)
+
+train: $(STAMP)  ## train a 6x6 model from nothing: 10 minutes on two cores (ARGS='run.minutes=5' changes the job)
+	@$(BIN)/reversi train $(ARGS)
+
+test: $(STAMP)   ## run every test
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP)  ## lint and type-check
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(STAMP)  ## measure every layer on this machine
+	@$(BIN)/reversi bench $(ARGS)
+
+clean:           ## remove the environment, caches and build output (runs/ stays)
+	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

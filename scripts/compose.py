@@ -1,0 +1,110 @@
+"""Hydra's part: compose `conf/` with the command line's overrides, and say in one line what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from reversi.errors import ConfigError
+
+RESUME = "resume"
+"""The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
+
+
+def compose(overrides: list[str]) -> dict[str, Any]:
+    """Return the resolved configuration of a new run.  Bad keys and values raise ConfigError."""
+    import hydra
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        with hydra.initialize_config_module("conf", version_base="1.3"):
+            config = hydra.compose("train", overrides)
+            return plain(config)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(_one_line(error, overrides)) from error
+
+
+def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
+    """Return the configuration of a run that goes on: what was saved, with single values changed by `overrides`."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        config = OmegaConf.load(saved)
+        OmegaConf.set_struct(config, True)
+        for override in overrides:
+            key, separator, value = override.partition("=")
+            if not separator or OmegaConf.is_config(OmegaConf.select(config, key)):
+                raise ConfigError(f"with resume= only single values can change, as in run.minutes=20; got {override!r}")
+            OmegaConf.update(config, key, OmegaConf.create({"value": _literal(value)}).value, force_add=False)
+        return plain(config)
+    except (OmegaConfBaseException, OSError) as error:
+        raise ConfigError(_one_line(error, overrides)) from error
+
+
+def to_yaml(values: dict[str, Any]) -> str:
+    """Return the configuration as YAML."""
+    from omegaconf import OmegaConf
+
+    return OmegaConf.to_yaml(OmegaConf.create(values))
+
+
+def plain(config: Any) -> dict[str, Any]:
+    """Return a composed configuration as resolved plain values, without `resume`."""
+    from omegaconf import OmegaConf
+
+    values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    assert isinstance(values, dict)
+    return {str(key): value for key, value in values.items() if key != RESUME}
+
+
+def _literal(text: str) -> Any:
+    import yaml
+
+    return yaml.safe_load(text)
+
+
+def _one_line(error: Exception, overrides: list[str]) -> str:
+    """Say what Hydra said in one line: the bad key or value, and what is valid there."""
+    text = str(error)
+    if found := re.search(r"Could not override '([^']+)'", text):
+        return f"unknown key {found[1]!r}{_valid_keys(found[1])}"
+    if found := re.search(r"Could not find '([^']+)'", text):
+        return f"unknown choice {found[1]!r}{_valid_choices(found[1])}"
+    if found := re.search(r"Could not override '?([\w/]+)'?\. *No match in the defaults list", text, re.S):
+        return f"unknown group {found[1]!r}; valid: {', '.join(_groups())}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"cannot read {' '.join(overrides)!r}: {lines[0] if lines else type(error).__name__}"
+
+
+def _conf() -> Path:
+    import conf
+
+    return Path(next(iter(conf.__path__)))
+
+
+def _groups() -> list[str]:
+    return sorted(p.name for p in _conf().iterdir() if p.is_dir() and not p.name.startswith("_"))
+
+
+def _valid_choices(choice: str) -> str:
+    group = choice.rpartition("/")[0]
+    names = sorted(p.stem for p in (_conf() / group).glob("*.yaml")) if group else []
+    return f"; valid for {group}: {', '.join(names)}" if names else ""
+
+
+def _valid_keys(key: str) -> str:
+    import hydra
+
+    with hydra.initialize_config_module("conf", version_base="1.3"):
+        node: Any = hydra.compose("train")
+    path = []
+    for part in key.split("."):
+        if not hasattr(node, "keys") or part not in node:
+            break
+        node, path = node[part], [*path, part]
+    if not hasattr(node, "keys"):
+        return f"; {'.'.join(path)} is a single value"
+    return f"; valid {'under ' + '.'.join(path) if path else 'at the top'}: {', '.join(map(str, node.keys()))}"

@@ -1,0 +1,189 @@
+"""From Hydra's composed configuration to frozen dataclasses: the only file that knows both.
+
+A number people tune lives in one YAML file under `conf/`; what it means, its unit and its range stand in the dataclass of
+the part it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, Union
+
+from actors.config import ActorConfig
+from evaluator.config import GateConfig
+from learner.algorithms.config import AlphaZeroConfig
+from learner.config import LearnerConfig
+from learner.replay.config import ReplayConfig
+from reversi.errors import ConfigError, UsageError
+from reversi.games.rules import game_named
+from reversi.model.config import NetworkConfig
+from reversi.search.config import SearchConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """One training run: its name, its length, its randomness."""
+
+    name: str
+    """Folder of the run under `dir`; a name that exists is refused, `resume=` goes on with it."""
+
+    dir: str
+    """Folder that holds the runs."""
+
+    minutes: float
+    """Minutes of training, earlier sittings of a resumed run included.  The learning rate's schedule spans them."""
+
+    seed: int
+    """Seed of every random choice: same seed, `cluster=serial` and same machine give the same games."""
+
+    checkpoint_minutes: float
+    """Minutes between two saves of the whole run; a crash loses at most this much."""
+
+    summary_games: int
+    """Games against each fixed player at the end of the run; 0 leaves the summary matches out."""
+
+    def __post_init__(self) -> None:
+        if not self.name or "/" in self.name or self.name.startswith("."):
+            raise ConfigError(f"run.name must be a plain folder name, got {self.name!r}")
+        for field in ("minutes", "checkpoint_minutes"):
+            if getattr(self, field) <= 0:
+                raise ConfigError(f"run.{field} must be positive, got {getattr(self, field)}")
+        if self.summary_games < 0 or self.summary_games % 2:
+            raise ConfigError(f"run.summary_games must be even and not negative, got {self.summary_games}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameConfig:
+    """Which game is learned."""
+
+    name: str
+    """`reversi4`, `reversi6`, `reversi8` or `tictactoe`."""
+
+    def __post_init__(self) -> None:
+        try:
+            game_named(self.name)
+        except UsageError as error:
+            raise ConfigError(f"game.name: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterConfig:
+    """Where the processes run."""
+
+    kind: Literal["serial", "local"]
+    """`serial`: one process, no Ray, for debugging and tests; `local`: Ray actors on this machine."""
+
+    address: str | None
+    """Address of a running Ray to join, such as `10.0.0.1:6379`; null starts one of our own that ends with the run."""
+
+    object_store_mb: int
+    """Shared memory of a Ray that we start, in MB; it holds weights and records under way, so little is enough."""
+
+    max_restarts: int
+    """Deaths of one role that are answered by a restart; one more ends the run."""
+
+    def __post_init__(self) -> None:
+        if self.object_store_mb < 80:
+            raise ConfigError(f"cluster.object_store_mb must be at least 80, got {self.object_store_mb}")
+        if self.max_restarts < 0:
+            raise ConfigError(f"cluster.max_restarts must not be negative, got {self.max_restarts}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegistryConfig:
+    """Where gated models are published."""
+
+    url: str | None
+    """Any fsspec URL or folder; null is the folder `registry` of the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobConfig:
+    """A whole training job: one field per group of `conf/`."""
+
+    run: RunConfig
+    game: GameConfig
+    algorithm: AlphaZeroConfig
+    network: NetworkConfig
+    search: SearchConfig
+    actors: ActorConfig
+    replay: ReplayConfig
+    learner: LearnerConfig
+    gate: GateConfig
+    cluster: ClusterConfig
+    registry: RegistryConfig
+    tracking: dict[str, dict[str, Any]]
+    """Trackers to write to, by name, each with its own settings."""
+
+    def __post_init__(self) -> None:
+        known = {"jsonl", "tensorboard", "wandb"}
+        if unknown := sorted(set(self.tracking) - known):
+            raise ConfigError(f"tracking must be a set of {', '.join(sorted(known))}, got {unknown[0]!r}")
+
+    @property
+    def actor_count(self) -> int:
+        """Actor processes of this job on this machine."""
+        return self.actors.count if self.actors.count is not None else max(1, (os.cpu_count() or 1) - 1)
+
+
+def job_of(values: Mapping[str, Any]) -> JobConfig:
+    """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
+    return build(JobConfig, values, "")
+
+
+def build(cls: type[T], values: Any, path: str) -> T:
+    """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in errors."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{path} must be a group of settings, got {values!r}")
+    assert dataclasses.is_dataclass(cls)
+    hints = typing.get_type_hints(cls)
+    names = [field.name for field in dataclasses.fields(cls)]
+    for name in values:
+        if name not in names:
+            raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names)}")
+    for name in names:
+        if name not in values:
+            raise ConfigError(f"key {_dotted(path, name)!r} is missing")
+    return cls(**{name: _value(hints[name], values[name], _dotted(path, name)) for name in names})
+
+
+def _value(kind: Any, value: Any, path: str) -> Any:
+    """Return `value` as `kind` (a plain type, Literal, optional, tuple or dataclass), or raise ConfigError."""
+    if dataclasses.is_dataclass(kind):
+        return build(typing.cast(type, kind), value, path)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        if value not in arguments:
+            raise ConfigError(f"{path} must be one of {', '.join(map(str, arguments))}, got {value!r}")
+        return value
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        return _value(next(a for a in arguments if a is not type(None)), value, path)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{path} must be a list, got {value!r}")
+        return tuple(_value(arguments[0], item, path) for item in value)
+    if origin is dict:
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{path} must be a group of settings, got {value!r}")
+        return {str(key): dict(item or {}) for key, item in value.items()}
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind is not Any and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
+        raise ConfigError(f"{path} must be {_KIND_NAMES.get(kind, kind.__name__)}, got {value!r}")
+    return value
+
+
+_KIND_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
+
+
+def _dotted(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

@@ -1,0 +1,35 @@
+"""Ctrl-C and SIGTERM: the first asks the run to stop and save, the second ends it now."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType, TracebackType
+from typing import Any
+
+EXIT_INTERRUPTED = 130
+
+
+class Interrupt:
+    """While entered, `requested` becomes true at the first signal; a second one ends the process at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupt:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._previous[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            os.write(sys.stderr.fileno(), b"\nstopped now; what came after the last checkpoint is lost\n")
+            os._exit(EXIT_INTERRUPTED)
+        self.requested = True
+        os.write(sys.stderr.fileno(), b"\nstopping: saving the run (again to stop now)\n")

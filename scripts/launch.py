@@ -1,0 +1,109 @@
+"""The serial launcher: actors, learner and gate in one `for` loop, no Ray, no other process.
+
+It is the debugger's and the test's mode, and the place to read how the parts work together; `scripts/launch_ray.py` runs
+the same classes side by side.
+"""
+
+from __future__ import annotations
+
+from actors.worker import Worker
+from evaluator.gate import Gate
+from learner.broadcast import WeightStore
+from learner.learner import Learner
+from learner.replay.memory import MemoryReplay
+from reversi.games.rules import game_named
+from scripts.sitting import Sitting
+
+GATE_SLICE_S = 2.0
+"""Seconds of a gate match between two rounds of play."""
+
+
+class ReplaySink:
+    """A `RecordSink` over a replay in the same process."""
+
+    def __init__(self, replay: MemoryReplay) -> None:
+        self._replay = replay
+
+    def push(self, data: bytes) -> None:
+        """Add the records at once; the loop trains before it plays on, so there is always room in the end."""
+        self._replay.add(data)
+
+
+class SerialParts:
+    """Every part of a job, in this process."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        job = sitting.job
+        game = game_named(job.game.name)
+        self.store = WeightStore()
+        self.replay = MemoryReplay(game, job.replay, job.run.seed, sitting.folder.path / "rejected")
+        self.learner = Learner(
+            config=job.learner,
+            algorithm=job.algorithm,
+            network=job.network,
+            game=game,
+            source=self.replay,
+            sink=self.store,
+            seed=job.run.seed,
+        )
+        self.gate = Gate(job.gate, game, sitting.open_registry(), source=self.store, sink=self.store, seed=job.run.seed)
+        self.workers = [
+            Worker(
+                index=index,
+                game=game.name,
+                config=job.actors,
+                search=job.search,
+                seed=job.run.seed,
+                weights=self.store,
+                records=ReplaySink(self.replay),
+                epoch=sitting.starts,
+            )
+            for index in range(job.actor_count)
+        ]
+
+    def state(self) -> dict[str, bytes]:
+        """Return every part's state by the name of its file."""
+        return {
+            "learner.safetensors": self.learner.state(),
+            "replay.safetensors": self.replay.state(),
+            "gate.safetensors": self.gate.state(),
+            **{f"actor-{index}.safetensors": worker.state() for index, worker in enumerate(self.workers)},
+        }
+
+    def restore(self, sitting: Sitting) -> None:
+        """Take back what the checkpoint of `sitting` has; a new run has nothing."""
+        for name, part in self._named():
+            if (data := sitting.part(name)) is not None:
+                part.restore(data)
+
+    def _named(self) -> list[tuple[str, Learner | MemoryReplay | Gate | Worker]]:
+        workers = [(f"actor-{index}.safetensors", worker) for index, worker in enumerate(self.workers)]
+        return [
+            ("learner.safetensors", self.learner),
+            ("replay.safetensors", self.replay),
+            ("gate.safetensors", self.gate),
+            *workers,
+        ]
+
+
+def run_serial(sitting: Sitting) -> None:
+    """Train until the time is up or a signal comes, then save; the last candidate still gets its match."""
+    parts = SerialParts(sitting)
+    parts.restore(sitting)
+    sitting.begin()
+    progress = sitting.progress
+    while sitting.goes_on:
+        for worker in parts.workers:
+            progress.actor(worker.round())
+        progress.learner(parts.learner.round(sitting.fraction))
+        progress.gate(parts.gate.round(GATE_SLICE_S))
+        progress.replay(parts.replay.report())
+        progress.tick()
+        if sitting.checkpoint_due:
+            sitting.save(parts.state())
+    sitting.save(parts.state())
+    parts.learner.offer_candidate()
+    while not sitting.interrupt.requested and parts.gate.busy:
+        progress.gate(parts.gate.round(GATE_SLICE_S))
+        progress.tick()
+    sitting.save(parts.state())

@@ -1,0 +1,255 @@
+"""The Ray launcher: every part an actor, one call under way per role, and a driver that only passes reports on.
+
+Records flow actor -> replay -> learner and weights learner -> weights actor -> everyone without the driver.  It asks each
+role for its next round when the last one is answered, restarts a role that died (a bounded number of times), saves
+checkpoints and stops everything within seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayError, RayTaskError
+
+from actors.remote import SelfPlayActor
+from evaluator.remote import GateActor
+from learner.remote import LearnerActor, WeightActor
+from learner.replay.remote import ReplayActor
+from reversi.errors import ConfigError, ReversiError, RunError, UnreachableError
+from scripts.config import ClusterConfig, JobConfig
+from scripts.launch import GATE_SLICE_S
+from scripts.sitting import Sitting, registry_url
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.25
+"""Longest the driver waits before it looks at the clock and at signals."""
+
+STATE_TIMEOUT_S = 60.0
+"""Longest a role may take to hand out its state; the replay's is the largest, some 100 MB."""
+
+
+@dataclass
+class Role:
+    """One remote part: how to start it, how to ask for a round, what to do with the answer."""
+
+    name: str
+    start: Callable[[int], Any]
+    ask: Callable[[Any], Any]
+    hear: Callable[[Any], None]
+    handle: Any = None
+    starts: int = 0
+
+
+def run_ray(sitting: Sitting) -> None:
+    """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match."""
+    job = sitting.job
+    with _ray(job.cluster):
+        _check_resources(job)
+        driver = Driver(sitting)
+        sitting.begin()
+        while sitting.goes_on:
+            driver.turn()
+            if sitting.checkpoint_due:
+                sitting.save(driver.state())
+        driver.stop_play()
+        sitting.save(driver.state())
+        if not sitting.interrupt.requested:
+            driver.finish_gate()
+            sitting.save(driver.state())
+
+
+class Driver:
+    """Holds the handles of a run and keeps one call of every role under way."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
+        common = {"game": job.game.name, "seed": job.run.seed}
+        self._weights = WeightActor.options(**_options(1), max_restarts=job.cluster.max_restarts).remote()
+        self._replay = ReplayActor.options(**_options(1), max_concurrency=1000).remote(
+            config=job.replay, rejected_dir=str(folder / "rejected"), **common
+        )
+        if data := sitting.part("replay.safetensors"):
+            ray.get(self._replay.restore.remote(data))
+
+        def learner(starts: int) -> Any:
+            return LearnerActor.options(**_options(job.learner.threads)).remote(
+                config=job.learner,
+                algorithm=job.algorithm,
+                network=job.network,
+                source=self._replay,
+                sink=self._weights,
+                **common,
+            )
+
+        def gate(starts: int) -> Any:
+            return GateActor.options(**_options(1)).remote(
+                config=job.gate, registry=registry_url(job, folder), store=self._weights, **common
+            )
+
+        def worker(index: int) -> Callable[[int], Any]:
+            return lambda starts: SelfPlayActor.options(**_options(job.actors.threads)).remote(
+                index=index,
+                config=job.actors,
+                search=job.search,
+                weights=self._weights,
+                records=self._replay,
+                epoch=1000 * sitting.starts + starts,
+                **common,
+            )
+
+        self._learner = Role("learner", learner, lambda a: a.round.remote(sitting.fraction), progress.learner)
+        self._gate = Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate)
+        self._workers = [
+            Role(f"actor-{index}", worker(index), lambda a: a.round.remote(), progress.actor)
+            for index in range(job.actor_count)
+        ]
+        self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), progress.replay)
+        self._pending: dict[Any, Role] = {}
+        for role in (self._learner, self._gate, *self._workers, self._replay_watch):
+            self._start(role)
+
+    def turn(self) -> None:
+        """Hear every round that is done and ask for the next ones; waits at most `POLL_S`."""
+        for role in self._hear(POLL_S):
+            self._ask(role)
+        self._sitting.progress.tick()
+
+    def stop_play(self) -> None:
+        """Let the rounds under way end, with the replay's waits released, and ask for no more."""
+        ray.get(self._replay.stop.remote())
+        while any(role is not self._gate for role in self._pending.values()):
+            self._hear(POLL_S)
+
+    def finish_gate(self) -> None:
+        """Offer the learner's last averaged weights and play the gate's matches to their end."""
+        ray.get(self._learner.handle.offer_candidate.remote())
+        while not self._sitting.interrupt.requested and (self._pending or ray.get(self._gate.handle.busy.remote())):
+            if not self._pending:
+                self._ask(self._gate)
+            self._hear(POLL_S)
+            self._sitting.progress.tick()
+
+    def state(self) -> dict[str, bytes]:
+        """Return every part's state by the name of its file."""
+        parts = {f"{role.name}.safetensors": role.handle for role in (self._learner, self._gate, *self._workers)}
+        parts["replay.safetensors"] = self._replay
+        references = {name: handle.state.remote() for name, handle in parts.items()}
+        return {name: ray.get(reference, timeout=STATE_TIMEOUT_S) for name, reference in references.items()}
+
+    def _hear(self, timeout_s: float) -> list[Role]:
+        """Take the rounds that are answered within `timeout_s`; return the roles that are free now."""
+        if not self._pending:
+            return []
+        done, _ = ray.wait(list(self._pending), num_returns=1, timeout=timeout_s)
+        free = []
+        for reference in done:
+            role = self._pending.pop(reference)
+            try:
+                role.hear(ray.get(reference))
+            except RayActorError as error:
+                self._restart(role, error)
+            except RayTaskError as error:
+                if isinstance(error.cause, ReversiError):
+                    raise error.cause from None
+                self._restart(role, error)
+            free.append(role)
+        return free
+
+    def _ask(self, role: Role) -> None:
+        self._pending[role.ask(role.handle)] = role
+
+    def _start(self, role: Role) -> None:
+        role.handle = role.start(role.starts)
+        if data := self._sitting.part(f"{role.name}.safetensors"):
+            role.handle.restore.remote(data)
+        self._ask(role)
+
+    def _restart(self, role: Role, error: RayError) -> None:
+        """Start a role again after its death; one death too many ends the run.
+
+        The learner and the gate go on from the last checkpoint.  An actor begins new games under a new producer name:
+        its old sequence numbers have been counted already.
+        """
+        log.error("%s died", role.name, exc_info=error)
+        role.starts += 1
+        self._sitting.progress.restarted()
+        if role.starts > self._sitting.job.cluster.max_restarts or role is self._replay_watch:
+            raise RunError(
+                f"the {role.name} died {role.starts} times, the last time by {_last_line(error)}; see "
+                f"{self._sitting.folder.path / 'logs' / 'run.log'}"
+            ) from error
+        role.handle = role.start(role.starts)
+        if role not in self._workers and self._sitting.folder.checkpoints():
+            files = self._sitting.folder.newest_checkpoint()
+            role.handle.restore.remote(files[f"{role.name}.safetensors"])
+
+
+def _last_line(error: RayError) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+
+
+def _options(threads: int) -> dict[str, Any]:
+    """Resources of one actor process and the threads of every library in it; Ray would set OMP_NUM_THREADS itself."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return {"num_cpus": 0, "runtime_env": {"env_vars": dict.fromkeys(names, str(threads))}}
+
+
+def _check_resources(job: JobConfig) -> None:
+    """Refuse a job that needs more cores than the cluster has: Ray would wait for them for ever, or all would crawl."""
+    wanted = job.actor_count * job.actors.threads + job.learner.threads
+    there = int(ray.cluster_resources().get("CPU", 0))
+    if wanted > max(2, there):
+        raise ConfigError(
+            f"expected at most {max(2, there)} threads on this machine, but actors.count={job.actor_count} x "
+            f"actors.threads={job.actors.threads} and learner.threads={job.learner.threads} ask for {wanted}; lower one"
+        )
+
+
+@contextmanager
+def _ray(config: ClusterConfig) -> Iterator[None]:
+    """Start a Ray of our own, or join the one at `cluster.address`; leave it, or end it, afterwards."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_task_events_report_interval_ms", "0")  # the GCS stays flat, and calls are 30 % faster
+    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+    if config.address is None:
+        settings |= {
+            "address": "local",
+            "include_dashboard": False,
+            "object_store_memory": config.object_store_mb << 20,
+        }
+    else:
+        _check_reachable(config.address)
+        settings["address"] = config.address
+    try:
+        ray.init(**settings)
+    except (ConnectionError, RuntimeError, RayError) as error:
+        raise UnreachableError(f"cannot use Ray at {config.address or 'this machine'}: {_first_line(error)}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Fail in seconds where `ray.init` would wait minutes for a cluster that is gone."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=3).close()
+    except (OSError, ValueError) as error:
+        raise UnreachableError(
+            f"no Ray answers at cluster.address={address} ({error}); start one, or leave cluster.address=null"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,241 @@
+"""What a run shows while it trains: a live table in a terminal, a line every 30 s elsewhere, and the metrics it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from learner.tracking.metrics import Tracker, flatten
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
+
+    from actors.worker import ActorReport
+    from evaluator.gate import GateReport
+    from learner.learner import LearnerReport
+    from learner.replay.memory import ReplayReport
+
+LINE_EVERY_S = 30.0
+"""Seconds between two lines when standard output is no terminal; the first comes after `FIRST_LINE_S`."""
+
+FIRST_LINE_S = 10.0
+TABLE_EVERY_S = 0.5
+METRICS_EVERY_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """The whole run, as the metrics hold it every few seconds."""
+
+    elapsed_s: float
+    """Seconds of training, earlier sittings included."""
+    games: int
+    """Games finished since the run began."""
+    positions: int
+    """Positions searched since the run began."""
+    simulations: int
+    """Simulations since the run began."""
+    positions_per_s: float
+    """Positions searched per second, since the last row."""
+    simulations_per_s: float
+    """Simulations per second, since the last row."""
+    actor_waiting_share: float
+    """Share of the actors' time spent waiting for room in the replay, since the last row."""
+    resident_mb: float
+    """Resident memory of the whole run, all processes, in MB (shared pages counted once a process)."""
+    restarts: int
+    """Roles that died and were started again."""
+
+
+@dataclass
+class _Counters:
+    """Sums since the run began; differences of two of them make rates."""
+
+    at_s: float = 0.0
+    games: int = 0
+    positions: int = 0
+    simulations: int = 0
+    playing_s: float = 0.0
+    waiting_s: float = 0.0
+    steps: int = 0
+    samples: int = 0
+    restarts: int = 0
+
+
+class Progress:
+    """Hears every report; writes the metrics and the dashboard of one sitting."""
+
+    def __init__(self, trackers: list[Tracker], out: IO[str] = sys.stdout) -> None:
+        self._trackers, self._out = trackers, out
+        self._sum, self._last_row, self._last_line = _Counters(), _Counters(), _Counters()
+        self._learner: LearnerReport | None = None
+        self._replay: ReplayReport | None = None
+        self._gate: GateReport | None = None
+        self._began = self._drawn = self._written = self._printed = time.monotonic()
+        self._before_s = self._length_s = 0.0
+        self._live: Live | None = None
+
+    def begin(self, before_s: float, length_s: float) -> None:
+        """Start the clock: `before_s` seconds of `length_s` were trained in earlier sittings."""
+        self._before_s, self._length_s = before_s, length_s
+        self._began = self._drawn = self._written = time.monotonic()
+        self._printed = self._began - LINE_EVERY_S + FIRST_LINE_S
+        self._sum.at_s = before_s
+        self._last_row, self._last_line = dataclasses.replace(self._sum), dataclasses.replace(self._sum)
+        if self._out.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(self._table(), console=Console(file=self._out), auto_refresh=False)
+            self._live.start()
+
+    def end(self) -> None:
+        """Write the last row, leave the table as it stands and close the trackers."""
+        self._write_row()
+        if self._live is not None:
+            self._live.update(self._table(), refresh=True)
+            self._live.stop()
+            self._live = None
+        for tracker in self._trackers:
+            tracker.close()
+
+    def actor(self, report: ActorReport) -> None:
+        """Count one actor's round."""
+        self._sum.games += report.games
+        self._sum.positions += report.positions
+        self._sum.simulations += report.simulations
+        self._sum.playing_s += report.playing_s
+        self._sum.waiting_s += report.waiting_s
+
+    def learner(self, report: LearnerReport) -> None:
+        """Keep the learner's newest losses."""
+        self._sum.steps += report.steps
+        self._sum.samples += report.samples
+        if report.steps:
+            self._learner = report
+
+    def replay(self, report: ReplayReport) -> None:
+        """Keep the replay's newest fill."""
+        self._replay = report
+
+    def gate(self, report: GateReport) -> None:
+        """Write a verdict when there is one, and show how the match stands."""
+        self._gate = report
+        if report.verdict is not None:
+            self._write("gate", report)
+            self._say(f"gate: {report.summary}")
+
+    def restarted(self) -> None:
+        """Count a role that died and was started again."""
+        self._sum.restarts += 1
+
+    def tick(self) -> None:
+        """Redraw, print or write what is due."""
+        now = time.monotonic()
+        self._sum.at_s = self._before_s + now - self._began
+        if now - self._written >= METRICS_EVERY_S:
+            self._written = now
+            self._write_row()
+        if self._live is not None and now - self._drawn >= TABLE_EVERY_S:
+            self._drawn = now
+            self._live.update(self._table(), refresh=True)
+        elif self._live is None and now - self._printed >= LINE_EVERY_S:
+            self._printed = now
+            print(self._line(), file=self._out, flush=True)
+            self._last_line = dataclasses.replace(self._sum)
+
+    def state(self) -> dict[str, Any]:
+        """Return the sums, as a checkpoint keeps them."""
+        return dataclasses.asdict(self._sum)
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on counting from `state()`."""
+        self._sum = _Counters(**state)
+
+    def _say(self, text: str) -> None:
+        if self._live is not None:
+            self._live.console.print(text)
+        else:
+            print(text, file=self._out, flush=True)
+
+    def _write_row(self) -> None:
+        self._write("run", self._run_report())
+        if self._learner is not None:
+            self._write("learner", self._learner)
+        if self._replay is not None:
+            self._write("replay", self._replay)
+        self._last_row = dataclasses.replace(self._sum)
+
+    def _write(self, prefix: str, report: Any) -> None:
+        for tracker in self._trackers:
+            tracker.write(self._sum.steps, self._sum.at_s, flatten(prefix, report))
+
+    def _run_report(self) -> RunReport:
+        now, then = self._sum, self._last_row
+        seconds = max(now.at_s - then.at_s, 1e-9)
+        actor_s = now.playing_s + now.waiting_s - then.playing_s - then.waiting_s
+        return RunReport(
+            elapsed_s=now.at_s,
+            games=now.games,
+            positions=now.positions,
+            simulations=now.simulations,
+            positions_per_s=(now.positions - then.positions) / seconds,
+            simulations_per_s=(now.simulations - then.simulations) / seconds,
+            actor_waiting_share=(now.waiting_s - then.waiting_s) / actor_s if actor_s > 0 else 0.0,
+            resident_mb=resident_mb(),
+            restarts=now.restarts,
+        )
+
+    def _cells(self, then: _Counters) -> dict[str, str]:
+        """Return what the dashboard shows, name to text; rates since `then`."""
+        now = self._sum
+        seconds = max(now.at_s - then.at_s, 1e-9)
+        cells = {
+            "games": f"{now.games:,}",
+            "positions/s": f"{(now.positions - then.positions) / seconds:,.0f}",
+            "simulations/s": f"{(now.simulations - then.simulations) / seconds:,.0f}",
+            "samples/s": f"{(now.samples - then.samples) / seconds:,.0f}",
+        }
+        if self._learner is not None:
+            cells["losses"] = self._learner.losses.summary
+            cells["model"] = f"version {self._learner.version}"
+        if self._replay is not None:
+            cells["replay"] = self._replay.summary
+        if self._gate is not None:
+            cells["gate"] = self._gate.summary
+        left = max(0.0, self._length_s - now.at_s)
+        cells["time left"] = f"{int(left) // 60}:{int(left) % 60:02d}" if left else "last gate match"
+        return cells
+
+    def _line(self) -> str:
+        return f"{self._sum.at_s:5.0f} s | " + " | ".join(f"{k} {v}" for k, v in self._cells(self._last_line).items())
+
+    def _table(self) -> Table:
+        from rich.table import Table
+
+        table = Table(show_header=False, title="reversi train", title_justify="left")
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column()
+        for name, text in self._cells(self._last_line).items():
+            table.add_row(name, text)
+        if self._sum.at_s - self._last_line.at_s > METRICS_EVERY_S:
+            self._last_line = dataclasses.replace(self._sum)
+        return table
+
+
+def resident_mb() -> float:
+    """Return the resident memory of this process and all its children, in MB."""
+    import psutil
+
+    total = 0
+    this = psutil.Process()
+    for process in (this, *this.children(recursive=True)):
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total / (1 << 20)

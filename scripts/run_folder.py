@@ -1,0 +1,149 @@
+"""A run is a folder: what lies in it, who holds it, and how a checkpoint of the whole run is written and found again.
+
+    runs/<name>/
+        config.yaml  versions.json      what was asked for, and with which packages
+        run.lock                        held by the one process that trains it (its pid inside)
+        metrics.jsonl  tensorboard/  wandb/
+        checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
+        registry/                       the models, unless `registry.url` says otherwise
+        rejected/                       records that the replay refused, with the reason in the name
+        logs/                           one file per role
+        summary.json                    what came out
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from reversi.archive import write_atomic
+from reversi.errors import CorruptFileError, RunError
+
+KEPT_CHECKPOINTS = 2
+
+
+@dataclass
+class RunFolder:
+    """The folder of one run, locked by this process until `close`."""
+
+    path: Path
+    _lock: IO[str]
+
+    @classmethod
+    def create(cls, directory: str, name: str) -> RunFolder:
+        """Make a new run; a name that is taken is refused."""
+        path = Path(directory).absolute() / name
+        with _explained(path):
+            if path.exists():
+                raise RunError(
+                    f"run {name!r} exists in {path.parent}; go on with it by resume={Path(directory) / name}, "
+                    f"or choose another run.name"
+                )
+            path.mkdir(parents=True)
+            return cls(path, _locked(path))
+
+    @classmethod
+    def resume(cls, path: str) -> RunFolder:
+        """Open an existing run, which must not be held by another process."""
+        folder = Path(path).absolute()
+        if not (folder / "config.yaml").is_file():
+            raise RunError(f"expected the folder of a run in resume={path}, but it has no config.yaml; see `ls runs`")
+        with _explained(folder):
+            return cls(folder, _locked(folder))
+
+    def close(self) -> None:
+        """Give the run free."""
+        self._lock.close()
+
+    def discard(self) -> None:
+        """Remove a run in which nothing was trained."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def write_setup(self, config_yaml: str) -> None:
+        """Keep the resolved configuration and the versions of everything that computes."""
+        with _explained(self.path):
+            write_atomic(self.path / "config.yaml", config_yaml.encode())
+            write_atomic(self.path / "versions.json", json.dumps(_versions(), indent=1).encode())
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write `name` as JSON, atomically."""
+        with _explained(self.path):
+            write_atomic(self.path / name, json.dumps(value, indent=1).encode())
+
+    def save_checkpoint(self, number: int, files: Mapping[str, bytes]) -> None:
+        """Write all files of checkpoint `number`; it counts only once it is whole.  Older ones are then removed."""
+        target = self.path / "checkpoints" / f"{number:06d}"
+        partial = target.with_name(f".{target.name}.partial")
+        with _explained(self.path):
+            shutil.rmtree(partial, ignore_errors=True)
+            for name, data in files.items():
+                write_atomic(partial / name, data)
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(partial, target)
+        for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
+            shutil.rmtree(old)
+
+    def checkpoints(self) -> list[Path]:
+        """Return the whole checkpoints, oldest first."""
+        return sorted(p for p in (self.path / "checkpoints").glob("*") if p.name.isdigit())
+
+    def newest_checkpoint(self) -> dict[str, bytes]:
+        """Return the files of the newest checkpoint by name; RunError if there is none yet."""
+        found = self.checkpoints()
+        if not found:
+            raise RunError(f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name")
+        with _explained(self.path):
+            return {file.name: file.read_bytes() for file in sorted(found[-1].iterdir())}
+
+
+def read_json(files: Mapping[str, bytes], name: str, where: Path) -> dict[str, Any]:
+    """Return the JSON object `name` of a checkpoint, or raise CorruptFileError."""
+    try:
+        value = json.loads(files[name])
+    except (KeyError, ValueError) as error:
+        raise CorruptFileError(f"{where}: checkpoint file {name!r} is missing or cannot be read") from error
+    if not isinstance(value, dict):
+        raise CorruptFileError(f"{where}: checkpoint file {name!r} is not an object")
+    return value
+
+
+def _locked(path: Path) -> IO[str]:
+    lock = open(path / "run.lock", "a+", encoding="ascii")  # noqa: SIM115 - held open as long as the run is held
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.seek(0)
+        holder = lock.read().strip() or "unknown"
+        lock.close()
+        raise RunError(f"run {path.name!r} is held by process {holder}; wait for it or stop it with `kill {holder}`") from error
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return lock
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what the file system refuses into one line about the run folder."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot write the run folder {path}: {error.strerror or error}; free it or set run.dir") from error
+
+
+def _versions() -> dict[str, str]:
+    packages = ("reversi-zero", "numpy", "numba", "torch", "openvino", "ray", "safetensors", "hydra-core", "wandb")
+    versions = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    return versions

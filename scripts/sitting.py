@@ -1,0 +1,113 @@
+"""One sitting of a run: its clock, its folder, its dashboard and when to save; the same for every kind of cluster."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reversi.errors import ConfigError, CorruptFileError
+from reversi.model.registry import Registry
+from scripts.config import JobConfig
+from scripts.interrupt import Interrupt
+from scripts.progress import Progress
+from scripts.run_folder import RunFolder, read_json
+
+
+@dataclass
+class Sitting:
+    """What a launcher needs besides the parts it starts."""
+
+    job: JobConfig
+    folder: RunFolder
+    interrupt: Interrupt
+    progress: Progress
+    checkpoint: dict[str, bytes] = field(default_factory=dict)
+    """Files of the checkpoint to resume from; empty for a new run."""
+    starts: int = 0
+    """How often the run was started before."""
+    _number: int = 0
+    _before_s: float = 0.0
+    _began: float = field(default_factory=time.monotonic)
+    _saved: float = field(default_factory=time.monotonic)
+
+    def load_checkpoint(self) -> None:
+        """Find the newest checkpoint and go on from it."""
+        where = self.folder.path
+        self.checkpoint = self.folder.newest_checkpoint()
+        state = read_json(self.checkpoint, "run.json", where)
+        try:
+            self._number = int(state["number"])
+            self._before_s = float(state["elapsed_s"])
+            self.starts = int(state["starts"]) + 1
+            self.progress.restore(state["progress"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(f"{where}: the newest checkpoint's run.json lacks {error}") from error
+        if self.fraction >= 1.0:
+            raise ConfigError(
+                f"this run has trained its {self.job.run.minutes:g} minutes; give it more, as in "
+                f"{self.resume_command} run.minutes={2 * self.job.run.minutes:g}"
+            )
+
+    def begin(self) -> None:
+        """Start the clock: everything is up and training begins."""
+        self._began = self._saved = time.monotonic()
+        self.progress.begin(self._before_s, 60 * self.job.run.minutes)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of training, earlier sittings included."""
+        return self._before_s + time.monotonic() - self._began
+
+    @property
+    def fraction(self) -> float:
+        """Share of the run's time that has passed, 0 to 1; the learning rate follows it."""
+        return min(1.0, self.elapsed_s / (60 * self.job.run.minutes))
+
+    @property
+    def goes_on(self) -> bool:
+        """False when the time is up or a signal asked for the end."""
+        return not self.interrupt.requested and self.fraction < 1.0
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """True when the last save is `run.checkpoint_minutes` old."""
+        return time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
+
+    def save(self, parts: Mapping[str, bytes]) -> None:
+        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself."""
+        self._number += 1
+        state = {
+            "number": self._number,
+            "elapsed_s": self.elapsed_s,
+            "starts": self.starts,
+            "progress": self.progress.state(),
+        }
+        self.folder.save_checkpoint(self._number, {**parts, "run.json": json.dumps(state).encode()})
+        self._saved = time.monotonic()
+
+    def part(self, name: str) -> bytes | None:
+        """Return a part of the checkpoint to resume from, if it has one."""
+        return self.checkpoint.get(name)
+
+    def open_registry(self) -> Registry:
+        """Return the registry the run publishes to."""
+        return Registry(registry_url(self.job, self.folder.path))
+
+    @property
+    def shown_path(self) -> str:
+        """The run's folder as a person would type it."""
+        path, here = self.folder.path, Path.cwd()
+        return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+    @property
+    def resume_command(self) -> str:
+        """The command line that goes on with this run."""
+        return f"reversi train resume={self.shown_path}"
+
+
+def registry_url(job: JobConfig, folder: Path) -> str:
+    """Return the URL of the job's registry: what the configuration says, or the folder `registry` of the run."""
+    return job.registry.url or str(folder / "registry")

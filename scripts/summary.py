@@ -1,0 +1,68 @@
+"""The first and the last words of a run: where it lies, what the champion is worth, what to type next."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from evaluator.match import Match
+from evaluator.openings import random_openings
+from evaluator.stats import Score, score_of
+from reversi.errors import NoGatedModelError
+from reversi.games.rules import game_named
+from reversi.players import make_player
+from scripts.sitting import Sitting
+
+FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
+"""Opponents of the summary, weakest first."""
+
+
+def announce(sitting: Sitting) -> None:
+    """Say what is trained, where, for how long and on what."""
+    job = sitting.job
+    where = "one process" if job.cluster.kind == "serial" else f"{job.actor_count} actor(s), a learner and a gate on Ray"
+    print(
+        f"training {job.game.name} with {job.network} at {job.search.simulations} simulations for "
+        f"{job.run.minutes:g} minutes: {where}; everything in {sitting.shown_path}",
+        flush=True,
+    )
+
+
+def summarise(sitting: Sitting) -> None:
+    """Play the champion against the fixed players, print and keep what came out."""
+    job, registry = sitting.job, sitting.open_registry()
+    try:
+        champion = registry.gated()
+    except NoGatedModelError:
+        print("no model has been published: the run was too short for a first one; go on with:  " + sitting.resume_command)
+        return
+    models = registry.models()
+    promoted = sum(model.verdict == "promoted" for model in models)
+    print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(models)} candidates")
+    results = {}
+    for opponent in FIXED_PLAYERS if job.run.summary_games else ():
+        score = _play(sitting, str(champion.version), opponent)
+        results[opponent] = dataclasses.asdict(score)
+        print(f"  against {opponent:<12} {score.summary}", flush=True)
+    sitting.folder.write_json(
+        "summary.json", {"champion": champion.version, "promotions": promoted, "candidates": len(models), "results": results}
+    )
+    here, size = sitting.shown_path, game_named(job.game.name).size
+    print(
+        f"\nmodels in {registry.url}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
+        f"next:  reversi play --registry {registry.url} --size {size}\n"
+        f"       reversi pull --registry {registry.url} -o champion\n"
+        f"       {sitting.resume_command} run.minutes={2 * job.run.minutes:g}"
+    )
+
+
+def _play(sitting: Sitting, version: str, opponent: str) -> Score:
+    job, game = sitting.job, game_named(sitting.job.game.name)
+    registry = sitting.open_registry().url
+    openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)
+    champion: Any = make_player(f"mcts:{version}:{job.gate.simulations}", game, registry=registry, seed=job.run.seed)
+    other = make_player(opponent, game, registry=registry, seed=job.run.seed + 1)
+    match = Match(game, champion, other, openings, job.run.summary_games)
+    while not match.round(60.0):
+        pass
+    return score_of(match.result())

@@ -1,0 +1,130 @@
+"""`reversi train`: compose the job, open its run folder, launch it, report what came out."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import RunError
+from scripts.compose import RESUME, compose, plain, recompose, to_yaml
+from scripts.interrupt import EXIT_INTERRUPTED, Interrupt
+
+if TYPE_CHECKING:
+    from scripts.config import JobConfig
+    from scripts.run_folder import RunFolder
+    from scripts.sitting import Sitting
+
+TRAIN_HELP = """\
+usage: reversi train [KEY=VALUE ...]
+
+  reversi train                                  ten minutes of 6x6 from nothing, on two cores
+  reversi train run.minutes=60 run.name=long     an hour, in runs/long
+  reversi train resume=runs/long                 go on where it stopped
+  reversi train cluster=serial                   everything in one process, for the debugger
+
+KEY=VALUE are Hydra overrides of conf/train.yaml; `reversi train --cfg job` prints the whole configuration, and every
+other flag of Hydra (--multirun, --info) works too.  Ctrl-C once stops and saves; twice stops now.
+"""
+
+
+def run(overrides: list[str]) -> int:
+    """Train as `overrides` say; return the exit code."""
+    if any(item in ("-h", "--help") for item in overrides):
+        print(TRAIN_HELP, end="")
+        return 0
+    if any(item.startswith("-") for item in overrides):
+        return _hand_to_hydra(overrides)
+    folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
+    rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
+    if folders and folders[-1] not in ("", "null"):
+        return train(_resumed_values(folders[-1], rest), folders[-1])
+    return train(compose(rest), None)
+
+
+def train(values: dict[str, Any], resume: str | None) -> int:
+    """Run the job of a composed configuration, new or in the folder `resume`; return the exit code."""
+    from scripts.config import job_of
+    from scripts.run_folder import RunFolder
+
+    job = job_of(values)
+    folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
+    try:
+        return _sit(job, folder, values, bool(resume))
+    except BaseException:
+        if not resume and not folder.checkpoints():
+            folder.discard()  # nothing was trained: the name stays free
+        raise
+    finally:
+        folder.close()
+
+
+def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: bool) -> int:
+    from learner.tracking import open_trackers
+    from scripts.progress import Progress
+    from scripts.sitting import Sitting
+    from scripts.summary import announce, summarise
+    from scripts.warm import warm
+
+    with Interrupt() as interrupt:
+        sitting = Sitting(job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values)))
+        if resumed:
+            sitting.load_checkpoint()
+        folder.write_setup(to_yaml(values))
+        _log_to(folder.path / "logs" / "run.log")
+        announce(sitting)
+        warm(job)
+        try:
+            _launch(sitting)
+        finally:
+            sitting.progress.end()
+        if interrupt.requested:
+            print(f"stopped and saved; go on with:  {sitting.resume_command}")
+            return EXIT_INTERRUPTED
+        summarise(sitting)
+    return 0
+
+
+def _launch(sitting: Sitting) -> None:
+    if sitting.job.cluster.kind == "serial":
+        from scripts.launch import run_serial
+
+        run_serial(sitting)
+    else:
+        from scripts.launch_ray import run_ray
+
+        run_ray(sitting)
+
+
+def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
+    saved = Path(path) / "config.yaml"
+    if not saved.is_file():
+        raise RunError(f"expected the folder of a run in resume={path}, but it has no config.yaml; see `ls runs`")
+    return recompose(saved, overrides)
+
+
+def _hand_to_hydra(arguments: list[str]) -> int:
+    """Let Hydra's own command line handle its flags (--cfg, --multirun, ...); it calls `train` for each job."""
+    import hydra
+    from omegaconf import DictConfig
+
+    compose([item for item in arguments if "=" in item and not item.startswith("-")])  # bad keys get our one line
+    exit_codes: list[int] = []
+
+    @hydra.main(version_base="1.3", config_path="pkg://conf", config_name="train")
+    def main(config: DictConfig) -> None:
+        exit_codes.append(train(plain(config), None))
+
+    sys.argv = ["reversi train", *arguments]
+    main()
+    return max(exit_codes, default=0)
+
+
+def _log_to(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)

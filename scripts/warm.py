@@ -1,0 +1,55 @@
+"""Compile every kernel a job uses, once and in one process, before many processes want them.
+
+numba keeps the machine code on disk beside the sources; without this each actor would compile the same kernels for itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.selfplay import SelfPlay
+from learner.batches import training_batch
+from learner.replay.samples import samples_of
+from reversi.games.rules import Game, game_named
+from reversi.record import check, decode, encode
+from scripts.config import JobConfig
+
+SLOW_S = 3.0
+
+
+class UniformEvaluate:
+    """A network that knows nothing: equal logits and value zero, for every position of a batch."""
+
+    def __init__(self, game: Game, batch: int) -> None:
+        self._logits = np.zeros((batch, game.actions), np.float32)  # [B, A]
+        self._values = np.zeros(batch, np.float32)  # [B]
+
+    def __call__(
+        self, own: NDArray[np.uint64], opp: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Answer for `own`, `opp` uint64[B]."""
+        return self._logits[: len(own)], self._values[: len(own)]
+
+
+def warm(job: JobConfig) -> None:
+    """Play a few tiny games of the job's game and carry them through records, samples and one batch."""
+    start = time.monotonic()
+    print("preparing (the first time on a machine compiles the engine: about a minute)", file=sys.stderr)
+    game = game_named(job.game.name)
+    config = dataclasses.replace(job.actors, games=2)
+    search = dataclasses.replace(job.search, simulations=2)
+    rng = np.random.default_rng(0)
+    selfplay = SelfPlay(game, config, search, UniformEvaluate(game, 2 * search.leaves), rng)
+    records = None
+    while records is None:
+        records = selfplay.step(0)
+    decoded, _, _ = decode(encode(records, "warm", 0), "warm")
+    assert not check(decoded).any()
+    training_batch(game, samples_of(decoded), np.zeros(decoded.positions, np.int64))
+    if time.monotonic() - start > SLOW_S:
+        print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)

@@ -1,0 +1,73 @@
+"""Every file under conf/ composes into a job, says every value, and refuses what it does not know."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from reversi.errors import ConfigError
+from scripts.compose import compose, recompose, to_yaml
+from scripts.config import JobConfig, job_of
+
+CONF = Path(__file__).parent.parent / "conf"
+CHOICES = sorted(str(p.relative_to(CONF).with_suffix("")) for p in CONF.glob("*/*.yaml"))
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_choice_composes_into_a_job(choice: str) -> None:
+    group, _, name = choice.partition("/")
+    job = job_of(compose([f"{group}={name}"]))
+    assert dataclasses.is_dataclass(getattr(job, group, job))
+
+
+def test_the_default_job_is_the_laptop_experiment() -> None:
+    job = job_of(compose([]))
+    assert (job.game.name, job.run.minutes, job.cluster.kind) == ("reversi6", 10.0, "local")
+    assert (job.gate.games, job.gate.wins) == (400, 220)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("no.such.key=1", "unknown key 'no.such.key'; valid at the top: run, "),
+        ("search.sims=1", "unknown key 'search.sims'; valid under search: simulations, "),
+        ("run.minutes.x=1", "run.minutes is a single value"),
+        ("game=chess", "unknown choice 'game/chess'; valid for game: reversi4, "),
+        ("experiment=nope", "unknown choice 'experiment/nope'; valid for experiment: "),
+        ("gate.games=7", "gate.games must be even"),
+        ("gate.games=many", "gate.games must be an integer, got 'many'"),
+        ("search.keep_subtree=3", "search.keep_subtree must be true or false, got 3"),
+        ("cluster.kind=moon", "cluster.kind must be one of serial, local, got 'moon'"),
+        ("run.minutes=-1", "run.minutes must be positive"),
+        ("run.name=a/b", "run.name must be a plain folder name"),
+        ("run.minutes=[", "run.minutes="),
+        ("actors.count=0", "actors.count must be null or at least 1"),
+    ],
+)
+def test_a_wrong_override_is_one_line_that_names_it(override: str, words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        job_of(compose([override]))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:
+    values = compose([])
+    assert sorted(values) == sorted(field.name for field in dataclasses.fields(JobConfig))
+    del values["search"]["simulations"]
+    with pytest.raises(ConfigError, match="'search.simulations' is missing"):
+        job_of(values)
+
+
+def test_a_saved_configuration_comes_back_with_single_values_changed(tmp_path: Path) -> None:
+    saved = tmp_path / "config.yaml"
+    values = compose(["run.minutes=3", "run.name=kept"])
+    saved.write_text(to_yaml(values))
+    again = recompose(saved, ["run.minutes=20"])
+    assert again["run"] == values["run"] | {"minutes": 20}
+    assert job_of(again).search == job_of(values).search
+    for wrong in ("search=gumbel", "run.hours=1", "nonsense"):
+        with pytest.raises(ConfigError):
+            recompose(saved, [wrong])

@@ -1,0 +1,79 @@
+"""Imports only go down, and each heavy dependency stays behind its door."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("reversi", "actors", "learner", "evaluator", "scripts")
+BELOW = {
+    "reversi": {"reversi"},
+    "actors": {"actors", "reversi"},
+    "learner": {"learner", "reversi"},
+    "evaluator": {"evaluator", "reversi"},
+    "scripts": set(PACKAGES),
+}
+DOORS = {
+    "ray": ("*/remote.py", "learner/replay/remote.py", "scripts/launch_ray.py"),
+    "redis": ("learner/replay/redis.py",),
+    "wandb": ("learner/tracking/wandb.py",),
+    "hydra": ("scripts/*.py",),
+    "omegaconf": ("scripts/*.py",),
+    "openvino": ("reversi/model/openvino_backend.py",),
+    "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py"),
+}
+LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}
+"""What `reversi` outside `reversi/model` and the front ends may need; safetensors frames its records."""
+
+
+def sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports, at its top or late."""
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the layer"
+            modules.add(node.module or "")
+    return modules
+
+
+def top(module: str) -> str:
+    return module.split(".")[0]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_imports_go_down_and_heavy_ones_stay_behind_their_doors(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    tops = {top(module) for module in imported(path)}
+    assert tops & set(PACKAGES) <= BELOW[package]
+    for library, doors in DOORS.items():
+        if library in tops:
+            assert any(path.relative_to(ROOT).match(door) for door in doors), f"{library} in {name(path)}"
+
+
+def test_the_rules_and_the_search_need_numpy_and_numba_alone() -> None:
+    import sys
+
+    for path in (ROOT / "reversi").rglob("*.py"):
+        if {"model", "frontends"} & set(path.relative_to(ROOT).parts) or path.name == "players.py":
+            continue
+        outside = {top(m) for m in imported(path)} - set(sys.stdlib_module_names) - {"reversi"}
+        assert outside <= LIGHT, name(path)
+
+
+def test_there_are_files_to_check() -> None:
+    assert len(list(sources())) > 40
