@@ -1,0 +1,133 @@
+"""Training batches: samples under one symmetry each, as the arrays a loss wants, made by one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learner.replay.samples import Samples
+from reversi.games.bitboard import ONE, Masks
+from reversi.games.planes import PLANES, write_planes
+from reversi.games.rules import Game, legal_actions_mask
+from reversi.games.symmetry import action_table, transform_mask
+from reversi.kernel import kernel
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingBatch:
+    """B positions as the network sees them and their targets, all from the view of the side to move."""
+
+    planes: NDArray[np.float32]  # [B, C, N, N]
+    policy: NDArray[np.float32]  # [B, A] shares of the visits; all 0 without a search
+    policy_weight: NDArray[np.float32]  # [B] 1 if the policy is a target, else 0
+    wdl: NDArray[np.float32]  # [B, 3] win, draw, loss; sums to 1
+    margin: NDArray[np.float32]  # [B] discs at the end, own minus opponent's, over N * N: -1 to 1
+    owner: NDArray[np.float32]  # [B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
+    legal: NDArray[np.uint8]  # [B, A] 1 at every legal action
+
+
+def training_batch(
+    game: Game, samples: Samples, symmetry: NDArray[np.integer[Any]], value_mix: float = 0.0
+) -> TrainingBatch:
+    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch; all its arrays are new.
+
+    `value_mix` is the share of the root value in the target of the value head, 0 (AlphaZero: the result alone) to 1.
+    The root value v enters as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where the ply was
+    searched.
+    """
+    count, size, actions = len(samples), game.size, game.actions
+    batch = TrainingBatch(
+        planes=np.empty((count, PLANES, size, size), np.float32),
+        policy=np.empty((count, actions), np.float32),
+        policy_weight=samples.policy_weight.astype(np.float32),
+        wdl=np.empty((count, 3), np.float32),
+        margin=samples.margin.astype(np.float32) / np.float32(game.squares),
+        owner=np.empty((count, size, size), np.float32),
+        legal=np.empty((count, actions), np.uint8),
+    )
+    fill_batch(
+        game.id,
+        action_table(game),
+        symmetry.astype(np.int64),
+        _writable(samples.own),
+        _writable(samples.opp),
+        _writable(samples.final_own),
+        _writable(samples.final_opp),
+        _writable(samples.policy),
+        batch.margin,
+        samples.value.astype(np.float32),
+        batch.policy_weight * np.float32(value_mix),
+        batch.planes,
+        batch.policy,
+        batch.wdl,
+        batch.owner,
+        batch.legal,
+    )
+    return batch
+
+
+@kernel
+def fill_batch(
+    game_id: int,
+    table: NDArray[np.int32],
+    symmetry: NDArray[np.int64],
+    own: Masks,
+    opp: Masks,
+    final_own: Masks,
+    final_opp: Masks,
+    visits: NDArray[np.uint8],
+    margin: NDArray[np.float32],
+    value: NDArray[np.float32],
+    value_share: NDArray[np.float32],
+    planes: NDArray[np.float32],
+    policy: NDArray[np.float32],
+    wdl: NDArray[np.float32],
+    owner: NDArray[np.float32],
+    legal: NDArray[np.uint8],
+) -> None:
+    """Fill the arrays of a `TrainingBatch`.
+
+    table       int32[8, A]    where each action goes under each symmetry
+    symmetry    int64[B]       0-7
+    masks       uint64[B]      position and final board as sampled
+    visits      uint8[B, A]    as sampled; rows of 0 give policy rows of 0
+    margin      float32[B]     its sign decides the result
+    value       float32[B]     root value
+    value_share float32[B]     share of the root value in `wdl`, 0-1
+    planes, policy, wdl, owner, legal  written: see `TrainingBatch`
+
+    What the network sees and what is legal is computed from the turned masks by the same kernels as in play.
+    Cost: four mask transforms, four move generations and about 6 A stores per sample.
+    """
+    count, size, actions = own.shape[0], owner.shape[1], visits.shape[1]
+    turned_own, turned_opp = np.empty(count, np.uint64), np.empty(count, np.uint64)
+    for b in range(count):
+        turned_own[b] = transform_mask(game_id, own[b], symmetry[b])
+        turned_opp[b] = transform_mask(game_id, opp[b], symmetry[b])
+    write_planes(game_id, turned_own, turned_opp, planes)
+    legal_actions_mask(game_id, turned_own, turned_opp, legal)
+    for b in range(count):
+        total = 0
+        for a in range(actions):
+            total += visits[b, a]
+        scale = np.float32(1.0) / np.float32(max(total, 1))
+        for a in range(actions):
+            policy[b, table[symmetry[b], a]] = visits[b, a] * scale
+        mine = transform_mask(game_id, final_own[b], symmetry[b])
+        theirs = transform_mask(game_id, final_opp[b], symmetry[b])
+        for row in range(size):
+            for col in range(size):
+                bit = np.uint64(8 * row + col)
+                owner[b, row, col] = np.float32((mine >> bit) & ONE) - np.float32((theirs >> bit) & ONE)
+        share = value_share[b]
+        wdl[b, 0] = share * (1 + value[b]) / 2 + (1 - share) * (margin[b] > 0)
+        wdl[b, 1] = (1 - share) * (margin[b] == 0)
+        wdl[b, 2] = share * (1 - value[b]) / 2 + (1 - share) * (margin[b] < 0)
+
+
+def _writable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return `array`, copied if it is read-only: what comes from Ray is, and the kernel would be compiled once more."""
+    return np.require(array, requirements=["C", "W"])

@@ -1,0 +1,64 @@
+"""What people tune about the replay: how much is kept, how far back training looks, how often a position is used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from reversi.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayConfig:
+    """The replay's sizes, its window and the reuse cap."""
+
+    capacity_positions: int = 1_000_000
+    """Positions the ring holds, at least 1; the oldest make room. 101 bytes each on 8x8, and memory is taken only as it
+    fills. Raise it until the window fits. AlphaGo Zero: the last 500,000 games (AlphaZero: not stated)."""
+
+    window_start: int = 100_000
+    """Positions up to which the window holds everything, n0 of KataGo's power law, at least 1. Lower it if early, weak
+    games hold a short run back. AlphaZero has a window of fixed size; KataGo: 250,000."""
+
+    alpha: float = 0.75
+    """Exponent of the window's growth, above 0 and at most 1 (the window grows as fast as the data). KataGo: 0.75."""
+
+    beta: float = 0.4
+    """Slope of the window at `window_start`, from 0 (a window of fixed size, as AlphaGo Zero's) to 1. KataGo: 0.4."""
+
+    reuse: float = 4.0
+    """Times a position is trained on, on average and at most, above 0. 4 to 8 is sound, 10 to 30 ruins the value head;
+    raise it if the learner waits for actors. AlphaGo Zero: 1 to 2 (700,000 steps of 2,048, 4.9 million games)."""
+
+    bucket_capacity: int = 100_000
+    """Samples that may be waiting to be drawn before the actors are told to wait, at least one draw of the learner and
+    `min_positions` times `reuse`. Smaller holds actors and learner closer together. AlphaZero has no such bound."""
+
+    min_positions: int = 10_000
+    """Positions before the first sample is drawn, at least 1: a network trained on a handful of games learns them by
+    heart. AlphaZero: not stated."""
+
+    def __post_init__(self) -> None:
+        for name in ("capacity_positions", "window_start", "bucket_capacity", "min_positions"):
+            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        _require(0 < self.alpha <= 1, "alpha", "above 0 and at most 1", self.alpha)
+        _require(0 <= self.beta <= 1, "beta", "from 0 to 1", self.beta)
+        _require(0 < self.reuse < math.inf, "reuse", "above 0", self.reuse)
+        _require(
+            self.min_positions <= self.capacity_positions,
+            "min_positions",
+            f"at most replay.capacity_positions ({self.capacity_positions})",
+            self.min_positions,
+        )
+        # Otherwise actors would wait for a learner that waits for positions.
+        _require(
+            self.bucket_capacity >= self.min_positions * self.reuse,
+            "bucket_capacity",
+            f"at least replay.min_positions * replay.reuse ({self.min_positions * self.reuse:g})",
+            self.bucket_capacity,
+        )
+
+
+def _require(fits: bool, name: str, expected: str, got: float) -> None:
+    if not fits:
+        raise ConfigError(f"replay.{name} must be {expected}, got {got}")

@@ -1,0 +1,48 @@
+"""Deliveries: which batches of records have been taken already, so that a repeated one is counted once.
+
+Records are delivered at least once: a retried call brings the same batch again, and in any order.  A producer numbers
+its batches 0, 1, 2, ... and never uses a number twice; one that lost its count takes a new name.
+"""
+
+from __future__ import annotations
+
+REACH = 1024
+"""How far behind a producer's highest number a late batch is told from a repeated one; older ones count as repeated."""
+
+MAX_PRODUCERS = 4096
+"""Producers remembered; beyond it the one not heard of for longest is forgotten."""
+
+_REACH_BITS = (1 << REACH) - 1
+
+
+class Deliveries:
+    """A bounded set of (producer, sequence): for each producer its highest number and one bit for each before it."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}  # producer: (highest, bits); bit i is set if highest - i was taken
+
+    def take(self, producer: str, sequence: int) -> bool:
+        """Remember this batch; whether it is new."""
+        highest, bits = self._seen.pop(producer, (-1, 0))
+        behind = highest - sequence
+        if behind < 0:
+            new = True
+            highest, bits = sequence, bits << min(-behind, REACH) & _REACH_BITS | 1
+        else:
+            new = behind < REACH and not bits >> behind & 1
+            bits |= new << behind
+        self._seen[producer] = (highest, bits)  # at the end: the order of the dict is that of the last deliveries
+        if len(self._seen) > MAX_PRODUCERS:
+            del self._seen[next(iter(self._seen))]
+        return new
+
+    def state(self) -> dict[str, list[int | str]]:
+        """Return everything remembered, as JSON."""
+        return {producer: [highest, hex(bits)] for producer, (highest, bits) in self._seen.items()}
+
+    @staticmethod
+    def restored(state: dict[str, list[int | str]]) -> Deliveries:
+        """Return the deliveries of a `state()`."""
+        deliveries = Deliveries()
+        deliveries._seen = {name: (int(highest), int(str(bits), 16)) for name, (highest, bits) in state.items()}
+        return deliveries

@@ -1,0 +1,142 @@
+"""The replay in memory: one process holds the ring, the window, the token bucket and the account of deliveries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from learner.replay.bucket import TokenBucket
+from learner.replay.config import ReplayConfig
+from learner.replay.deliveries import Deliveries
+from learner.replay.quarantine import Quarantine
+from learner.replay.ring import Ring
+from learner.replay.samples import COLUMNS, Samples, samples_of
+from learner.replay.transport import AddReport, ReplayReport
+from learner.replay.window import window_positions
+from reversi import archive
+from reversi.errors import ConfigError, CorruptFileError, CorruptRecordError
+from reversi.games.rules import Game
+from reversi.record import GOOD, REASONS, OtherRulesError, Records, check, decode
+
+STATE_FORMAT = 1
+
+UNREADABLE, OTHER_RULES, OTHER_GAME = "unreadable", "other-rules", "other-game"
+"""Why a whole delivery is refused; why a game is, `record.REASONS` say."""
+
+_COUNTS = ("games_total", "positions_total", "samples_total", "rejected_games", "rejected_batches", "duplicates")
+
+
+class MemoryReplay:
+    """A `Replay` in this process; not for several threads at once.  Same deliveries, same seed: same samples."""
+
+    def __init__(self, game: Game, config: ReplayConfig, seed: int, rejected_dir: Path | None) -> None:
+        """`rejected_dir` is where refused deliveries are kept; None keeps none and only counts."""
+        self.game, self.config = game, config
+        self._ring = Ring(config.capacity_positions, game.actions)
+        self._bucket = TokenBucket(config.reuse, config.bucket_capacity)
+        self._deliveries = Deliveries()
+        self._quarantine = Quarantine(rejected_dir)
+        self._rng = np.random.default_rng(seed)
+        self._counts: Counter[str] = Counter()
+
+    def add(self, data: bytes) -> AddReport:
+        """Take one delivery; see `Replay.add`."""
+        try:
+            records, producer, sequence = decode(data, "records from an actor")
+        except CorruptRecordError as error:
+            reason = OTHER_RULES if isinstance(error, OtherRulesError) else UNREADABLE
+            return self._refuse(data, 1, reason, str(error))
+        if not self._deliveries.take(producer, sequence):
+            self._counts["duplicates"] += 1
+            return AddReport(duplicate=True, room=self.room())
+        origin = f"batch {sequence} of {producer!r}"
+        if records.game != self.game.name:
+            explanation = f"{origin}: expected games of {self.game.name}, got {records.game}"
+            return self._refuse(data, len(records), OTHER_GAME, explanation)
+        reasons = check(records)
+        bad = np.flatnonzero(reasons != GOOD)
+        if not len(bad):
+            return self._store(records)
+        explanation = "\n".join([f"{origin}:", *(f"game {g}: {REASONS[reasons[g]]}" for g in bad)])
+        taken = self._store(records.select(reasons == GOOD))
+        refused = self._refuse(data, len(bad), REASONS[reasons[bad[0]]], explanation)
+        return AddReport(
+            games=taken.games,
+            positions=taken.positions,
+            rejected=refused.rejected,
+            room=taken.room,
+            reason=refused.reason,
+        )
+
+    def sample(self, n_batches: int, batch: int) -> Samples | None:
+        """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""
+        count = n_batches * batch
+        if count > self.config.bucket_capacity:  # otherwise both sides would wait for ever
+            needed = f"replay.bucket_capacity must be at least one draw ({n_batches} batches of {batch} samples)"
+            raise ConfigError(f"{needed}, got {self.config.bucket_capacity}")
+        if self._counts["positions_total"] < self.config.min_positions or not self._bucket.take(count):
+            return None
+        self._counts["samples_total"] += count
+        return self._ring.draw(self._rng, count, self._window())
+
+    def room(self) -> bool:
+        """Whether actors may deliver; False while the token bucket is full."""
+        return not self._bucket.full
+
+    def report(self) -> ReplayReport:
+        """Return what is held and what has been done."""
+        return ReplayReport(
+            positions=self._ring.size,
+            fill=self._ring.size / self._ring.capacity,
+            window_positions=self._window(),
+            tokens=self._bucket.tokens,
+            **{name: self._counts[name] for name in _COUNTS},
+        )
+
+    def state(self) -> bytes:
+        """Return samples, counts, tokens, deliveries and random state as an archive of kind "replay"."""
+        held = self._ring.ordered()
+        header = {
+            "game": self.game.name,
+            "counts": {name: self._counts[name] for name in _COUNTS},
+            "tokens": self._bucket.tokens,
+            "deliveries": self._deliveries.state(),
+            "random": self._rng.bit_generator.state,
+        }
+        return archive.pack("replay", STATE_FORMAT, {name: getattr(held, name) for name in COLUMNS}, header)
+
+    def restore(self, data: bytes) -> None:
+        """Become what `state()` was; all or nothing.  Another capacity than then keeps the newest samples that fit."""
+        arrays, header = archive.unpack(data, "replay", STATE_FORMAT, "replay state")
+        if header["game"] != self.game.name:
+            raise CorruptFileError(f"replay state: expected one of {self.game.name}, got one of {header['game']!r}")
+        self._restore_checked(Samples(**{name: arrays[name] for name in COLUMNS}), header)
+
+    def _restore_checked(self, samples: Samples, header: dict[str, Any]) -> None:
+        ring = Ring(self.config.capacity_positions, self.game.actions)
+        ring.add(samples)
+        self._ring = ring
+        self._counts = Counter(header["counts"])
+        self._bucket.tokens = header["tokens"]
+        self._deliveries = Deliveries.restored(header["deliveries"])
+        self._rng.bit_generator.state = header["random"]
+
+    def _store(self, records: Records) -> AddReport:
+        samples = samples_of(records)
+        self._ring.add(samples)
+        self._bucket.add_positions(len(samples))
+        self._counts["games_total"] += len(records)
+        self._counts["positions_total"] += len(samples)
+        return AddReport(games=len(records), positions=len(samples), room=self.room())
+
+    def _refuse(self, data: bytes, games: int, reason: str, explanation: str) -> AddReport:
+        self._quarantine.keep(data, reason, explanation)
+        self._counts["rejected_games"] += games
+        self._counts["rejected_batches"] += 1
+        return AddReport(rejected=games, room=self.room(), reason=reason)
+
+    def _window(self) -> int:
+        return min(window_positions(self._counts["positions_total"], self.config), self._ring.size)

@@ -1,0 +1,46 @@
+"""The quarantine: refused records are kept aside, unchanged, with the reason in the file's name.
+
+`000003-illegal-move.records` is what arrived, byte for byte; `000003-illegal-move.txt` beside it says from whom and
+what was wrong.  A producer that sends nothing but rubbish fills neither disk nor memory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reversi.archive import write_atomic
+
+MAX_FILES = 100
+"""Batches kept; later ones are only counted."""
+
+MAX_BYTES = 1 << 30
+"""Bytes kept in all, 1 GiB; a batch that would exceed them is only counted."""
+
+
+class Quarantine:
+    """A folder of refused batches; `folder` None keeps nothing."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        held = sorted(folder.glob("*.records")) if folder is not None else []
+        self._files = len(held)
+        self._bytes = sum(path.stat().st_size for path in held)
+        self._number = 1 + max((int(path.name[:6]) for path in held if path.name[:6].isdigit()), default=0)
+
+    def keep(self, data: bytes, reason: str, explanation: str) -> bool:
+        """Put a batch aside; False if there is no folder, no room left or no way to write.
+
+        A full disk must not stop the run for the sake of records that nobody trains on.
+        """
+        if self._folder is None or self._files >= MAX_FILES or self._bytes + len(data) > MAX_BYTES:
+            return False
+        name = f"{self._number:06d}-{reason}"
+        try:
+            write_atomic(self._folder / f"{name}.records", data)
+            write_atomic(self._folder / f"{name}.txt", f"{explanation}\n".encode(errors="backslashreplace"))
+        except OSError:
+            return False
+        self._number += 1
+        self._files += 1
+        self._bytes += len(data)
+        return True

@@ -1,0 +1,78 @@
+"""The replay on Ray: an asynchronous delivery van over `MemoryReplay`, whose calls wait where the plain one says no."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import ray
+
+from learner.replay.config import ReplayConfig
+from learner.replay.memory import MemoryReplay
+from learner.replay.samples import Samples
+from learner.replay.transport import AddReport, ReplayReport
+from reversi.games.rules import game_named
+
+SAMPLE_WAIT_S = 1.0
+"""Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
+
+
+class AsyncReplay:
+    """A `MemoryReplay` for many callers in one event loop; an `add` is stored at once, answered when there is room."""
+
+    def __init__(self, *, game: str, config: ReplayConfig, seed: int, rejected_dir: str | None) -> None:
+        self._replay = MemoryReplay(game_named(game), config, seed, Path(rejected_dir) if rejected_dir else None)
+        self._changed = asyncio.Condition()
+        self._stopped = False
+
+    async def add(self, data: bytes) -> AddReport:
+        """Take one delivery; its sender waits here while the token bucket is full."""
+        report = self._replay.add(data)
+        await self._notify()
+        await self._until(self._replay.room)
+        return report
+
+    async def sample(self, n_batches: int, batch: int) -> Samples | None:
+        """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""
+        samples: Samples | None = None
+
+        def drawn() -> bool:
+            nonlocal samples
+            samples = self._replay.sample(n_batches, batch)
+            return samples is not None
+
+        try:
+            await asyncio.wait_for(self._until(drawn), SAMPLE_WAIT_S)
+        except TimeoutError:
+            return None
+        await self._notify()
+        return samples
+
+    async def stop(self) -> None:
+        """Answer every call that waits, and let none wait from now on."""
+        self._stopped = True
+        await self._notify()
+
+    async def report(self) -> ReplayReport:
+        """Return what is held and what has been done."""
+        return self._replay.report()
+
+    async def state(self) -> bytes:
+        """Return everything as an archive."""
+        return self._replay.state()
+
+    async def restore(self, data: bytes) -> None:
+        """Become what `state()` was."""
+        self._replay.restore(data)
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._stopped or condition())
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+
+ReplayActor = ray.remote(AsyncReplay)

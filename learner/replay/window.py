@@ -1,0 +1,21 @@
+"""The window: how many of the newest positions training draws from, growing with all that were made.
+
+KataGo's power law (Wu 2019, "Accelerating Self-Play Learning in Go", https://arxiv.org/abs/1902.10565, appendix C):
+early positions, made by weak play, are forgotten soon; later the window grows a little slower than the data.
+"""
+
+from __future__ import annotations
+
+from learner.replay.config import ReplayConfig
+
+
+def window_positions(total: int, config: ReplayConfig) -> int:
+    """Return W(N) = n0 (1 + beta ((N / n0)^alpha - 1) / alpha) for N = `total` positions since the run began.
+
+    n0 is `window_start`: up to it the window holds everything; the ring's capacity is a bound.
+    """
+    start = config.window_start
+    if total <= start:
+        return min(total, config.capacity_positions)
+    grown = start * (1 + config.beta * ((total / start) ** config.alpha - 1) / config.alpha)
+    return min(int(grown), total, config.capacity_positions)

@@ -1,0 +1,311 @@
+"""Game records: finished games as columns, their bytes, and the check that replays every ply of them.
+
+A record is one finished game.  Games travel many at a time, column by column, in one archive of kind "records": no
+pickle, a bounded size, and nothing in it is believed before `decode` has checked its shape and `check` its every move.
+Plies of all games lie one after another; game g owns the `plies[g]` of them that follow those of the games before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi import archive
+from reversi.errors import CorruptFileError, CorruptRecordError
+from reversi.games.bitboard import ONE, ZERO, Masks
+from reversi.games.rules import (
+    GAMES,
+    RULES_VERSION,
+    UNFINISHED,
+    game_named,
+    legal_moves,
+    outcome,
+    play,
+    square_of_action,
+)
+from reversi.kernel import kernel
+
+KIND = "records"
+FORMAT = 1
+"""Number of the byte format; changes when an older program could not read it."""
+
+MAX_BYTES = 256 << 20
+"""Largest batch of records that is decoded, 256 MiB: some two million plies of 8x8."""
+
+MAX_PRODUCER = 200
+"""Longest name of a producer, in characters."""
+
+OPENING, SEARCHED, UNSEARCHED = 0, 1, 2
+"""Kinds of a ply: OPENING is not trained on, SEARCHED gives policy and value targets, UNSEARCHED the value alone."""
+
+REASONS = (
+    "good",
+    "bad-start",  # discs overlap, lie off the board, or the game is over before its first ply
+    "illegal-move",
+    "plays-on",  # plies after the end of the game
+    "unfinished",
+    "wrong-margin",
+    "wrong-board",  # the final board is not where the plies lead
+    "policy-off-rules",  # a visit at an action that is not legal
+    "no-policy",  # a searched ply without a visit
+    "bad-value",  # not a number between -1 and 1
+    "bad-kind",  # a kind of ply that this format does not have
+)
+"""What `check` can say of a game, by its code; they name files, so they are words with hyphens."""
+
+GOOD, BAD_START, ILLEGAL_MOVE, PLAYS_ON, NO_END, WRONG_MARGIN, WRONG_BOARD = range(7)
+POLICY_OFF_RULES, NO_POLICY, BAD_VALUE, BAD_KIND = range(7, 11)
+
+_ONE_HALF_PRECISION = 0x3C00  # the bits of float16 1.0: no magnitude's bits are larger, infinities' and NaNs' neither
+
+_GAME_COLUMNS: dict[str, type[np.generic]] = {
+    "start_own": np.uint64,
+    "start_opp": np.uint64,
+    "black_first": np.uint8,
+    "plies": np.int32,
+    "margin": np.int8,
+    "final_own": np.uint64,
+    "final_opp": np.uint64,
+    "version": np.int32,
+    "seed": np.uint64,
+}
+_PLY_COLUMNS: dict[str, type[np.generic]] = {
+    "actions": np.uint8,
+    "policy": np.uint8,
+    "value": np.float16,
+    "ply_kind": np.uint8,
+}
+_COLUMNS = _GAME_COLUMNS | _PLY_COLUMNS
+
+
+class OtherRulesError(CorruptRecordError):
+    """Records that are sound but were played by another version of the rules than this program's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """Finished games of one kind of board; `own` and `opp` are the sides that move first and second in the record."""
+
+    game: str
+    """A name in `GAMES`."""
+
+    start_own: Masks  # uint64[G]
+    start_opp: Masks  # uint64[G]
+    black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first in the record is Black
+    plies: NDArray[np.int32]  # [G] passes included
+    actions: NDArray[np.uint8]  # [P]
+    policy: NDArray[np.uint8]  # [P, A] visits, scaled so that the largest is 255; all 0 without a search
+    value: NDArray[np.float16]  # [P] root value, the mover's view, -1 to 1
+    ply_kind: NDArray[np.uint8]  # [P] OPENING, SEARCHED or UNSEARCHED
+    margin: NDArray[np.int8]  # [G] discs, first mover's minus second's
+    final_own: Masks  # uint64[G] the first mover's discs at the end
+    final_opp: Masks  # uint64[G]
+    version: NDArray[np.int32]  # [G] version of the model that played
+    seed: NDArray[np.uint64]  # [G] seed the game can be played again from
+
+    def __len__(self) -> int:
+        """Games."""
+        return len(self.plies)
+
+    @property
+    def positions(self) -> int:
+        """Plies of all games together, P."""
+        return len(self.actions)
+
+    def select(self, chosen: NDArray[np.bool_]) -> Records:
+        """Return the games where `chosen[g]`, in their order."""
+        of_ply = np.repeat(chosen, self.plies)
+        games = {name: getattr(self, name)[chosen] for name in _GAME_COLUMNS}
+        return Records(game=self.game, **games, **{name: getattr(self, name)[of_ply] for name in _PLY_COLUMNS})
+
+    @staticmethod
+    def concatenate(parts: Sequence[Records]) -> Records:
+        """Return the games of all `parts`, at least one, in their order; they must be of one game."""
+        games = {part.game for part in parts}
+        if len(games) != 1:
+            raise ValueError(f"expected records of one game, got {sorted(games)}")
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
+        return Records(game=games.pop(), **columns)
+
+
+def encode(records: Records, producer: str, sequence: int) -> bytes:
+    """Return the bytes of a batch; (producer, sequence) names it, so that a repeated delivery can be told."""
+    columns = {name: np.asarray(getattr(records, name), dtype) for name, dtype in _COLUMNS.items()}
+    header = {"game": records.game, "rules_version": RULES_VERSION, "producer": producer, "sequence": sequence}
+    return archive.pack(KIND, FORMAT, columns, header)
+
+
+def decode(data: bytes, where: str) -> tuple[Records, str, int]:
+    """Return (records, producer, sequence) of `encode`'s bytes; `where` names their origin in errors.
+
+    The columns fit together and the arrays are writable; whether the games were played by the rules is `check`'s word.
+    Raises OtherRulesError for another rules version, CorruptRecordError for anything else that is not such a batch.
+    """
+    if len(data) > MAX_BYTES:
+        raise CorruptRecordError(f"{where}: expected at most {MAX_BYTES} bytes of records, got {len(data)}")
+    try:
+        arrays, header = archive.unpack(data, KIND, FORMAT, where)
+    except (CorruptFileError, RecursionError) as error:  # RecursionError: JSON nested by malice
+        raise CorruptRecordError(str(error) or f"{where}: expected records") from error
+    game, producer, sequence = _checked_header(header, where)
+    _check_columns(arrays, GAMES[game].actions, where)
+    columns = {name: np.require(arrays[name], requirements=["C", "W"]) for name in _COLUMNS}
+    return Records(game=game, **columns), producer, sequence
+
+
+def check(records: Records) -> NDArray[np.uint8]:
+    """Return uint8[G]: the code in `REASONS` of the first thing that is wrong with each game; GOOD (0) for none."""
+    game = game_named(records.game)
+    reasons = np.empty(len(records), np.uint8)
+    refute(
+        game.id,
+        np.uint64(game.board_mask),
+        records.start_own,
+        records.start_opp,
+        records.black_first,
+        records.plies,
+        records.actions,
+        records.policy,
+        records.value.view(np.uint16),
+        records.ply_kind,
+        records.margin,
+        records.final_own,
+        records.final_opp,
+        reasons,
+    )
+    return reasons
+
+
+@kernel
+def refute(
+    game_id: int,
+    board: np.uint64,
+    start_own: Masks,
+    start_opp: Masks,
+    black_first: NDArray[np.uint8],
+    plies: NDArray[np.int32],
+    actions: NDArray[np.uint8],
+    policy: NDArray[np.uint8],
+    value_bits: NDArray[np.uint16],
+    ply_kind: NDArray[np.uint8],
+    margin: NDArray[np.int8],
+    final_own: Masks,
+    final_opp: Masks,
+    reasons: NDArray[np.uint8],
+) -> None:
+    """Replay every game and write what refutes it.
+
+    board       squares of the game's board
+    value_bits  uint16[P]  the root values' float16 bits: numba has no half precision on CPUs
+    reasons     uint8[G]   written: 0 or the code of the first thing found wrong, a game's plies from first to last
+    others      the columns of `Records`; only their shapes are trusted, and that plies sums to P
+
+    Cost: one move generation and one flip per ply, one pass over its A policy bytes.
+    """
+    pass_action = policy.shape[1] - 1
+    bit = np.empty(pass_action, np.uint64)
+    for action in range(pass_action):
+        bit[action] = ONE << np.uint64(square_of_action(game_id, action))
+    first = 0
+    for g in range(plies.shape[0]):
+        own, opp = start_own[g], start_opp[g]
+        reason = GOOD
+        off_board = (own | opp) & ~board
+        if ((own & opp) | off_board) != ZERO or black_first[g] > 1 or outcome(game_id, own, opp) != UNFINISHED:
+            reason = BAD_START
+        end = first + plies[g]
+        p = first
+        while p < end and reason == GOOD:
+            legal = legal_moves(game_id, own, opp)
+            action = actions[p]
+            reason = refute_ply(legal, bit, action, policy[p], value_bits[p], ply_kind[p])
+            if legal == ZERO and outcome(game_id, own, opp) != UNFINISHED:
+                reason = PLAYS_ON
+            if reason == GOOD:
+                own, opp = play(game_id, own, opp, action)
+            p += 1
+        first = end
+        if reason == GOOD:
+            result = outcome(game_id, own, opp)
+            if plies[g] % 2 == 1:
+                own, opp = opp, own
+                result = result if result == UNFINISHED else -result
+            if result == UNFINISHED:
+                reason = NO_END
+            elif result != margin[g]:
+                reason = WRONG_MARGIN
+            elif own != final_own[g] or opp != final_opp[g]:
+                reason = WRONG_BOARD
+        reasons[g] = reason
+
+
+@kernel
+def refute_ply(
+    legal: np.uint64, bit: Masks, action: int, policy: NDArray[np.uint8], value_bits: int, ply_kind: int
+) -> int:
+    """Return what is wrong with one ply of a game that is not over, or GOOD.
+
+    legal   squares where the side to move may play; none: it must pass
+    bit     uint64[A - 1]  the square of each action, as a mask
+    policy  uint8[A]       visits; must be 0 wherever the rules forbid the action
+    """
+    pass_action = bit.shape[0]
+    if action > pass_action:
+        return ILLEGAL_MOVE
+    if action == pass_action:
+        if legal != ZERO:
+            return ILLEGAL_MOVE
+    elif (legal & bit[action]) == ZERO:
+        return ILLEGAL_MOVE
+    visited = policy[pass_action] != 0
+    allowed = not visited or legal == ZERO
+    for a in range(pass_action):
+        visited |= policy[a] != 0
+        allowed &= policy[a] == 0 or (legal & bit[a]) != ZERO
+    if not allowed:
+        return POLICY_OFF_RULES
+    if ply_kind > UNSEARCHED:
+        return BAD_KIND
+    if ply_kind == SEARCHED and not visited:
+        return NO_POLICY
+    if (value_bits & 0x7FFF) > _ONE_HALF_PRECISION:
+        return BAD_VALUE
+    return GOOD
+
+
+def _checked_header(header: Any, where: str) -> tuple[str, str, int]:
+    if not isinstance(header, dict):
+        raise CorruptRecordError(f"{where}: expected a header of named fields, got {type(header).__name__}")
+    game, producer, sequence = (header.get(name) for name in ("game", "producer", "sequence"))
+    if header.get("rules_version") != RULES_VERSION:
+        got = header.get("rules_version")
+        raise OtherRulesError(f"{where}: expected records of rules version {RULES_VERSION}, got {got!r}")
+    if not isinstance(game, str) or game not in GAMES:
+        raise CorruptRecordError(f"{where}: expected records of one of {', '.join(GAMES)}, got {game!r}")
+    if not isinstance(producer, str) or len(producer) > MAX_PRODUCER:
+        raise CorruptRecordError(f"{where}: expected a producer's name of at most {MAX_PRODUCER} characters")
+    if type(sequence) is not int or not 0 <= sequence < 1 << 63:
+        raise CorruptRecordError(f"{where}: expected a sequence number, got {sequence!r}")
+    return game, producer, sequence
+
+
+def _check_columns(arrays: dict[str, NDArray[Any]], actions: int, where: str) -> None:
+    """Raise CorruptRecordError unless every column is there with its dtype and shape and the plies add up."""
+    if arrays.keys() != _COLUMNS.keys():
+        raise CorruptRecordError(f"{where}: expected the columns {sorted(_COLUMNS)}, got {sorted(arrays)}")
+    plies = arrays["plies"]
+    if plies.ndim != 1 or plies.dtype != np.int32 or (plies < 0).any():
+        raise CorruptRecordError(f"{where}: expected the number of plies of each game, got {plies.dtype} {plies.shape}")
+    positions = int(plies.sum(dtype=np.int64))
+    for name, dtype in _COLUMNS.items():
+        shape: tuple[int, ...] = (len(plies),) if name in _GAME_COLUMNS else (positions,)
+        if name == "policy":
+            shape = (positions, actions)
+        array = arrays[name]
+        if array.dtype != dtype or array.shape != shape:
+            wanted = f"{name} as {np.dtype(dtype)} {shape}"
+            raise CorruptRecordError(f"{where}: expected {wanted}, got {array.dtype} {array.shape}")
