@@ -1,0 +1,63 @@
+"""`SearchConfig`: the numbers of the tree search, with their meaning and the values of the papers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reversi.errors import ConfigError
+
+MAX_SIMULATIONS = 1_000_000
+"""Bound of `simulations`: a tree of 8x8 Reversi reserves up to 1.4 kB of address space for each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """How a tree is grown.
+
+    AlphaZero is Silver et al., Science 362 (2018) with its pseudo-code, AlphaGo Zero is Nature 550 (2017), AlphaGo is
+    Nature 529 (2016).
+    """
+
+    simulations: int = 64
+    """Visits of the root's actions per search, those of a kept subtree included; 0 is the bare network.
+    AlphaZero: 800.  AlphaGo Zero: 1600."""
+
+    c_puct: float = 1.5
+    """Weight of prior against value in PUCT; raise it if the search overlooks moves, lower it if it wastes visits.
+    AlphaZero: log((1 + N + 19652) / 19652) + 1.25, which is 1.25 to 1.29 up to 800 visits; so a constant here."""
+
+    fpu_reduction: float = 0.2
+    """First-play urgency: an unvisited action counts as its node's value less this times the root of the priors
+    already visited.  KataGo: 0.2 (`fpuReductionMax`).  Leela Chess Zero: 0.33.  AlphaZero: unvisited counts as 0."""
+
+    dirichlet_alpha: float = 10.0
+    """Root noise: a legal action's concentration is this divided by the number of legal actions, so that noise keeps
+    its shape whatever their number.  AlphaZero: 0.3 in chess and 0.03 in Go, about 10 divided by the usual number."""
+
+    dirichlet_weight: float = 0.25
+    """Share of the noise in the root's priors when noise is asked for; 0 is none.  AlphaZero: 0.25."""
+
+    leaves: int = 1
+    """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""
+
+    virtual_loss: int = 1
+    """Losses that a leaf under evaluation counts as, so that the next leaf of its round is sought elsewhere.
+    AlphaGo: 3.  KataGo: 1.  Without effect if `leaves` is 1."""
+
+    keep_subtree: bool = False
+    """Go on with the subtree of the action played.  AlphaGo Zero: true.  False gives every ply the same number of new
+    evaluations, and root noise that no earlier visit dilutes."""
+
+    def __post_init__(self) -> None:
+        _require("simulations", self.simulations, 0 <= self.simulations <= MAX_SIMULATIONS, f"0 to {MAX_SIMULATIONS}")
+        _require("c_puct", self.c_puct, 0 <= self.c_puct <= 100, "0 to 100")
+        _require("fpu_reduction", self.fpu_reduction, 0 <= self.fpu_reduction <= 2, "0 to 2")
+        _require("dirichlet_alpha", self.dirichlet_alpha, 0 < self.dirichlet_alpha <= 1000, "above 0 and at most 1000")
+        _require("dirichlet_weight", self.dirichlet_weight, 0 <= self.dirichlet_weight <= 1, "0 to 1")
+        _require("leaves", self.leaves, 1 <= self.leaves <= 1024, "1 to 1024")
+        _require("virtual_loss", self.virtual_loss, 0 <= self.virtual_loss <= 100, "0 to 100")
+
+
+def _require(key: str, value: float, holds: bool, expected: str) -> None:
+    if not holds:
+        raise ConfigError(f"search.{key} must be {expected}, got {value}")

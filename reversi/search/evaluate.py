@@ -1,0 +1,25 @@
+"""`Evaluate`: what the search asks of a network, and all that it knows of one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import Masks
+
+
+class Evaluate(Protocol):
+    """Judges a batch of positions; `reversi.model.evaluate` has the real ones, a test may pass a function."""
+
+    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return (logits, value) of B positions that are not over; B is any number from 0.
+
+        own, opp  uint64[B]      discs of the side to move and of the other side
+        logits    float32[B, A]  unnormalised log-probability of every action; those of illegal ones are ignored
+        value     float32[B]     P(win) - P(loss) of the side to move, in [-1, 1]
+
+        The arrays may be overwritten by the next call, so that a backend can answer from its own buffers.
+        """
+        ...

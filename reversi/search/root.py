@@ -1,0 +1,170 @@
+"""What happens at the roots: planted, kept when a ply is played, given noise, read."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import Masks
+from reversi.kernel import kernel
+from reversi.search.tree import (
+    EDGES,
+    NODES,
+    PENDING,
+    TERMINAL,
+    UNVISITED,
+    Leaves,
+    Tree,
+    Trees,
+    add_leaf,
+    add_node,
+    back_up,
+    result,
+    tree_of,
+)
+
+
+@kernel
+def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
+    """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
+
+    own, opp  uint64[B], B <= G
+    keep      leave a tree that has this very root already as it is
+    leaves    written: the new roots that are not over
+    """
+    count = 0
+    for g in range(own.shape[0]):
+        tree = tree_of(trees, g)
+        root = tree.nodes[0]
+        if keep and tree.used[NODES] > 0 and root.own == own[g] and root.opp == opp[g] and root.degree != PENDING:
+            continue
+        tree.used[NODES] = 0
+        tree.used[EDGES] = 1
+        entry = tree.edges[0]
+        entry.total = 0
+        entry.visits = 0
+        entry.pending = 0
+        node = add_node(tree, game_id, 0, 0, own[g], opp[g])
+        if root.degree == TERMINAL:
+            back_up(tree, node, result(game_id, own[g], opp[g]), 0)
+        else:
+            add_leaf(tree, g, node, leaves, count)
+            count += 1
+    return count
+
+
+@kernel
+def mix_noise(trees: Trees, noise: NDArray[np.float64], weight: float) -> None:
+    """Replace the root's priors of every tree g by (1 - weight) * prior + weight * noise.
+
+    noise  float64[G', A], G' <= G  gamma draws; scaled to sum to 1 over the legal actions they are Dirichlet noise
+    """
+    for g in range(noise.shape[0]):
+        tree = tree_of(trees, g)
+        root = tree.nodes[0]
+        scale = 0.0
+        for i in range(root.first, root.first + root.degree):
+            scale += noise[g, tree.edges[i].action]
+        if not scale > 0:  # a finished game, or draws so small that all of them are 0
+            continue
+        root.explored = 0
+        for i in range(root.first, root.first + root.degree):
+            edge = tree.edges[i]
+            edge.prior = (1 - weight) * edge.prior + weight * noise[g, edge.action] / scale
+            if edge.visits > 0:
+                root.explored += edge.prior
+
+
+@kernel
+def root_degrees(trees: Trees, out: NDArray[np.int32]) -> None:
+    """Fill `out[g]` (int32[G'], G' <= G) with the number of legal actions at root g, 0 where the game is over."""
+    for g in range(out.shape[0]):
+        out[g] = trees.nodes[g, 0].degree
+
+
+@kernel
+def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
+    """Write the root's priors into `prior` (float32[G', A], G' <= G, zero before)."""
+    for g in range(prior.shape[0]):
+        root = trees.nodes[g, 0]
+        for i in range(root.first, root.first + root.degree):
+            prior[g, trees.edges[g, i].action] = trees.edges[g, i].prior
+
+
+@kernel
+def read_visits(trees: Trees, visits: NDArray[np.int32], value: NDArray[np.float32]) -> None:
+    """Write the root's visits and mean value.
+
+    visits  int32[G', A], G' <= G, zero before  written at the legal actions
+    value   float32[G']                         written: mean of all that was backed up, for the side to move
+    """
+    for g in range(visits.shape[0]):
+        root = trees.nodes[g, 0]
+        for i in range(root.first, root.first + root.degree):
+            visits[g, trees.edges[g, i].action] = trees.edges[g, i].visits
+        entry = trees.edges[g, 0]
+        value[g] = -entry.total / np.float32(entry.visits)
+
+
+@kernel
+def keep_subtrees(trees: Trees, actions: NDArray[np.int32]) -> None:
+    """Make the node below `actions[g]` the root of tree g and drop the rest; a tree without such a node is emptied.
+
+    actions  int32[G'], G' <= G  trees from G' on are emptied
+
+    Works in place and in one pass: nodes and edges move to lower places in their old order, parents before children.
+    """
+    marked = np.empty(trees.nodes.shape[1], np.bool_)  # nodes to keep
+    for g in range(trees.used.shape[0]):
+        tree = tree_of(trees, g)
+        root = _child_of_root(tree, actions[g]) if g < actions.shape[0] else UNVISITED
+        used = tree.used[NODES]
+        tree.used[NODES] = 0
+        tree.used[EDGES] = 1
+        if root == UNVISITED:
+            continue
+        marked[:used] = False
+        marked[root] = True
+        _move_edge(tree, tree.nodes[root].entry, 0)
+        tree.nodes[root].parent = 0
+        for node in range(root, used):
+            if marked[node]:
+                _move_node(tree, node, marked)
+
+
+@kernel
+def _child_of_root(tree: Tree, action: int) -> int:
+    """Return the root's child by `action`, or UNVISITED."""
+    if tree.used[NODES] > 0:
+        root = tree.nodes[0]
+        for i in range(root.first, root.first + root.degree):
+            if tree.edges[i].action == action:
+                return int(tree.edges[i].child)
+    return UNVISITED
+
+
+@kernel
+def _move_edge(tree: Tree, source: int, target: int) -> None:
+    """Move an edge, and tell the node below it."""
+    tree.edges[target] = tree.edges[source]
+    child = tree.edges[target].child
+    if child != UNVISITED:
+        tree.nodes[child].entry = target
+
+
+@kernel
+def _move_node(tree: Tree, source: int, marked: NDArray[np.bool_]) -> None:
+    """Move a node and its edges to the next free places, and mark its children."""
+    target = tree.used[NODES]
+    tree.used[NODES] = target + 1
+    tree.nodes[target] = tree.nodes[source]
+    node = tree.nodes[target]
+    tree.edges[node.entry].child = target
+    old_first, node.first = node.first, tree.used[EDGES]
+    tree.used[EDGES] += max(node.degree, 0)
+    for offset in range(node.degree):
+        _move_edge(tree, old_first + offset, node.first + offset)
+        child = tree.edges[node.first + offset].child
+        if child != UNVISITED:
+            tree.nodes[child].parent = target
+            marked[child] = True

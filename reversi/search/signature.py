@@ -1,0 +1,74 @@
+"""The search signature: one integer that changes when the behaviour of the search changes, and only then.
+
+Fixed positions of every game are searched with a fixed evaluator made of integers, so that every machine gets the same
+number.  A commit that changes it says so.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import Masks
+from reversi.games.rules import GAMES, Game, legal_actions_mask, play_batch
+from reversi.search.apv_mcts import Search
+from reversi.search.config import SearchConfig
+
+_CONFIGS = (
+    SearchConfig(simulations=128, c_puct=1.5, fpu_reduction=0.2),
+    SearchConfig(simulations=128, c_puct=1.5, fpu_reduction=0.2, leaves=8, virtual_loss=1),
+)
+
+
+def signature() -> int:
+    """Return the signature: a CRC-32 over visits and values.  Takes milliseconds once the kernels are compiled."""
+    total = 0
+    for game in GAMES.values():
+        own, opp = _positions(game)
+        for config in _CONFIGS:
+            search = Search(game, config, HashEvaluator(game), len(own), np.random.default_rng(0))
+            found = search.run(own, opp)
+            total = zlib.crc32(found.visits.astype("<i4").tobytes(), total)
+            total = zlib.crc32(found.value.astype("<f4").tobytes(), total)
+    return total
+
+
+class HashEvaluator:
+    """An `Evaluate` whose answers are noise fixed by the position, in exact binary fractions."""
+
+    def __init__(self, game: Game) -> None:
+        self._actions = np.arange(1, game.actions + 1, dtype=np.uint64)
+
+    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return logits in [-2, 2) in steps of 1/64 and values in [-1, 1) in steps of 1/128."""
+        position = _mix(own ^ _mix(opp))
+        logits = (_mix(position[:, None] ^ self._actions) >> np.uint64(56)).astype(np.float32) / np.float32(
+            64
+        ) - np.float32(2)
+        value = (position >> np.uint64(56)).astype(np.float32) / np.float32(128) - np.float32(1)
+        return logits, value
+
+
+def _mix(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return splitmix64 of every element (Steele et al., OOPSLA 2014)."""
+    number = number + np.uint64(0x9E3779B97F4A7C15)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return number ^ (number >> np.uint64(31))
+
+
+def _positions(game: Game) -> tuple[Masks, Masks]:
+    """Return the positions of one game by hashed plies, the start and the finished last one included, as (own, opp)."""
+    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
+    seen = [(own[0], opp[0])]
+    legal = np.empty((1, game.actions), np.uint8)
+    evaluate = HashEvaluator(game)
+    legal_actions_mask(game.id, own, opp, legal)
+    while legal.any():
+        logits, _ = evaluate(own, opp)
+        play_batch(game.id, own, opp, np.where(legal, logits, -np.inf).argmax(axis=1).astype(np.int32))
+        seen.append((own[0], opp[0]))
+        legal_actions_mask(game.id, own, opp, legal)
+    return np.array([mover for mover, _ in seen]), np.array([other for _, other in seen])
