@@ -24,6 +24,9 @@ from reversi.errors import CorruptFileError
 Arrays = Mapping[str, NDArray[Any]]
 Header = dict[str, Any]
 
+METADATA_KEY = "archive"
+"""Where in safetensors' metadata the kind, the format, the checksum and the header stand, as one JSON text."""
+
 MAX_BYTES = 4 << 30
 """Largest archive that is opened, 4 GiB: a bound before anything is allocated."""
 
@@ -33,13 +36,9 @@ def pack(kind: str, format_number: int, arrays: Arrays, header: Mapping[str, Any
     from safetensors.numpy import save
 
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    metadata = {
-        "kind": kind,
-        "format": str(format_number),
-        "sha256": _digest(contiguous, header),
-        "header": json.dumps(header, sort_keys=True),
-    }
-    return bytes(save(contiguous, metadata=metadata))
+    about = {"kind": kind, "format": format_number, "sha256": _digest(contiguous, header), "header": header}
+    # One entry: safetensors writes several in an order that changes from call to call, and equal content is equal bytes.
+    return bytes(save(contiguous, metadata={METADATA_KEY: json.dumps(about, sort_keys=True)}))
 
 
 def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict[str, NDArray[Any]], Header]:
@@ -54,11 +53,10 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes, got {len(data)}")
     try:
         length = int.from_bytes(data[:8], "little")
-        metadata = json.loads(bytes(data[8 : 8 + length])).get("__metadata__", {})
+        about = json.loads(json.loads(bytes(data[8 : 8 + length]))["__metadata__"][METADATA_KEY])
         arrays = load(bytes(data))
-        found = (metadata["kind"], int(metadata["format"]))
-        header = json.loads(metadata["header"])
-        checksum = metadata["sha256"]
+        found = (about["kind"], about["format"])
+        header, checksum = dict(about["header"]), about["sha256"]
     except (SafetensorError, ValueError, KeyError, AttributeError, OverflowError, TypeError, MemoryError) as error:
         raise CorruptFileError(f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read") from error
     if found != (kind, format_number):

@@ -10,30 +10,16 @@ import sys
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from actors.selfplay import SelfPlay
 from learner.batches import training_batch
 from learner.replay.samples import samples_of
-from reversi.games.rules import Game, game_named
+from reversi.games.rules import game_named
 from reversi.record import check, decode, encode
+from reversi.search.evaluate import UniformEvaluate
 from scripts.config import JobConfig
 
 SLOW_S = 3.0
-
-
-class UniformEvaluate:
-    """A network that knows nothing: equal logits and value zero, for every position of a batch."""
-
-    def __init__(self, game: Game, batch: int) -> None:
-        self._logits = np.zeros((batch, game.actions), np.float32)  # [B, A]
-        self._values = np.zeros(batch, np.float32)  # [B]
-
-    def __call__(
-        self, own: NDArray[np.uint64], opp: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Answer for `own`, `opp` uint64[B]."""
-        return self._logits[: len(own)], self._values[: len(own)]
 
 
 def warm(job: JobConfig) -> None:

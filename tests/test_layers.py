@@ -55,7 +55,7 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", sources(), ids=name)
+@pytest.mark.parametrize("path", list(sources()), ids=name)
 def test_imports_go_down_and_heavy_ones_stay_behind_their_doors(path: Path) -> None:
     package = path.relative_to(ROOT).parts[0]
     tops = {top(module) for module in imported(path)}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
+from reversi.games.rules import Game
 
 
 class Evaluate(Protocol):
@@ -23,3 +24,16 @@ class Evaluate(Protocol):
         The arrays may be overwritten by the next call, so that a backend can answer from its own buffers.
         """
         ...
+
+
+class UniformEvaluate:
+    """A network that knows nothing and costs nothing: equal logits and value 0.  It warms kernels up and times the tree."""
+
+    def __init__(self, game: Game, batch: int) -> None:
+        """`batch` is the most positions a call may ask about."""
+        self._logits = np.zeros((batch, game.actions), np.float32)  # [B, A]
+        self._value = np.zeros(batch, np.float32)  # [B]
+
+    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Answer as `Evaluate` does."""
+        return self._logits[: own.shape[0]], self._value[: own.shape[0]]

@@ -13,7 +13,7 @@ from reversi.errors import ConfigError
 from reversi.games.rules import game_named, legal_actions_mask, play_batch
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
-from scripts.warm import UniformEvaluate
+from reversi.search.evaluate import UniformEvaluate
 
 ACTORS = ActorConfig(
     count=1,

@@ -1,0 +1,84 @@
+"""An archive comes back as it was, equal content is equal bytes, and damage is one clear error."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reversi.archive import pack, read, unpack, write_atomic
+from reversi.errors import CorruptFileError
+
+ARRAYS = {
+    "counts": np.arange(12, dtype=np.int32).reshape(3, 4),
+    "empty": np.zeros((0, 5), np.float16),
+    "strided": np.arange(10, dtype=np.uint64)[::2],
+}
+HEADER = {"name": "x", "nested": {"a": [1, 2.5, None]}, "large": 2**100}
+
+
+def test_arrays_and_header_come_back() -> None:
+    arrays, header = unpack(pack("test", 1, ARRAYS, HEADER), "test", 1, "here")
+    assert header == HEADER
+    assert set(arrays) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        assert np.array_equal(arrays[name], array)
+
+
+def test_equal_content_is_equal_bytes() -> None:
+    assert len({pack("test", 1, ARRAYS, dict(reversed(HEADER.items()))) for _ in range(20)}) == 1
+
+
+@pytest.mark.parametrize(("kind", "number"), [("other", 1), ("test", 2)])
+def test_another_kind_or_format_is_refused(kind: str, number: int) -> None:
+    with pytest.raises(CorruptFileError, match=r"here: expected a (other|test) archive of format [12], got 'test' of 1"):
+        unpack(pack("test", 1, ARRAYS, HEADER), kind, number, "here")
+
+
+def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:
+    data = pack("test", 1, ARRAYS, HEADER)
+    for length in range(0, len(data), 7):
+        with pytest.raises(CorruptFileError):
+            unpack(data[:length], "test", 1, "here")
+    for position in range(0, 8 * len(data), 13):
+        flipped = bytearray(data)
+        flipped[position // 8] ^= 1 << position % 8
+        try:
+            arrays, header = unpack(bytes(flipped), "test", 1, "here")
+        except CorruptFileError:
+            continue
+        # JSON may be spelled in more than one way (a blank for padding); the content must then be untouched.
+        assert header == HEADER
+        assert all(np.array_equal(arrays[name], array) for name, array in ARRAYS.items())
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", b"\xff" * 64, b"\x02" + bytes(7) + b"{}", b"\x02" + bytes(7) + b"[]"])
+def test_foreign_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(CorruptFileError, match="here: expected a test archive"):
+        unpack(data, "test", 1, "here")
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CorruptFileError, match="No such file"):
+        read(tmp_path / "none", "test", 1)
+
+
+def test_a_write_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "file"
+    write_atomic(target, b"old")
+    write_atomic(target, b"new")
+    assert target.read_bytes() == b"new"
+    assert [path.name for path in target.parent.iterdir()] == ["file"]
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_atomic(target, b"old")
+    with pytest.raises(TypeError):
+        write_atomic(target, "text")  # type: ignore[arg-type]
+    assert target.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
