@@ -31,8 +31,8 @@ class ReplayConfig:
     raise it if the learner waits for actors. AlphaGo Zero: 1 to 2 (700,000 steps of 2,048, 4.9 million games)."""
 
     bucket_capacity: int = 100_000
-    """Samples that may be waiting to be drawn before the actors are told to wait, at least one draw of the learner and
-    `min_positions` times `reuse`. Smaller holds actors and learner closer together. AlphaZero has no such bound."""
+    """Samples that may be waiting to be drawn before the actors are told to wait; at least one draw of the learner.
+    Smaller holds actors and learner closer together. AlphaZero: no such bound."""
 
     min_positions: int = 10_000
     """Positions before the first sample is drawn, at least 1: a network trained on a handful of games learns them by
@@ -49,13 +49,6 @@ class ReplayConfig:
             "min_positions",
             f"at most replay.capacity_positions ({self.capacity_positions})",
             self.min_positions,
-        )
-        # Otherwise actors would wait for a learner that waits for positions.
-        _require(
-            self.bucket_capacity >= self.min_positions * self.reuse,
-            "bucket_capacity",
-            f"at least replay.min_positions * replay.reuse ({self.min_positions * self.reuse:g})",
-            self.bucket_capacity,
         )
 
 

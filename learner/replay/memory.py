@@ -77,14 +77,14 @@ class MemoryReplay:
         if count > self.config.bucket_capacity:  # otherwise both sides would wait for ever
             needed = f"replay.bucket_capacity must be at least one draw ({n_batches} batches of {batch} samples)"
             raise ConfigError(f"{needed}, got {self.config.bucket_capacity}")
-        if self._counts["positions_total"] < self.config.min_positions or not self._bucket.take(count):
+        if self._waits_for_positions or not self._bucket.take(count):
             return None
         self._counts["samples_total"] += count
         return self._ring.draw(self._rng, count, self._window())
 
     def room(self) -> bool:
-        """Whether actors may deliver; False while the token bucket is full."""
-        return not self._bucket.full
+        """Whether actors may deliver; False while the token bucket is full and the learner can draw from it."""
+        return not self._bucket.full or self._waits_for_positions
 
     def report(self) -> ReplayReport:
         """Return what is held and what has been done."""
@@ -137,6 +137,10 @@ class MemoryReplay:
         self._counts["rejected_games"] += games
         self._counts["rejected_batches"] += 1
         return AddReport(rejected=games, room=self.room(), reason=reason)
+
+    @property
+    def _waits_for_positions(self) -> bool:
+        return self._counts["positions_total"] < self.config.min_positions
 
     def _window(self) -> int:
         return min(window_positions(self._counts["positions_total"], self.config), self._ring.size)

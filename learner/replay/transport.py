@@ -86,7 +86,7 @@ class Replay(Protocol):
         """
 
     def room(self) -> bool:
-        """Whether actors may deliver; False while the token bucket is full."""
+        """Whether actors may deliver; False while the token bucket is full and the learner can draw from it."""
 
     def report(self) -> ReplayReport:
         """Return what is held and what has been done."""

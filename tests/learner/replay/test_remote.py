@@ -1,0 +1,113 @@
+"""The delivery van in an event loop, without Ray: who waits, for what, and that a stop releases everyone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from learner.replay import remote
+from learner.replay.config import ReplayConfig
+from learner.replay.remote import AsyncReplay
+from reversi.record import encode
+from tests.random_games import random_records
+
+CONFIG = ReplayConfig(capacity_positions=5000, window_start=100, reuse=1.0, bucket_capacity=100, min_positions=40)
+
+
+def batch(sequence: int) -> bytes:
+    """Some 110 positions."""
+    return encode(random_records("reversi4", 10, seed=sequence), "a", sequence)
+
+
+def opened() -> AsyncReplay:
+    return AsyncReplay(game="reversi4", config=CONFIG, seed=0, rejected_dir=None)
+
+
+async def begun(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """Start a call and let it run until it waits."""
+    task = asyncio.create_task(call)
+    await asyncio.sleep(0.02)
+    return task
+
+
+def test_an_actor_waits_for_the_learner_and_its_records_are_already_there() -> None:
+    async def scene() -> None:
+        replay = opened()
+        adding = await begun(replay.add(batch(0)))
+        assert not adding.done()
+        assert (await replay.report()).games_total == 10
+        assert await replay.sample(1, 100) is not None
+        added = await asyncio.wait_for(adding, 1)
+        assert added.games == 10
+
+    asyncio.run(scene())
+
+
+def test_the_learner_waits_for_actors() -> None:
+    async def scene() -> None:
+        replay = opened()
+        sampling = await begun(replay.sample(2, 20))
+        assert not sampling.done()
+        await begun(replay.add(batch(0)))
+        samples = await asyncio.wait_for(sampling, 1)
+        assert len(samples) == 40
+
+    asyncio.run(scene())
+
+
+def test_the_learner_hears_none_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert remote.SAMPLE_WAIT_S <= 1.0
+    monkeypatch.setattr(remote, "SAMPLE_WAIT_S", 0.1)
+    start = time.monotonic()
+    assert asyncio.run(opened().sample(1, 8)) is None
+    assert 0.1 <= time.monotonic() - start < 1.0
+
+
+def test_a_stop_answers_every_call_that_waits_and_later_ones_at_once() -> None:
+    async def scene() -> None:
+        replay = opened()
+        waiting = [await begun(replay.add(batch(sequence))) for sequence in range(3)]
+        assert not any(call.done() for call in waiting)
+        await replay.stop()
+        reports = await asyncio.wait_for(asyncio.gather(*waiting), 1)
+        assert [report.games for report in reports] == [10, 10, 10]
+        assert (await asyncio.wait_for(replay.add(batch(3)), 1)).games == 10
+        assert await asyncio.wait_for(replay.sample(1, 8), 0.05) is None
+
+    asyncio.run(scene())
+
+
+def test_many_actors_and_a_learner_never_stall_and_never_overuse() -> None:
+    async def scene() -> None:
+        replay = opened()
+        batches = iter(range(30))
+
+        async def actor() -> None:
+            for sequence in batches:
+                await replay.add(batch(sequence))
+
+        actors = asyncio.gather(*(actor() for _ in range(3)))
+        drawn = 0
+        while not actors.done():
+            samples = await replay.sample(1, 50)
+            drawn += 0 if samples is None else len(samples)
+        report = await replay.report()
+        assert report.games_total == 300
+        assert report.samples_total == drawn <= report.positions_total
+        assert report.tokens < 100
+
+    asyncio.run(asyncio.wait_for(scene(), 20))
+
+
+def test_the_state_travels() -> None:
+    async def scene() -> None:
+        one, two = opened(), opened()
+        await begun(one.add(batch(0)))
+        await two.restore(await one.state())
+        assert await two.report() == await one.report()
+
+    asyncio.run(scene())
