@@ -28,8 +28,8 @@ def has_line(discs: np.uint64) -> bool:
 
 @kernel
 def legal_moves(own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the empty squares; 0 when the other side has just won or the board is full."""
-    if has_line(opp):
+    """Return the empty squares; 0 when somebody has three in a row or the board is full."""
+    if has_line(opp) or has_line(own):
         return ZERO
     return BOARD & ~(own | opp)
 
@@ -37,8 +37,5 @@ def legal_moves(own: np.uint64, opp: np.uint64) -> np.uint64:
 @kernel
 def outcome(own: np.uint64, opp: np.uint64, unfinished: int) -> int:
     """Return -1 if the other side has three in a row, +1 if the side to move has, 0 for a draw, else `unfinished`."""
-    if has_line(opp):
-        return -1
-    if has_line(own):
-        return 1
-    return 0 if (own | opp) == BOARD else unfinished
+    result = int(has_line(own)) - int(has_line(opp))
+    return result if result != 0 or legal_moves(own, opp) == ZERO else unfinished

@@ -1,0 +1,101 @@
+"""Names, transcripts, and the two games known to be perfect."""
+
+import pytest
+
+from reversi.errors import IllegalMoveError, NotationError
+from reversi.games.notation import action_name, parse_action, parse_transcript
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, game_named
+
+PERFECT_8X8 = (
+    "F5D6C3D3C4F4F6F3E6E7D7C5B6D8C6C7D2B5A5A6A7G5E3B4C8G6G4C2E8D1F7E2G3H4F1E1F2G1B1F8G8B3H3B2H5B7A3A4A1A2C1H2H1G2B8A8G7"
+    "H8H7H6"
+)
+PERFECT_6X6 = "c2b4c5d2e4e3d1c1b1d5d6f4b3b2f3f2e2b6a4c6a6a2b5a5e6e5a3a1f5f6e1f1"
+
+
+def played(name: str, actions: list[int]) -> Position:
+    position = Position.start(name)
+    for action in actions:
+        position = position.play(action)
+    return position
+
+
+def test_perfect_8x8_play_is_a_draw_in_60_moves_without_a_pass():
+    """Takizawa 2023, arXiv 2310.19387."""
+    actions = parse_transcript(game_named("reversi8"), PERFECT_8X8)
+    end = played("reversi8", actions)
+    assert (len(actions), actions.count(64)) == (60, 0)
+    assert (end.is_over, end.black.bit_count(), end.white.bit_count()) == (True, 32, 32)
+
+
+def test_perfect_6x6_play_is_20_to_16_for_white_with_a_pass_before_move_31():
+    """Feinstein 1993."""
+    actions = parse_transcript(game_named("reversi6"), PERFECT_6X6)
+    end = played("reversi6", actions)
+    assert (len(actions), actions.count(36), actions.index(36)) == (33, 1, 30)
+    assert (end.is_over, end.black.bit_count(), end.white.bit_count(), end.black_margin) == (True, 16, 20, -4)
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_names_and_actions_go_round(game):
+    names = [action_name(game, action) for action in range(game.actions)]
+    assert len(set(names)) == game.actions
+    assert (names[0], names[1], names[game.size], names[-1]) == ("a1", "b1", "a2", "pass")
+    assert [parse_action(game, name) for name in names] == list(range(game.actions))
+    assert [parse_action(game, f" {name.upper()}\n") for name in names] == list(range(game.actions))
+
+
+@pytest.mark.parametrize("text", ["", "d", "g1", "a7", "a0", "3d", "a11", "d3d3", "passs", "ä1", "-", "a²"])
+def test_what_is_no_square_of_6x6_is_a_notation_error_with_the_text(text):
+    with pytest.raises(NotationError, match="expected a square from a1 to f6 or pass, got ") as caught:
+        parse_action(game_named("reversi6"), text)
+    assert str(caught.value).endswith(repr(text))
+
+
+@pytest.mark.parametrize(
+    "text", [PERFECT_6X6.upper(), " ".join(PERFECT_6X6[i : i + 2] for i in range(0, 64, 2)) + "\n"]
+)
+def test_a_transcript_may_have_spaces_and_capitals(text):
+    game = game_named("reversi6")
+    assert parse_transcript(game, text) == parse_transcript(game, PERFECT_6X6)
+
+
+def test_a_transcript_may_write_its_passes_and_reads_back_from_its_names():
+    game = game_named("reversi6")
+    actions = parse_transcript(game, PERFECT_6X6)
+    assert parse_transcript(game, "".join(action_name(game, action) for action in actions)) == actions
+
+
+def test_a_transcript_that_stops_before_a_forced_pass_ends_there():
+    game = game_named("reversi6")
+    assert len(parse_transcript(game, PERFECT_6X6[:60])) == 30
+    assert played("reversi6", parse_transcript(game, PERFECT_6X6[:60])).legal_moves() == ["pass"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_transcript_is_no_ply(text):
+    assert parse_transcript(game_named("reversi8"), text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("f5d6x", NotationError, "expected a move like d3 at ply 3, got 'x'"),
+        ("f5 d9", NotationError, "expected a move like d3 at ply 2, got 'd9'"),
+        ("f5f5", IllegalMoveError, "expected a legal move at ply 2, got 'f5'"),
+        ("f5A1d6", IllegalMoveError, "expected a legal move at ply 2, got 'A1'"),
+        ("pass", IllegalMoveError, "expected a legal move at ply 1, got 'pass'"),
+        (PERFECT_8X8 + "pass", IllegalMoveError, "expected a legal move at ply 61, got 'pass'"),
+        (PERFECT_8X8 + "a1", IllegalMoveError, "expected a legal move at ply 61, got 'a1'"),
+    ],
+)
+def test_a_bad_transcript_names_the_ply(text, error, message):
+    with pytest.raises(error) as caught:
+        parse_transcript(game_named("reversi8"), text)
+    assert str(caught.value) == message
+
+
+def test_a_square_off_a_smaller_board_is_a_notation_error_in_a_transcript():
+    with pytest.raises(NotationError, match="expected a square from a1 to f6 or pass, got 'h8'"):
+        parse_transcript(game_named("reversi6"), "c2h8")
