@@ -1,0 +1,90 @@
+"""`Folder`: a folder on any file system that fsspec knows, with atomic writes and this project's errors.
+
+On a local disk a file is replaced by rename (`archive.write_atomic`, readable by all); object stores put whole objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+from reversi import archive
+from reversi.errors import ReversiError, RunError, UnreachableError, UsageError
+
+
+class Folder:
+    """The folder at `url`: a path, or a URL such as s3://bucket/models (whose driver is installed apart)."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        try:
+            self._files, self._root = url_to_fs(url, use_listings_cache=False)
+        except ImportError as error:
+            raise UnreachableError(f"{url}: the driver for this kind of URL is not installed: {error}") from error
+        except ValueError as error:
+            raise UsageError(f"expected a folder or a URL that fsspec knows, got {url!r}: {error}") from error
+        self._is_local = isinstance(self._files, LocalFileSystem)
+
+    def __str__(self) -> str:
+        return self.url
+
+    def address(self, name: str) -> str:
+        """Return where `name` lies: an absolute path, or a URL."""
+        return self._path(name) if self._is_local else str(self._files.unstrip_protocol(self._path(name)))
+
+    def exists(self) -> bool:
+        """Whether the folder is there."""
+        with self._reaching():
+            return bool(self._files.isdir(self._root))
+
+    def read(self, name: str, most_bytes: int) -> bytes | None:
+        """Return what the file `name` holds, or None if there is none; at most `most_bytes` and one more are read."""
+        with self._reaching():
+            try:
+                with self._files.open(self._path(name), "rb") as file:
+                    return bytes(file.read(most_bytes + 1))
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def names(self, name: str) -> list[str]:
+        """Return the names of what lies in the folder `name`, in order; [] if there is no such folder."""
+        with self._reaching():
+            try:
+                found = self._files.ls(self._path(name), detail=False)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in found)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace the file `name`, and the folders above it; it is never seen half-written."""
+        path = self._path(name)
+        try:
+            if self._is_local:
+                archive.write_atomic(Path(path), data)
+            else:
+                self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+                self._files.pipe_file(path, data)
+        except Exception as error:
+            raise RunError(f"cannot write {self.address(name)}: {_reason(error)}") from error
+
+    def _path(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """Turn what a file system raises into UnreachableError: every driver has exceptions of its own."""
+        try:
+            yield
+        except ReversiError:
+            raise
+        except Exception as error:
+            raise UnreachableError(f"cannot reach {self.url}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    return " ".join(text.split())

@@ -1,0 +1,237 @@
+"""`Registry`: published models, every one with its verdict, and which of them is gated.
+
+    models/000012/model.safetensors   the weights (reversi/model/weights.py)
+    models/000012/card.md             what it is, for people
+    models/000012/model.json          what it is, with the weights' SHA-256; written last: without it, no model
+    gated.json                        the champion's version, replaced atomically once its model is complete
+    registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
+
+A version is immutable.  Paths are made from version numbers alone, never from what a file says.  Any URL that fsspec knows
+will do; a folder is the default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reversi import archive
+from reversi.errors import (
+    CorruptFileError,
+    NoGatedModelError,
+    RunError,
+    UnreachableError,
+    UsageError,
+)
+from reversi.model.folder import Folder
+from reversi.model.info import ModelInfo, Verdict, describe
+from reversi.model.weights import Weights
+
+TEXT_BYTES = 1 << 20
+"""Largest JSON or card that is read from a registry, 1 MiB."""
+
+
+class Registry:
+    """The registry at `url`; `create` makes an empty one there if there is none, for those who publish."""
+
+    def __init__(self, url: str, *, create: bool = False) -> None:
+        self.url = url
+        self._folder = Folder(url)
+        if create and self._folder.read("registry.json", TEXT_BYTES) is None:
+            self._folder.write("registry.json", _json({"kind": "reversi model registry", "format": 1}))
+
+    def publish(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
+        """Add a model with its verdict and, unless it was rejected, make it the gated one.
+
+        match  what the gate found, at least `wins`, `draws`, `losses` and `opponent_version`; None for the first model
+
+        Publishing the same weights again changes nothing and mends what an interruption left undone; other weights under
+        a number that is taken are a RunError.
+        """
+        published = self._find(weights.version)
+        if published is None:
+            published = self._add(weights, verdict, match)
+        elif not _same(self.load(published), weights):
+            raise RunError(f"{published.path}: version {weights.version} is taken by other weights, and never changes")
+        gated = self._gated_version()
+        if published.verdict != "rejected" and (gated is None or gated < published.version):
+            self._folder.write("gated.json", _json({"version": published.version, "sha256": published.sha256}))
+        return published
+
+    def models(self) -> list[ModelInfo]:
+        """Return all published models, oldest first."""
+        names = self._folder.names("models")
+        if not names:
+            self._expect_registry()
+        found = (self._find(int(name)) for name in names if name.isdecimal() and name == _digits(int(name)))
+        return sorted((info for info in found if info is not None), key=lambda info: info.version)
+
+    def gated(self) -> ModelInfo:
+        """Return the champion, or raise NoGatedModelError."""
+        version = self._gated_version()
+        if version is None:
+            self._expect_registry()
+            raise NoGatedModelError(
+                f"{self.url}: no model has passed the gate yet; try again once training has published one"
+            )
+        return self.get(version)
+
+    def latest(self) -> ModelInfo:
+        """Return the newest model whatever its verdict, or raise NoGatedModelError if there is none."""
+        models = self.models()
+        if not models:
+            raise NoGatedModelError(
+                f"{self.url}: no model has been published yet; try again once training has published one"
+            )
+        return models[-1]
+
+    def get(self, version: int) -> ModelInfo:
+        """Return one version, or raise UsageError naming those there are."""
+        info = self._find(version)
+        if info is None:
+            there = ", ".join(str(model.version) for model in self.models()) or "none"
+            raise UsageError(f"{self.url}: expected the version of a published model ({there}), got {version}")
+        return info
+
+    def load(self, info: ModelInfo) -> Weights:
+        """Return a model's weights; CorruptFileError unless they are the very bytes that were published."""
+        return self._fetch(info)[1]
+
+    def pull(self, version: int | None, destination: Path) -> ModelInfo:
+        """Copy a model (the gated one for None) to the folder `destination`; the result's `path` is that folder.
+
+        Everything is fetched and checked before the first byte is written, and each file is replaced atomically.
+        """
+        info = self.gated() if version is None else self.get(version)
+        data, _ = self._fetch(info)
+        local = replace(info, path=str(destination))
+        files = {"model.safetensors": data, "card.md": local.card().encode(), "model.json": local.to_json().encode()}
+        for name, content in files.items():
+            try:
+                archive.write_atomic(destination / name, content)
+            except OSError as error:
+                raise RunError(f"cannot write {destination / name}: {error.strerror or error}") from error
+        return local
+
+    def _add(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
+        data, place = weights.to_bytes(), _place(weights.version)
+        info = ModelInfo(
+            version=weights.version,
+            verdict=verdict,
+            game=weights.game,
+            network=weights.network,
+            sha256=hashlib.sha256(data).hexdigest(),
+            size=len(data),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            path=self._folder.address(place),
+            **describe(match),
+        )
+        self._folder.write(f"{place}/model.safetensors", data)
+        self._folder.write(f"{place}/card.md", info.card().encode())
+        self._folder.write(f"{place}/model.json", info.to_json().encode())
+        return info
+
+    def _find(self, version: int) -> ModelInfo | None:
+        place = _place(version)
+        text = self._folder.read(f"{place}/model.json", TEXT_BYTES)
+        if text is None:
+            return None
+        info = ModelInfo.from_json(text, self._folder.address(place))
+        if info.version != version:
+            raise CorruptFileError(f"{info.path}/model.json: expected version {version}, got {info.version}")
+        return info
+
+    def _fetch(self, info: ModelInfo) -> tuple[bytes, Weights]:
+        """Return a model's bytes and what they hold, both checked against `info`."""
+        where = f"{info.path}/model.safetensors"
+        data = self._folder.read(f"{_place(info.version)}/model.safetensors", min(info.size, archive.MAX_BYTES))
+        if data is None or len(data) != info.size:
+            got = "no file" if data is None else "more" if len(data) > info.size else f"{len(data)}"
+            raise CorruptFileError(f"{where}: expected {info.size} bytes, got {got}")
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != info.sha256:
+            raise CorruptFileError(f"{where}: expected SHA-256 {info.sha256}, got {digest}; refused")
+        weights = Weights.from_bytes(data, where)
+        if (weights.version, weights.game, weights.network) != (info.version, info.game, info.network):
+            raise CorruptFileError(f"{where}: expected version {info.version} for {info.game}, as model.json says")
+        return data, weights
+
+    def _gated_version(self) -> int | None:
+        text = self._folder.read("gated.json", TEXT_BYTES)
+        if text is None:
+            return None
+        try:
+            version = json.loads(text)["version"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CorruptFileError(
+                f"{self._folder.address('gated.json')}: expected a version, but {error!r}"
+            ) from error
+        if type(version) is not int or version < 0:
+            raise CorruptFileError(f"{self._folder.address('gated.json')}: expected a version, got {version!r}")
+        return version
+
+    def _expect_registry(self) -> None:
+        if not self._folder.exists() and self._folder.read("registry.json", TEXT_BYTES) is None:
+            raise UnreachableError(
+                f"cannot reach {self.url}: expected a registry of models, but there is no such folder"
+            )
+
+
+def open_registry(url: str | None) -> Registry:
+    """Return the registry at `url`; for None that of the newest run in the folder `runs`."""
+    return Registry(url if url is not None else newest_registry(Path("runs")))
+
+
+def newest_registry(runs: Path) -> str:
+    """Return the registry that changed last of those in `runs`/*/registry, gated ones first."""
+    found = [path for path in runs.glob("*/registry") if path.is_dir()]
+    if not found:
+        raise NoGatedModelError(
+            f"no run in {runs}/ has a registry; make one with `reversi train` or name one with --registry"
+        )
+
+    def age(path: Path) -> tuple[bool, float]:
+        gated = path / "gated.json"
+        return gated.exists(), (gated if gated.exists() else path).stat().st_mtime
+
+    return str(max(found, key=age))
+
+
+def load_model(spec: str, registry_url: str | None = None) -> Weights:
+    """Return the weights that `spec` names: `gated`, `latest`, a version number, or the path of a model.
+
+    A path is a model's folder, as `reversi pull` makes it, or the file model.safetensors itself.  A registry of None is
+    the newest run's.
+    """
+    if spec in ("gated", "latest") or spec.isdecimal():
+        registry = open_registry(registry_url)
+        if spec.isdecimal():
+            return registry.load(registry.get(int(spec)))
+        return registry.load(registry.gated() if spec == "gated" else registry.latest())
+    path = Path(spec)
+    file = path / "model.safetensors" if path.is_dir() else path
+    if not file.is_file():
+        raise UsageError(f"expected gated, latest, a version number or a folder with model.safetensors, got {spec!r}")
+    return Weights.load(file)
+
+
+def _same(one: Weights, other: Weights) -> bool:
+    equal = one.game == other.game and one.network == other.network and one.arrays.keys() == other.arrays.keys()
+    return equal and all((one.arrays[name] == other.arrays[name]).all() for name in one.arrays)
+
+
+def _digits(version: int) -> str:
+    return f"{version:06d}"
+
+
+def _place(version: int) -> str:
+    return f"models/{_digits(version)}"
+
+
+def _json(values: Mapping[str, Any]) -> bytes:
+    return (json.dumps(values, indent=2) + "\n").encode()
