@@ -55,7 +55,7 @@ def parse_transcript(game: Game, text: str) -> list[int]:
         if action != game.pass_action and _must_pass(game.id, own, opp):
             own, opp = opp, own
             actions.append(game.pass_action)
-        if not is_legal(game.id, own, opp, action):
+        if not _is_legal(game.id, own, opp, action):
             raise IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[1]!r}")
         own, opp = map(np.uint64, play(game.id, own, opp, action))
         actions.append(action)
@@ -64,7 +64,7 @@ def parse_transcript(game: Game, text: str) -> list[int]:
 
 
 @kernel
-def is_legal(game_id: int, own: np.uint64, opp: np.uint64, action: int) -> bool:
+def _is_legal(game_id: int, own: np.uint64, opp: np.uint64, action: int) -> bool:
     """Return whether `action` (0 to N*N) may be played; nothing may once the game is over."""
     square = square_of_action(game_id, action)
     if square == 64:
