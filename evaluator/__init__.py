@@ -1,0 +1,1 @@
+"""Evaluator: matches between players, their statistics, and the gate that decides which candidate becomes champion."""

@@ -1,0 +1,62 @@
+"""`GateConfig`: when a candidate replaces the champion, and how the match that decides it is played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reversi.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateConfig:
+    """When a candidate replaces the champion.  AlphaZero has no gate; AlphaGo Zero's is the default."""
+
+    games: int = 400
+    """Games per match; even, since every opening is played twice with the colours swapped.  AlphaGo Zero: 400."""
+
+    wins: int = 220
+    """Points that promote; see `rule`.  220 of 400 let an equal candidate pass once in 40 matches, one that is 35 Elo
+    stronger every other time.  AlphaGo Zero: 220 (55 %)."""
+
+    rule: Literal["wins", "score"] = "wins"
+    """What counts as a point: a won game only (`wins`), or a draw as half a point too (`score`).  Where strong players
+    draw often, as on 8x8, `wins` asks for far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
+
+    simulations: int = 64
+    """Simulations per move of both sides, without noise, the most visited action played.  AlphaGo Zero: 1600."""
+
+    opening_plies: int = 6
+    """Uniformly random plies before a game begins.  6 give 1,632 distinct openings on 6x6 and 1,773 on 8x8; more give
+    more openings, and more lopsided ones.  Not used with `openings`.  AlphaGo Zero: none, its games differ by
+    temperature."""
+
+    openings: str | None = None
+    """A file with one opening per line, such as `f5d6c3`, of which a match draws as many as it needs; null draws random
+    plies."""
+
+    lockstep: int = 128
+    """Games in progress at once.  Half of them share a batch of the network, so with fewer inference is slower; with
+    more, more games are unfinished, and lost, when the verdict is certain."""
+
+    threads: int = 1
+    """Threads of the network's inference."""
+
+    backend: Literal["auto", "openvino", "torch"] = "auto"
+    """Inference backend; `auto` takes OpenVINO where it is installed."""
+
+    def __post_init__(self) -> None:
+        if self.games < 2 or self.games % 2:
+            raise ConfigError(f"gate.games must be even and at least 2, got {self.games}")
+        if not 1 <= self.wins <= self.games:
+            raise ConfigError(f"gate.wins must be from 1 to gate.games ({self.games}), got {self.wins}")
+        if self.rule not in ("wins", "score"):
+            raise ConfigError(f"gate.rule must be wins or score, got {self.rule!r}")
+        if not 0 <= self.simulations <= 100_000:
+            raise ConfigError(f"gate.simulations must be from 0 to 100000, got {self.simulations}")
+        if not 0 <= self.opening_plies <= 30:
+            raise ConfigError(f"gate.opening_plies must be from 0 to 30, got {self.opening_plies}")
+        if self.lockstep < 2 or self.lockstep % 2:
+            raise ConfigError(f"gate.lockstep must be even and at least 2, got {self.lockstep}")
+        if self.threads < 1:
+            raise ConfigError(f"gate.threads must be at least 1, got {self.threads}")

@@ -1,0 +1,357 @@
+"""The gate: a candidate plays the champion, and enough wins make it the champion.
+
+The gate works in rounds of a few seconds and nobody waits for it: while a match runs, the newest candidate offered
+waits and older ones are dropped.  The registry is the truth about who is champion and what was judged; the gate's own
+state holds only what is under way, so a gate that comes back after a crash agrees with whatever was published last.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.config import GateConfig
+from evaluator.match import Match, MatchResult
+from evaluator.openings import Openings, load_openings, random_openings
+from evaluator.stats import Score, score_of
+from reversi import archive
+from reversi.errors import ConfigError
+from reversi.games.rules import Game
+from reversi.model.info import ModelInfo, Verdict
+from reversi.model.registry import Registry
+from reversi.model.weights import Weights
+from reversi.players import Player, model_player
+
+STATE_FORMAT = 1
+
+_MATCH = "match."
+"""Prefix of the match's arrays in the gate's state."""
+
+
+class CandidateSource(Protocol):
+    """Where candidates come from."""
+
+    def candidate(self) -> bytes | None:
+        """Return the newest candidate that was not taken yet, as a weights archive, or None."""
+
+
+class ChampionSink(Protocol):
+    """Who wants to know the champion."""
+
+    def promoted(self, data: bytes) -> None:
+        """Take the champion's weights archive; the same one may come twice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateReport:
+    """How the gate stands after a round; results are the candidate's, of the match under way or else the last one."""
+
+    verdict: Verdict | None = None
+    """What was decided in this round, if anything."""
+    summary: str
+    """One line for people."""
+    champion_version: int = -1
+    """Version of the champion; -1 while there is none."""
+    candidate_version: int = -1
+    """Version of the candidate of that match; -1 before the first."""
+    opponent_version: int = -1
+    """Version it met; -1 before the first match."""
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    score: float = 0.5
+    """Points per game, draws half."""
+    score_low: float = 0.0
+    """Lower end of its 95 % interval."""
+    score_high: float = 1.0
+    """Upper end of its 95 % interval."""
+    elo: float = 0.0
+    """Elo difference to the opponent."""
+    elo_low: float = 0.0
+    """Lower end of its 95 % interval."""
+    elo_high: float = 0.0
+    """Upper end of its 95 % interval."""
+    champion_elo: float = 0.0
+    """The champion's Elo above the first model: the sum of the differences of all promotions."""
+    promotions: int = 0
+    """Candidates promoted so far, the first model not counted."""
+    rejections: int = 0
+    """Candidates rejected so far."""
+    superseded: int = 0
+    """Candidates dropped because a newer one came before their match could begin."""
+    match_s: float = 0.0
+    """Seconds spent on that match."""
+
+
+@dataclass
+class _Trial:
+    """A match under way or over, and who plays it."""
+
+    candidate: Weights
+    opponent_version: int
+    match: Match
+    seconds: float = 0.0
+
+
+def verdict_of(config: GateConfig, result: MatchResult) -> bool | None:
+    """Return whether the candidate is promoted, or None while the games left can still decide it.
+
+    Whatever those games bring, the full match would end with the same verdict.
+    """
+    half_points = 2 * result.wins + (result.draws if config.rule == "score" else 0)
+    if half_points >= 2 * config.wins:
+        return True
+    return False if half_points + 2 * result.remaining < 2 * config.wins else None
+
+
+class Gate:
+    """Judges candidates one after another.  Same seed, same candidate, same champion: same openings, same games."""
+
+    def __init__(
+        self,
+        config: GateConfig,
+        game: Game,
+        registry: Registry,
+        *,
+        source: CandidateSource,
+        sink: ChampionSink,
+        seed: int,
+    ) -> None:
+        """The champion and all earlier verdicts are read from the registry, which must exist."""
+        self.config, self.game, self.registry = config, game, registry
+        self._source, self._sink, self._seed = source, sink, seed
+        self._listed = load_openings(config.openings, game) if config.openings else None
+        self._openings(0)  # says now, and not in an hour, if there are too few
+        self._waiting: Weights | None = None
+        self._trial: _Trial | None = None
+        self._last: GateReport | None = None
+        self._superseded = 0
+        models = registry.models()
+        self._newest = max((model.version for model in models), default=-1)
+        self._promotions = sum(model.verdict == "promoted" for model in models)
+        self._rejections = sum(model.verdict == "rejected" for model in models)
+        self._champion: Weights | None = None
+        self._champion_elo = 0.0
+        if crowned := [model for model in models if model.verdict != "rejected"]:
+            self._take_over(crowned[-1])
+        self._announced = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a match is under way or a candidate is there for the next one; takes what the source has."""
+        self._collect()
+        return self._trial is not None or self._waiting is not None
+
+    def offer(self, data: bytes) -> None:
+        """Let a candidate wait for the next match, in place of an older one; what was offered before is passed over.
+
+        Raises IncompatibleModelError for a model of another game.
+        """
+        weights = Weights.from_bytes(data, "a candidate")
+        weights.check_game(self.game)
+        if weights.version <= self._newest:
+            return
+        self._newest = weights.version
+        self._superseded += self._waiting is not None
+        self._waiting = weights
+
+    def round(self, seconds: float) -> GateReport:
+        """Take what the source has and play for about `seconds`; return at once if there is nothing to judge."""
+        self._announce()
+        self._collect()
+        if self._trial is None:
+            if self._waiting is None:
+                return self._report(None)
+            candidate, self._waiting = self._waiting, None
+            if self._champion is None:
+                return self._crown_first(candidate)
+            self._trial = self._open_trial(candidate, self._champion)
+        trial = self._trial
+        begin = time.monotonic()
+        done = trial.match.round(seconds)
+        trial.seconds += time.monotonic() - begin
+        return self._judge(trial) if done else self._report(None)
+
+    def state(self) -> bytes:
+        """Return what is under way: the waiting candidate, the match with its candidate, the last report."""
+        arrays: dict[str, NDArray[Any]] = {}
+        header: dict[str, Any] = {"superseded": self._superseded, "last": asdict(self._last) if self._last else None}
+        if self._waiting is not None:
+            arrays["waiting"] = np.frombuffer(self._waiting.to_bytes(), np.uint8)
+        if self._trial is not None:
+            arrays["candidate"] = np.frombuffer(self._trial.candidate.to_bytes(), np.uint8)
+            arrays |= {_MATCH + name: array for name, array in self._trial.match.arrays().items()}
+            header |= {"terms": self._terms(self._trial.opponent_version), "seconds": self._trial.seconds}
+        return archive.pack("gate", STATE_FORMAT, arrays, header)
+
+    def restore(self, data: bytes) -> None:
+        """Go on from `state()`, as far as the registry still agrees with it.
+
+        A candidate that was judged after the state was saved is done with.  A match goes on where it stood if it is
+        against today's champion and under today's settings; otherwise its candidate meets today's champion from the
+        first game.
+        """
+        arrays, header = archive.unpack(data, "gate", STATE_FORMAT, "gate state")
+        self._superseded = header["superseded"]
+        self._last = GateReport(**header["last"]) if header["last"] else None
+        if "candidate" in arrays and self._champion is not None:
+            candidate = Weights.from_bytes(arrays["candidate"].tobytes(), "the candidate in the gate state")
+            if candidate.version > self._newest:
+                self._newest = candidate.version
+                self._trial = self._open_trial(candidate, self._champion)
+                if header["terms"] == self._terms(self._champion.version):
+                    self._trial.seconds = header["seconds"]
+                    games = {name: array for name, array in arrays.items() if name.startswith(_MATCH)}
+                    self._trial.match.restore({name.removeprefix(_MATCH): array for name, array in games.items()})
+        if "waiting" in arrays:
+            self.offer(arrays["waiting"].tobytes())
+
+    def _take_over(self, info: ModelInfo) -> None:
+        """Make the newest model that was published as champion the champion.
+
+        It is published once more, which changes nothing unless a crash came between the model and `gated.json`.
+        """
+        self._champion = self.registry.load(info)
+        self._champion.check_game(self.game)
+        self._champion_elo = info.match["champion_elo"] if info.match else 0.0
+        self.registry.publish(self._champion, info.verdict, info.match)
+
+    def _announce(self) -> None:
+        """Tell the sink, once, about the champion that was there before this gate was."""
+        if not self._announced and self._champion is not None:
+            self._sink.promoted(self._champion.to_bytes())
+        self._announced = True
+
+    def _collect(self) -> None:
+        if (data := self._source.candidate()) is not None:
+            self.offer(data)
+
+    def _crown_first(self, candidate: Weights) -> GateReport:
+        """Publish the first model: there is nobody to play against."""
+        self.registry.publish(candidate, "first", None)
+        self._champion = candidate
+        self._sink.promoted(candidate.to_bytes())
+        return self._report("first")
+
+    def _open_trial(self, candidate: Weights, champion: Weights) -> _Trial:
+        """Set up the match of `candidate` against `champion`."""
+        config = self.config
+        match = Match(
+            self.game,
+            self._player(candidate),
+            self._player(champion),
+            self._openings(candidate.version),
+            config.games,
+            lockstep=config.lockstep,
+            certain=lambda result: verdict_of(config, result) is not None,
+        )
+        return _Trial(candidate, champion.version, match)
+
+    def _player(self, weights: Weights) -> Player:
+        return model_player(
+            f"mcts:{weights.version}:{self.config.simulations}",
+            self.game,
+            weights,
+            simulations=self.config.simulations,
+            threads=self.config.threads,
+            backend=self.config.backend,
+        )
+
+    def _openings(self, version: int) -> Openings:
+        """Return the openings of that candidate's match: the same again for the same candidate, others for others."""
+        count = self.config.games // 2
+        if self._listed is None:
+            return random_openings(self.game, count, self.config.opening_plies, (self._seed, version))
+        if len(self._listed) < count:
+            raise ConfigError(
+                f"gate.openings must have at least {count} lines for gate.games={self.config.games}, "
+                f"got {len(self._listed)} in {self.config.openings}"
+            )
+        drawn = np.random.default_rng((self._seed, version)).permutation(len(self._listed))[:count]
+        return Openings(self._listed.own[drawn], self._listed.opp[drawn], self._listed.black_to_move[drawn])
+
+    def _terms(self, opponent_version: int) -> dict[str, Any]:
+        """Return what two matches must share for one to go on where the other stood."""
+        return {"config": asdict(self.config), "seed": self._seed, "opponent_version": opponent_version}
+
+    def _judge(self, trial: _Trial) -> GateReport:
+        """Publish the candidate with its verdict; the registry first, so that no crash can make a champion it lacks."""
+        result = trial.match.result()
+        score = score_of(result)
+        promoted = verdict_of(self.config, result)
+        assert promoted is not None, f"a match that is done has a verdict, got {result}"
+        verdict: Verdict = "promoted" if promoted else "rejected"
+        elo = self._champion_elo + score.elo
+        record = {
+            **asdict(score),
+            "black": result.black,
+            "white": result.white,
+            "pairs": result.pairs,
+            "opponent_version": trial.opponent_version,
+            "simulations": self.config.simulations,
+            "rule": self.config.rule,
+            "wins_needed": self.config.wins,
+            "games_planned": self.config.games,
+            "champion_elo": elo if promoted else self._champion_elo,
+            "seconds": round(trial.seconds, 1),
+        }
+        self.registry.publish(trial.candidate, verdict, record)
+        if promoted:
+            self._champion, self._champion_elo = trial.candidate, elo
+            self._promotions += 1
+            self._sink.promoted(trial.candidate.to_bytes())
+        else:
+            self._rejections += 1
+        report = self._last = self._report(verdict)
+        self._trial = None
+        return report
+
+    def _report(self, verdict: Verdict | None) -> GateReport:
+        """Return how the gate stands: the match under way, or else the last one."""
+        trial, last = self._trial, self._last
+        standing: dict[str, Any] = {
+            "verdict": verdict,
+            "champion_version": self._champion.version if self._champion else -1,
+            "champion_elo": self._champion_elo,
+            "promotions": self._promotions,
+            "rejections": self._rejections,
+            "superseded": self._superseded,
+        }
+        if trial is not None:
+            score = score_of(trial.match.result())
+            return _match_report(trial, score, self._summary(trial, score, verdict), standing)
+        if last is not None:
+            return replace(last, **standing)
+        champion = f"champion version {self._champion.version}, no match yet" if self._champion else "no model yet"
+        return GateReport(summary=champion, **standing)
+
+    def _summary(self, trial: _Trial, score: Score, verdict: Verdict | None) -> str:
+        candidate, opponent = trial.candidate.version, trial.opponent_version
+        if verdict is not None:
+            return f"version {candidate} {verdict} against {opponent}: {score.summary}"
+        before = f"; before: {self._last.summary}" if self._last else ""
+        counts = f"{score.wins}-{score.draws}-{score.losses} of {self.config.games}"
+        return f"version {candidate} against {opponent}: {counts}{before}"
+
+
+def _match_report(trial: _Trial, score: Score, summary: str, standing: dict[str, Any]) -> GateReport:
+    return GateReport(
+        summary=summary,
+        candidate_version=trial.candidate.version,
+        opponent_version=trial.opponent_version,
+        wins=score.wins,
+        draws=score.draws,
+        losses=score.losses,
+        score=score.score,
+        score_low=score.interval[0],
+        score_high=score.interval[1],
+        elo=score.elo,
+        elo_low=score.elo_interval[0],
+        elo_high=score.elo_interval[1],
+        match_s=trial.seconds,
+        **standing,
+    )

@@ -1,0 +1,147 @@
+"""Openings: distinct positions from which two players meet twice, once with each colour.
+
+From one start position two strong players repeat one game, and on 6x6 White wins it; many distinct openings with the
+colours swapped measure strength instead.  Two openings are the same if a symmetry of the board turns one into the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError
+from reversi.games.bitboard import Masks
+from reversi.games.notation import parse_transcript
+from reversi.games.rules import UNFINISHED, Game, outcome, play
+from reversi.games.symmetry import canonical
+from reversi.kernel import kernel
+from reversi.search.flat_mc import list_actions, random_index, stream
+
+BATCH = 1024
+"""Random openings drawn at once."""
+
+PATIENCE = 50
+"""Draws without a new opening, per opening already found, after which it is taken to be the last."""
+
+
+@dataclass(frozen=True)
+class Openings:
+    """Positions to start games from; none is finished and no two are equal up to symmetry."""
+
+    own: Masks  # uint64[openings]  discs of the side to move
+    opp: Masks  # uint64[openings]
+    black_to_move: NDArray[np.bool_]  # [openings]
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+
+def random_openings(game: Game, count: int, plies: int, seed: int | Sequence[int]) -> Openings:
+    """Return `count` openings of `plies` uniformly random plies from the game's start, forced passes included.
+
+    Raises ConfigError if the game has fewer distinct unfinished positions there.
+    """
+    rng = np.random.default_rng(seed)
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    fruitless = 0
+    while len(found) < count:
+        own, opp = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
+        image = np.empty((BATCH, 2), np.uint64)
+        start = np.uint64(game.start_own), np.uint64(game.start_opp)
+        kept = _draw(game.id, *start, plies, rng.integers(2**64, dtype=np.uint64), own, opp, image)
+        for b in range(kept):
+            same = int(image[b, 0]), int(image[b, 1])
+            if same not in found and len(found) < count:
+                found[same] = int(own[b]), int(opp[b])
+                fruitless = 0
+            fruitless += 1
+        fruitless += BATCH - kept
+        if len(found) < count and fruitless > PATIENCE * max(len(found), 20):
+            raise ConfigError(
+                f"expected {count} distinct openings of {plies} plies in {game.name}, but found only {len(found)}; "
+                "play more opening plies or fewer games"
+            )
+    masks = np.array(list(found.values()), np.uint64).reshape(count, 2)
+    black = np.full(count, plies % 2 == 0)
+    return Openings(np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1]), black)
+
+
+def load_openings(path: Path | str, game: Game) -> Openings:
+    """Read one opening per line, a transcript such as `f5d6c3`; empty lines and what follows a `#` do not count.
+
+    Raises UsageError with the file and line for what is no legal transcript, ends the game or repeats an opening up to
+    symmetry, and for a file without openings.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{path}: expected a file of openings, but {reason}") from error
+    seen: dict[tuple[int, int], int] = {}
+    rows: list[tuple[int, int, bool]] = []
+    for number, line in enumerate(lines, start=1):
+        transcript = line.partition("#")[0].strip()
+        if not transcript:
+            continue
+        try:
+            own, opp, black = _follow(game, transcript)
+        except (NotationError, IllegalMoveError) as error:
+            raise UsageError(f"{path}:{number}: {error}") from error
+        if outcome(game.id, own, opp) != UNFINISHED:
+            raise UsageError(f"{path}:{number}: expected an opening, got a finished game {transcript!r}")
+        first, second, _ = canonical(game.id, own, opp)
+        earlier = seen.setdefault((int(first), int(second)), number)
+        if earlier != number:
+            raise UsageError(f"{path}:{number}: expected distinct openings, got that of line {earlier} up to symmetry")
+        rows.append((int(own), int(opp), black))
+    if not rows:
+        raise UsageError(f"{path}: expected one opening per line such as f5d6c3, got none")
+    own_masks, opp_masks, black_to_move = zip(*rows, strict=True)
+    return Openings(np.array(own_masks, np.uint64), np.array(opp_masks, np.uint64), np.array(black_to_move))
+
+
+def _follow(game: Game, transcript: str) -> tuple[np.uint64, np.uint64, bool]:
+    """Return (own, opp, black to move) after a transcript."""
+    own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
+    actions = parse_transcript(game, transcript)
+    for action in actions:
+        own, opp = map(np.uint64, play(game.id, own, opp, action))
+    return own, opp, len(actions) % 2 == 0
+
+
+@kernel
+def _draw(
+    game_id: int,
+    start_own: np.uint64,
+    start_opp: np.uint64,
+    plies: int,
+    seed: np.uint64,
+    own: Masks,
+    opp: Masks,
+    image: NDArray[np.uint64],
+) -> int:
+    """Play `plies` uniformly random plies B times; return how many positions are unfinished.
+
+    own, opp  uint64[B]     written: those positions, at the front
+    image     uint64[B, 2]  written: their canonical (own, opp)
+    """
+    actions = np.empty(65, np.int64)
+    kept = 0
+    for b in range(own.shape[0]):
+        state = stream(seed, b)
+        here, there = start_own, start_opp
+        for ply in range(plies):
+            if outcome(game_id, here, there) != UNFINISHED:
+                break
+            count = list_actions(game_id, here, there, actions)
+            here, there = play(game_id, here, there, actions[random_index(state, ply, count)])
+        if outcome(game_id, here, there) == UNFINISHED:
+            own[kept], opp[kept] = here, there
+            image[kept, 0], image[kept, 1], _ = canonical(game_id, here, there)
+            kept += 1
+    return kept

@@ -1,0 +1,62 @@
+"""The gate on Ray: adapters to the weights actor, a pause while there is nothing to judge, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import ray
+
+from evaluator.config import GateConfig
+from evaluator.gate import Gate, GateReport
+from reversi.games.rules import game_named
+from reversi.model.registry import Registry
+
+IDLE_S = 0.5
+"""How long a round without a candidate takes, so that the driver's questions do not follow one another at once."""
+
+
+class RemoteStore:
+    """A `CandidateSource` and `ChampionSink` over the weights actor."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def candidate(self) -> bytes | None:
+        """Ask for the newest candidate; the actor may answer with a reference into the object store."""
+        answer: bytes | ray.ObjectRef | None = ray.get(self._store.candidate.remote())
+        return ray.get(answer) if isinstance(answer, ray.ObjectRef) else answer
+
+    def promoted(self, data: bytes) -> None:
+        """Hand the champion over, and wait until it is taken."""
+        ray.get(self._store.promoted.remote(data))
+
+
+class RemoteGate:
+    """A `Gate` whose weights come and go by an actor handle."""
+
+    def __init__(self, *, config: GateConfig, game: str, registry: str, store: Any, seed: int) -> None:
+        ends = RemoteStore(store)
+        self._gate = Gate(config, game_named(game), Registry(registry, create=True), source=ends, sink=ends, seed=seed)
+
+    def round(self, seconds: float) -> GateReport:
+        """Play for about `seconds`."""
+        report = self._gate.round(seconds)
+        if report.verdict is None and not self._gate.busy:
+            time.sleep(IDLE_S)
+        return report
+
+    def busy(self) -> bool:
+        """Whether there is anything to judge."""
+        return self._gate.busy
+
+    def state(self) -> bytes:
+        """Return what is under way."""
+        return self._gate.state()
+
+    def restore(self, data: bytes) -> None:
+        """Go on from `state()`."""
+        self._gate.restore(data)
+
+
+GateActor = ray.remote(RemoteGate)

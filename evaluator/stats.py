@@ -1,0 +1,99 @@
+"""What a match says: score, its 95 % interval by pairs of games, and both as Elo differences.
+
+The two games of one opening are not independent (a lopsided opening is won by whoever gets the better side), so the
+unit of the statistics is the pair: its five possible results, 0 to 2 points in halves, are the "pentanomial" counts
+that Stockfish's fishtest uses (https://official-stockfish.github.io/docs/fishtest-wiki/Fishtest-Mathematics.html).
+On lopsided openings a pair's result varies far less than two independent games, and the interval is narrower by as
+much.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from evaluator.match import MatchResult
+
+Z95 = 1.959964
+"""Standard errors on each side of a 95 % interval of a normal estimate."""
+
+PSEUDO_PAIRS = 2
+"""One pair won and one lost 2-0 are added before the interval is taken: Agresti and Coull's "plus four" (The American
+Statistician 52, 1998), in pairs.  Without it 400 wins in 400 games would have an interval of no width at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """A match from the first player's view, as `reversi match --json` prints it."""
+
+    games: int
+    """Games that were finished."""
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    """Points per game, a draw is half a point; 0.5 if no game was played."""
+    interval: tuple[float, float]
+    """95 % interval of the score."""
+    elo: float
+    """Elo difference that would give this score; positive if the first player is stronger."""
+    elo_interval: tuple[float, float]
+    """95 % interval of the Elo difference."""
+
+    @property
+    def summary(self) -> str:
+        """One line: `220-10-170, score 0.562 [0.514, 0.611], Elo +43 [+10, +78]`."""
+        low, high = self.interval
+        elo_low, elo_high = self.elo_interval
+        return (
+            f"{self.wins}-{self.draws}-{self.losses}, score {self.score:.3f} [{low:.3f}, {high:.3f}], "
+            f"Elo {self.elo:+.0f} [{elo_low:+.0f}, {elo_high:+.0f}]"
+        )
+
+
+def score_of(result: MatchResult) -> Score:
+    """Return the statistics of a match, finished or not.
+
+    A match that was stopped because its verdict was certain is described as far as it went; its score is then a little
+    further from 0.5 on average than that of the full match would have been.
+    """
+    wins, draws, losses = result.wins, result.draws, result.losses
+    games = wins + draws + losses
+    score = (wins + draws / 2) / games if games else 0.5
+    low, high = interval = score_interval(games, score, result.pairs)
+    return Score(
+        games=games,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+        score=score,
+        interval=interval,
+        elo=elo_difference(score, games),
+        elo_interval=(elo_difference(low, games), elo_difference(high, games)),
+    )
+
+
+def score_interval(games: int, score: float, pairs: tuple[int, int, int, int, int]) -> tuple[float, float]:
+    """Return the 95 % interval of `score` over `games`; it holds the score and lies within 0 and 1.
+
+    pairs  complete pairs with 0, 1/2, 1, 3/2 and 2 points; they give the variance, all games give the mean
+    """
+    counts = [pairs[0] + PSEUDO_PAIRS / 2, *pairs[1:4], pairs[4] + PSEUDO_PAIRS / 2]
+    weight = sum(counts)
+    mean = sum(count * points / 4 for points, count in enumerate(counts)) / weight
+    variance = sum(count * (points / 4 - mean) ** 2 for points, count in enumerate(counts)) / weight
+    effective = games / 2 + PSEUDO_PAIRS
+    centre = (score * games / 2 + PSEUDO_PAIRS / 2) / effective
+    reach = Z95 * math.sqrt(variance / effective)
+    return max(0.0, min(score, centre - reach)), min(1.0, max(score, centre + reach))
+
+
+def elo_difference(score: float, games: int) -> float:
+    """Return 400 log10(score / (1 - score)), the difference at which the Elo model expects `score`.
+
+    0 and 1 have no finite difference: the score is first kept half a game away from both, so 400 wins of 400 count as
+    399.5 (Elo +1161) and mean "at least about that".
+    """
+    margin = 0.5 / max(games, 1)
+    kept = min(max(score, margin), 1 - margin)
+    return 400 * math.log10(kept / (1 - kept))

@@ -1,0 +1,327 @@
+"""The gate: first model, promotion, rejection, early stop, waiting candidates, and coming back after a crash."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator import gate as gate_module
+from evaluator.config import GateConfig
+from evaluator.gate import Gate, GateReport, verdict_of
+from evaluator.match import MatchResult
+from reversi import players
+from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
+from reversi.games.rules import GAMES, Game
+from reversi.model.config import NetworkConfig
+from reversi.model.registry import Registry
+from reversi.model.weights import Weights, array_shapes
+from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
+
+GAME = GAMES["reversi6"]
+CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8)
+NETWORK = NetworkConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
+
+
+def weights(version: int, game: Game = GAME) -> Weights:
+    rng = np.random.default_rng(version)
+    shapes = array_shapes(NETWORK, game.size)
+    arrays = {name: rng.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
+    return Weights(game.name, NETWORK, version, arrays)
+
+
+class Store:
+    """A `CandidateSource` and `ChampionSink` that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.queue: list[bytes] = []
+        self.champions: list[int] = []
+
+    def candidate(self) -> bytes | None:
+        return self.queue.pop() if self.queue else None
+
+    def promoted(self, data: bytes) -> None:
+        self.champions.append(Weights.from_bytes(data, "test").version)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry(str(tmp_path / "registry"), create=True)
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture(autouse=True)
+def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models play by their version: multiples of 10 search by flat Monte Carlo, all others move at random."""
+
+    def player(name: str, game: Game, model: Weights, **settings: object) -> Player:
+        rng = np.random.default_rng(model.version)
+        return (
+            FlatMonteCarloPlayer(game, 40, rng)
+            if model.version % 10 == 0 and model.version
+            else RandomPlayer(game, rng)
+        )
+
+    monkeypatch.setattr(gate_module, "model_player", player)
+
+
+def make(registry: Registry, store: Store, config: GateConfig = CONFIG) -> Gate:
+    return Gate(config, GAME, registry, source=store, sink=store, seed=1)
+
+
+def until_verdict(gate: Gate) -> GateReport:
+    for _ in range(1000):
+        report = gate.round(1.0)
+        if report.verdict is not None:
+            return report
+    raise AssertionError("no verdict")
+
+
+def judge(gate: Gate, *versions: int) -> list[GateReport]:
+    reports = []
+    for version in versions:
+        gate.offer(weights(version).to_bytes())
+        reports.append(until_verdict(gate))
+    return reports
+
+
+def results(games: int, seed: int, chances: list[float]) -> Iterator[MatchResult]:
+    """A match game by game: random outcomes, finished in random order."""
+    rng = np.random.default_rng(seed)
+    counts = np.zeros((2, 3), np.int64)
+    for outcome, colour in zip(rng.choice(3, games, p=chances), rng.integers(0, 2, games), strict=True):
+        counts[colour, outcome] += 1
+        black, white = ((int(row[0]), int(row[1]), int(row[2])) for row in counts)
+        yield MatchResult(games=games, black=black, white=white, pairs=(0, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize("rule", ["wins", "score"])
+@pytest.mark.parametrize("seed", range(60))
+def test_stopping_when_certain_gives_the_full_matchs_verdict(rule: str, seed: int) -> None:
+    config = GateConfig(games=400, wins=220, rule=rule)  # type: ignore[arg-type]
+    draw = (0.0, 0.1, 0.3)[seed % 3]
+    win = (0.55 if rule == "wins" else 0.55 - draw / 2) + (seed % 5 - 2) * 0.01
+    stages = list(results(400, seed, [win, draw, 1 - win - draw]))
+    verdicts = [verdict_of(config, stage) for stage in stages]
+    final = stages[-1]
+    points = final.wins + (final.draws / 2 if rule == "score" else 0)
+    assert verdicts[-1] is (points >= 220)
+    first = next(number for number, verdict in enumerate(verdicts) if verdict is not None)
+    assert set(verdicts[first:]) == {verdicts[-1]}
+    before = stages[first - 1]
+    missing = 220 - before.wins - (before.draws / 2 if rule == "score" else 0)
+    assert 0 < missing <= before.remaining, "one game earlier it was still open"
+
+
+def test_half_points_count_only_under_the_rule_that_says_so() -> None:
+    level = MatchResult(games=400, black=(100, 20, 80), white=(110, 0, 90), pairs=(0, 0, 0, 0, 0))
+    assert verdict_of(GateConfig(rule="wins"), level) is False
+    assert verdict_of(GateConfig(rule="score"), level) is True
+
+
+def test_the_first_model_is_published_without_a_match(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    assert gate.round(1.0).champion_version == -1
+    store.queue.append(weights(0).to_bytes())
+    report = gate.round(1.0)
+    assert (report.verdict, report.champion_version, store.champions) == ("first", 0, [0])
+    assert registry.gated().version == 0
+    assert [model.verdict for model in registry.models()] == ["first"]
+    assert gate.round(1.0).verdict is None
+    assert not gate.busy
+
+
+def test_a_stronger_candidate_is_promoted_and_a_weaker_one_kept_with_its_verdict(
+    registry: Registry, store: Store
+) -> None:
+    gate = make(registry, store)
+    _, promoted, rejected = judge(gate, 0, 10, 11)
+    assert (promoted.verdict, rejected.verdict) == ("promoted", "rejected")
+    assert (promoted.candidate_version, promoted.opponent_version, promoted.champion_version) == (10, 0, 10)
+    assert (rejected.candidate_version, rejected.opponent_version, rejected.champion_version) == (11, 10, 10)
+    assert promoted.wins >= 22 > rejected.wins
+    assert promoted.wins + promoted.draws + promoted.losses < 40, "it stopped early"
+    assert promoted.score_low < promoted.score < promoted.score_high
+    assert rejected.champion_elo == promoted.champion_elo == promoted.elo > 0
+    assert (rejected.promotions, rejected.rejections) == (1, 1)
+    assert store.champions == [0, 10]
+    assert registry.gated().version == 10
+    infos = registry.models()
+    assert [info.verdict for info in infos] == ["first", "promoted", "rejected"]
+    match = infos[2].match
+    assert match is not None
+    assert (match["opponent_version"], match["simulations"], match["wins_needed"]) == (10, 2, 22)
+    assert sum(match["black"]) + sum(match["white"]) == rejected.wins + rejected.draws + rejected.losses
+    assert match["interval"] == [rejected.score_low, rejected.score_high]
+    assert "version 11 rejected against 10" in rejected.summary
+
+
+def test_an_equal_candidate_needs_its_margin(registry: Registry, store: Store) -> None:
+    gate = make(registry, store, dataclasses.replace(CONFIG, games=400, wins=260, lockstep=400))
+    _, report = judge(gate, 1, 2)
+    assert report.verdict == "rejected"
+    assert report.score_low < 0.5 < report.score_high
+
+
+def test_only_the_newest_candidate_waits_while_a_match_runs(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    judge(gate, 0)
+    gate.offer(weights(1).to_bytes())
+    assert gate.round(0).candidate_version == 1
+    for version in (2, 3):
+        gate.offer(weights(version).to_bytes())
+    store.queue.append(weights(4).to_bytes())
+    report = until_verdict(gate)
+    assert (report.candidate_version, report.superseded) == (1, 2)
+    assert gate.busy
+    assert until_verdict(gate).candidate_version == 4
+    assert [info.version for info in registry.models()] == [0, 1, 4]
+
+
+def test_what_was_offered_or_judged_before_is_passed_over(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    judge(gate, 0, 10)
+    for version in (10, 7, 0):
+        gate.offer(weights(version).to_bytes())
+    assert not gate.busy
+    again = make(registry, store)
+    again.offer(weights(10).to_bytes())
+    assert not again.busy
+
+
+def test_a_candidate_of_another_game_or_damaged_is_refused(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    with pytest.raises(IncompatibleModelError, match="reversi6"):
+        gate.offer(weights(0, GAMES["reversi8"]).to_bytes())
+    with pytest.raises(CorruptFileError):
+        gate.offer(weights(0).to_bytes()[:-5])
+
+
+def test_a_new_gate_takes_the_champion_and_its_elo_from_the_registry(registry: Registry, store: Store) -> None:
+    before = judge(make(registry, store), 0, 10, 11)[-1]
+    other = Store()
+    report = make(registry, other).round(1.0)
+    assert other.champions == [10]
+    assert (report.champion_version, report.champion_elo) == (10, before.champion_elo)
+    assert (report.promotions, report.rejections) == (1, 1)
+
+
+def test_a_match_goes_on_after_a_restart(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    judge(gate, 0, 10)
+    gate.offer(weights(11).to_bytes())
+    while (report := gate.round(0)).losses < 5:
+        assert report.verdict is None
+    gate.offer(weights(12).to_bytes())
+    resumed = make(registry, store)
+    resumed.restore(gate.state())
+    went_on = resumed.round(0)
+    assert (went_on.candidate_version, went_on.opponent_version) == (11, 10)
+    assert went_on.losses >= 5
+    assert went_on.match_s >= report.match_s
+    assert until_verdict(resumed).verdict == "rejected"
+    assert until_verdict(resumed).candidate_version == 12
+
+
+def test_with_real_networks_an_interrupted_match_is_the_one_that_was_not(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Searches have no luck of their own, so that every game goes on as it would have."""
+    monkeypatch.setattr(gate_module, "model_player", players.model_player)
+    gate, twin = make(registry, Store()), make(Registry(str(tmp_path / "twin"), create=True), Store())
+    for each in (gate, twin):
+        judge(each, 0)
+        each.offer(weights(1).to_bytes())
+    for _ in range(20):
+        gate.round(0)
+    resumed = make(registry, Store())
+    resumed.restore(gate.state())
+    assert resumed.state() == gate.state()
+    one, other = until_verdict(resumed), until_verdict(twin)
+    assert dataclasses.replace(one, match_s=0) == dataclasses.replace(other, match_s=0)
+
+
+def test_other_settings_start_the_match_afresh(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    judge(gate, 0, 10)
+    gate.offer(weights(11).to_bytes())
+    while gate.round(0).losses < 5:
+        pass
+    resumed = make(registry, store, dataclasses.replace(CONFIG, simulations=4))
+    resumed.restore(gate.state())
+    report = resumed.round(0)
+    assert (report.candidate_version, report.losses) == (11, 0)
+
+
+def test_a_verdict_that_came_after_the_state_was_saved_stands(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    judge(gate, 0)
+    gate.offer(weights(10).to_bytes())
+    gate.round(0)
+    saved = gate.state()
+    until_verdict(gate)
+    resumed = make(registry, store)
+    resumed.restore(saved)
+    assert not resumed.busy
+    assert resumed.round(0).champion_version == 10
+    assert [info.version for info in registry.models()] == [0, 10]
+
+
+def test_a_champion_that_was_half_published_is_completed(registry: Registry, store: Store) -> None:
+    judge(make(registry, store), 0, 10)
+    (Path(registry.url) / "gated.json").write_text('{"version": 0}')
+    assert registry.gated().version == 0
+    report = make(registry, store).round(0)
+    assert (report.champion_version, registry.gated().version) == (10, 10)
+
+
+def test_the_state_is_an_archive_that_knows_damage(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    data = gate.state()
+    gate.restore(data)
+    with pytest.raises(CorruptFileError):
+        gate.restore(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"games": 7}, "gate.games must be even and at least 2, got 7"),
+        ({"games": 0}, "gate.games must be even and at least 2, got 0"),
+        ({"wins": 401}, r"gate.wins must be from 1 to gate.games \(400\), got 401"),
+        ({"wins": 0}, "gate.wins must be from 1"),
+        ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
+        ({"simulations": -1}, "gate.simulations must be from 0"),
+        ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
+        ({"lockstep": 3}, "gate.lockstep must be even"),
+        ({"threads": 0}, "gate.threads must be at least 1, got 0"),
+    ],
+)
+def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        GateConfig(**change)  # type: ignore[arg-type]
+
+
+def test_too_few_openings_are_said_at_once(registry: Registry, store: Store, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="expected 20 distinct openings of 2 plies in reversi6, but found only 3"):
+        make(registry, store, dataclasses.replace(CONFIG, opening_plies=2))
+    path = tmp_path / "openings.txt"
+    path.write_text("c2b4\nc2b2\n")
+    with pytest.raises(ConfigError, match=r"gate.openings must have at least 20 lines for gate.games=40, got 2"):
+        make(registry, store, dataclasses.replace(CONFIG, openings=str(path)))
+
+
+def test_listed_openings_are_played(registry: Registry, store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("c2b4\nc2b2\nc2d2\n")
+    gate = make(registry, store, dataclasses.replace(CONFIG, games=6, wins=4, openings=str(path)))
+    report = judge(gate, 0, 10)[1]
+    assert report.verdict == "promoted"
+    assert 4 <= report.wins <= 6

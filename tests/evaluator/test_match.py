@@ -1,0 +1,180 @@
+"""A match pairs colours, asks each player once a ply, counts right, and stops early without changing the verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from evaluator.match import Match, MatchResult
+from evaluator.openings import Openings, random_openings
+from evaluator.stats import score_of
+from reversi.errors import IllegalMoveError, UsageError
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, Game
+from reversi.players import FlatMonteCarloPlayer, GreedyPlayer, Player, RandomPlayer
+
+REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
+
+
+class Recorder:
+    """A player that plays as another one and keeps what it was asked."""
+
+    def __init__(self, player: Player) -> None:
+        self.name, self._player = player.name, player
+        self.asked: list[list[tuple[int, int]]] = []
+
+    def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+        self.asked.append(list(zip(own.tolist(), opp.tolist(), strict=True)))
+        return self._player.choose(own, opp)
+
+
+class First:
+    """Plays the first legal action: what it does depends on the position alone."""
+
+    name = "first"
+
+    def __init__(self, game: Game, last: bool = False) -> None:
+        self.game, self.index = game, -1 if last else 0
+
+    def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+        positions = (Position(self.game, int(a), int(b)) for a, b in zip(own, opp, strict=True))
+        return np.array([position.legal_actions()[self.index] for position in positions], np.int32)
+
+
+def play(match: Match) -> MatchResult:
+    while not match.round(60):
+        pass
+    return match.result()
+
+
+def one_by_one(game: Game, a: First, b: First, openings: Openings, games: int) -> list[int]:
+    """A's margin in every game, played alone and ply by ply."""
+    margins = []
+    for number in range(games):
+        i = number // 2
+        position = Position(game, int(openings.own[i]), int(openings.opp[i]), bool(openings.black_to_move[i]))
+        a_is_black = number % 2 == 0
+        while not position.is_over:
+            player = a if position.black_to_move == a_is_black else b
+            position = position.play(position.legal_actions()[player.index])
+        margins.append(position.black_margin if a_is_black else -position.black_margin)
+    return margins
+
+
+@pytest.mark.parametrize("plies", [4, 5])
+@pytest.mark.parametrize("lockstep", [2, 10, 400])
+def test_a_match_in_lockstep_is_the_same_games_one_by_one(plies: int, lockstep: int) -> None:
+    openings = random_openings(REVERSI6, 30, plies, 1)
+    a, b = First(REVERSI6), First(REVERSI6, last=True)
+    result = play(Match(REVERSI6, a, b, openings, 60, lockstep=lockstep))
+    margins = np.sign(one_by_one(REVERSI6, a, b, openings, 60))
+    counts = [tuple(int((margins[colour::2] == sign).sum()) for sign in (1, 0, -1)) for colour in (0, 1)]
+    assert [result.black, result.white] == counts
+    points = (margins + 1).reshape(-1, 2).sum(axis=1)
+    assert result.pairs == tuple(np.bincount(points, minlength=5).tolist())
+    assert result.remaining == 0
+
+
+def test_a_player_against_itself_scores_exactly_half() -> None:
+    """Every game is played twice with the sides exchanged, so a player without luck gets one point from each pair."""
+    player = First(REVERSI6)
+    result = play(Match(REVERSI6, player, player, random_openings(REVERSI6, 50, 5, 1), 100))
+    assert result.pairs == (0, 0, 50, 0, 0)
+    assert result.wins == result.losses
+    assert (result.black[0], result.black[1]) == (result.white[2], result.white[1])
+
+
+def test_a_player_is_asked_once_a_ply_for_all_its_games_and_never_when_forced() -> None:
+    a, b = (Recorder(RandomPlayer(REVERSI4, np.random.default_rng(seed))) for seed in (1, 2))
+    openings = random_openings(REVERSI4, 50, 5, 1)
+    play(Match(REVERSI4, a, b, openings, 100))
+    asked = [position for player in (a, b) for batch in player.asked for position in batch]
+    assert all(len(Position(REVERSI4, *masks).legal_actions()) > 1 for masks in asked)
+    starts = (Position(REVERSI4, *masks) for masks in zip(openings.own.tolist(), openings.opp.tolist(), strict=True))
+    free = sum(len(position.legal_actions()) > 1 for position in starts)
+    assert len(a.asked[0]) == len(b.asked[0]) == free
+    assert max(len(a.asked), len(b.asked)) <= REVERSI4.max_plies
+
+
+def test_no_more_games_than_lockstep_are_in_progress_and_pairs_come_in_order() -> None:
+    a = Recorder(First(REVERSI6))
+    openings = random_openings(REVERSI6, 20, 4, 1)
+    match = Match(REVERSI6, a, a, openings, 40, lockstep=8)
+    match.round(0)
+    begun = {(int(x), int(y)) for x, y in zip(openings.own[:4], openings.opp[:4], strict=True)}
+    assert {position for batch in a.asked for position in batch} <= begun
+    play(match)
+    assert max(len(batch) for batch in a.asked) <= 8
+
+
+def test_a_match_stops_when_the_predicate_says_so() -> None:
+    openings = random_openings(REVERSI6, 100, 5, 1)
+    players = (
+        FlatMonteCarloPlayer(REVERSI6, 20, np.random.default_rng(1)),
+        RandomPlayer(REVERSI6, np.random.default_rng(2)),
+    )
+    match = Match(REVERSI6, *players, openings, 200, lockstep=20, certain=lambda result: result.wins >= 30)
+    result = play(match)
+    assert match.done
+    assert 30 <= result.wins <= 35
+    assert result.remaining >= 140
+    assert score_of(result).games == 200 - result.remaining
+
+
+def test_rounds_of_any_length_play_the_same_match() -> None:
+    def players() -> tuple[Player, Player]:
+        return (
+            FlatMonteCarloPlayer(REVERSI4, 10, np.random.default_rng(1)),
+            RandomPlayer(REVERSI4, np.random.default_rng(2)),
+        )
+
+    openings = random_openings(REVERSI4, 40, 5, 1)
+    whole = play(Match(REVERSI4, *players(), openings, 80, lockstep=16))
+    match, rounds = Match(REVERSI4, *players(), openings, 80, lockstep=16), 0
+    while not match.round(0):
+        rounds += 1
+    assert rounds > 20
+    assert match.result() == whole
+
+
+def test_a_match_goes_on_from_its_arrays() -> None:
+    openings = random_openings(REVERSI6, 20, 5, 1)
+    a, b = First(REVERSI6), First(REVERSI6, last=True)
+    whole = Match(REVERSI6, a, b, openings, 40, lockstep=10)
+    for _ in range(45):
+        whole.round(0)
+    kept = {name: array.copy() for name, array in whole.arrays().items()}
+    resumed = Match(REVERSI6, a, b, openings, 40, lockstep=10)
+    resumed.restore(kept)
+    assert resumed.result() == whole.result()
+    assert 0 < resumed.result().remaining < 40
+    assert play(resumed) == play(whole)
+
+
+def test_flat_monte_carlo_beats_greedy_beats_nothing() -> None:
+    openings = random_openings(REVERSI6, 50, 5, 1)
+    strong = FlatMonteCarloPlayer(REVERSI6, 60, np.random.default_rng(1))
+    greedy, weak = GreedyPlayer(REVERSI6, np.random.default_rng(2)), RandomPlayer(REVERSI6, np.random.default_rng(3))
+    assert score_of(play(Match(REVERSI6, strong, weak, openings, 100))).interval[0] > 0.8
+    assert score_of(play(Match(REVERSI6, strong, greedy, openings, 100))).interval[0] > 0.7
+
+
+def test_a_wrong_number_of_games_or_openings_is_refused() -> None:
+    player, openings = First(REVERSI6), random_openings(REVERSI6, 4, 4, 1)
+    for games in (0, 7, -2):
+        with pytest.raises(UsageError, match=f"games must be even .* got {games}"):
+            Match(REVERSI6, player, player, openings, games)
+    with pytest.raises(UsageError, match="expected at least 5 openings for 10 games, got 4"):
+        Match(REVERSI6, player, player, openings, 10)
+
+
+def test_an_illegal_move_names_the_player() -> None:
+    class Cheat:
+        name = "cheat"
+
+        def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+            return np.zeros(len(own), np.int32)
+
+    with pytest.raises(IllegalMoveError, match="legal move of cheat in game 0, got 'a1'"):
+        play(Match(REVERSI6, Cheat(), Cheat(), random_openings(REVERSI6, 1, 4, 1), 2))

@@ -1,0 +1,115 @@
+"""Scores, intervals and Elo: known values, limits, and how often the interval holds the truth."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from math import comb
+
+import numpy as np
+import pytest
+
+from evaluator.match import MatchResult
+from evaluator.stats import elo_difference, score_interval, score_of
+
+
+def result(wins: int, draws: int, losses: int, pairs: tuple[int, int, int, int, int], games: int = 400) -> MatchResult:
+    return MatchResult(games=games, black=(wins, draws, losses), white=(0, 0, 0), pairs=pairs)
+
+
+@pytest.mark.parametrize(("score", "elo"), [(0.5, 0), (0.64, 100), (0.76, 200), (0.36, -100), (10 / 11, 400)])
+def test_elo_follows_the_logistic_curve(score: float, elo: float) -> None:
+    assert elo_difference(score, 400) == pytest.approx(elo, abs=0.5)
+
+
+def test_elo_of_a_clean_sweep_is_half_a_game_short_of_it() -> None:
+    assert elo_difference(1.0, 400) == pytest.approx(400 * np.log10(399.5 / 0.5))
+    assert elo_difference(0.0, 400) == pytest.approx(-elo_difference(1.0, 400))
+    assert elo_difference(0.9999, 400) == elo_difference(1.0, 400)
+    assert elo_difference(0.5, 0) == 0
+
+
+def test_the_score_counts_draws_half() -> None:
+    score = score_of(result(200, 100, 100, (0, 0, 200, 0, 0)))
+    assert (score.games, score.wins, score.draws, score.losses) == (400, 200, 100, 100)
+    assert score.score == 0.625
+    assert score.elo == pytest.approx(88.7, abs=0.1)
+
+
+def test_independent_pairs_give_the_textbook_interval() -> None:
+    """200 pairs of two independent even games: the standard error is 0.5 / sqrt(400)."""
+    low, high = score_interval(400, 0.5, (50, 0, 100, 0, 50))
+    assert high - low == pytest.approx(2 * 1.96 * 0.5 / 20, rel=0.02)
+    assert low + high == pytest.approx(1)
+
+
+def test_openings_that_decide_the_games_narrow_the_interval() -> None:
+    split = score_interval(400, 0.5, (0, 0, 200, 0, 0))
+    even = score_interval(400, 0.5, (50, 0, 100, 0, 50))
+    assert split[1] - split[0] < 0.2 * (even[1] - even[0])
+
+
+def test_a_clean_sweep_still_has_an_interval() -> None:
+    score = score_of(result(400, 0, 0, (0, 0, 0, 0, 200)))
+    assert score.score == score.interval[1] == 1.0
+    assert 0.97 < score.interval[0] < 0.995
+    assert 600 < score.elo_interval[0] < score.elo == score.elo_interval[1]
+
+
+def test_no_game_says_nothing() -> None:
+    score = score_of(result(0, 0, 0, (0, 0, 0, 0, 0)))
+    assert (score.games, score.score, score.interval, score.elo) == (0, 0.5, (0.0, 1.0), 0.0)
+
+
+def test_swapping_the_players_mirrors_everything() -> None:
+    one, other = score_of(result(5, 2, 1, (0, 1, 0, 2, 1))), score_of(result(1, 2, 5, (1, 2, 0, 1, 0)))
+    assert one.score == pytest.approx(1 - other.score)
+    assert one.interval == pytest.approx((1 - other.interval[1], 1 - other.interval[0]))
+    assert one.elo_interval == pytest.approx((-other.elo_interval[1], -other.elo_interval[0]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_interval_holds_the_score_whatever_the_games(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        games = rng.choice([0, 1, 2], (int(rng.integers(1, 30)), 2), p=rng.dirichlet([0.3] * 3))
+        finished = rng.random(games.shape) < rng.choice([1.0, 0.5])
+        pairs = np.bincount(games.sum(axis=1)[finished.all(axis=1)], minlength=5)
+        counts = np.bincount(games[finished], minlength=3)
+        score = score_of(result(int(counts[2]), int(counts[1]), int(counts[0]), tuple(pairs.tolist()), games.size))
+        assert 0 <= score.interval[0] <= score.score <= score.interval[1] <= 1
+        assert score.elo_interval[0] <= score.elo <= score.elo_interval[1]
+
+
+@pytest.mark.parametrize(("win", "draw", "lopsided"), [(0.5, 0, 0), (0.55, 0.1, 0.5), (0.9, 0.02, 0), (0.97, 0.0, 0.0)])
+def test_the_interval_holds_the_truth_19_times_in_20(win: float, draw: float, lopsided: float) -> None:
+    """4,000 matches of 50 pairs; a share `lopsided` of the openings is won by the same colour whoever plays it."""
+    rng = np.random.default_rng(1)
+    truth = (1 - lopsided) * (win + draw / 2) + lopsided / 2
+    held = 0
+    for _ in range(4000):
+        games = rng.choice([2, 1, 0], (50, 2), p=[win, draw, 1 - win - draw])
+        games[rng.random(50) < lopsided] = (2, 0)
+        pairs = np.bincount(games.sum(axis=1), minlength=5).tolist()
+        low, high = score_interval(100, games.mean() / 2, (pairs[0], pairs[1], pairs[2], pairs[3], pairs[4]))
+        held += low <= truth <= high
+    assert 0.94 < held / 4000 < 0.99
+
+
+@pytest.mark.parametrize(
+    ("elo", "chance"), [(-20, 0.001), (0, 0.026), (20, 0.21), (35, 0.52), (50, 0.82), (70, 0.98), (100, 1.0)]
+)
+def test_the_chance_of_220_wins_in_400_games(elo: float, chance: float) -> None:
+    """The known table of the gate, from the binomial distribution of 400 games at the Elo model's expected score."""
+    p = 1 / (1 + 10 ** (-elo / 400))
+    assert elo_difference(p, 400) == pytest.approx(elo)
+    passes = sum(comb(400, wins) * p**wins * (1 - p) ** (400 - wins) for wins in range(220, 401))
+    assert passes == pytest.approx(chance, abs=0.006)
+
+
+def test_the_summary_and_json_of_a_score() -> None:
+    score = score_of(result(220, 10, 170, (30, 5, 120, 5, 40)))
+    assert score.summary.startswith("220-10-170, score 0.562 [")
+    assert ", Elo +44 [+" in score.summary
+    fields = json.loads(json.dumps(asdict(score), allow_nan=False))
+    assert list(fields) == ["games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]

@@ -1,0 +1,175 @@
+"""Random playouts are uniform, reproducible and right; flat Monte Carlo spreads its games evenly and finds the win."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, TICTACTOE, Game
+from reversi.search.flat_mc import (
+    BLOCK,
+    flat_monte_carlo,
+    list_actions,
+    play_out,
+    random_index,
+    random_playouts,
+    random_square,
+    stream,
+)
+
+SIGMAS = 4.5
+"""Counts are compared at this many standard deviations: a right generator fails once in 150,000 comparisons."""
+
+
+def masks(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    return np.array([p.own for p in positions], np.uint64), np.array([p.opp for p in positions], np.uint64)
+
+
+def search(positions: list[Position], playouts: int, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    game = positions[0].game
+    shape = (len(positions), game.actions)
+    wins, tried = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    flat_monte_carlo(game.id, *masks(*positions), playouts, np.uint64(seed), wins, tried)
+    return wins, tried
+
+
+def playouts(position: Position, count: int, seed: int = 1) -> NDArray[np.int16]:
+    margins = np.zeros(count, np.int16)
+    random_playouts(position.game.id, np.uint64(position.own), np.uint64(position.opp), np.uint64(seed), margins)
+    return margins
+
+
+def exact(position: Position) -> tuple[float, float]:
+    """Chances of a win and a draw for the side to move under uniformly random play: the slow and obvious way."""
+    if position.is_over:
+        return float(position.margin > 0), float(position.margin == 0)
+    win = draw = 0.0
+    actions = position.legal_actions()
+    for action in actions:
+        theirs, drawn = exact(position.play(action))
+        win += (1 - theirs - drawn) / len(actions)
+        draw += drawn / len(actions)
+    return win, draw
+
+
+@pytest.mark.parametrize("squares", [1, 2, 3, 7, 33])
+def test_every_square_of_a_mask_is_drawn_equally_often(squares: int) -> None:
+    rng = np.random.default_rng(squares)
+    chosen = np.sort(rng.choice(64, squares, replace=False))
+    mask = np.uint64(sum(1 << int(square) for square in chosen))
+    draws = 4000 * squares
+    streams = [np.uint64(stream(np.uint64(9), number)) for number in range(draws // 50)]
+    counts = np.bincount([random_square(mask, one, draw) for one in streams for draw in range(50)], minlength=64)
+    assert counts[np.setdiff1d(np.arange(64), chosen)].sum() == 0
+    sigma = np.sqrt(4000 * (1 - 1 / squares))
+    assert np.abs(counts[chosen] - 4000).max() <= SIGMAS * sigma
+
+
+def test_neighbouring_seeds_streams_and_draws_are_unrelated() -> None:
+    streams = [[np.uint64(stream(np.uint64(seed), number)) for number in range(64)] for seed in (1, 2)]
+    bits = np.array([[random_index(one, draw, 2) for one in row for draw in range(64)] for row in streams])
+    for one, other in ((bits[0], bits[1]), (bits[0, 1:], bits[0, :-1]), (bits[0, 64:], bits[0, :-64])):
+        agree = (one == other).mean()
+        assert abs(agree - 0.5) < SIGMAS / 2 / np.sqrt(len(one))
+
+
+def test_tictactoe_comes_out_as_the_whole_tree_says() -> None:
+    win, draw = exact(Position.start("tictactoe").play("b2").play("a1"))
+    margins = playouts(Position.start("tictactoe").play("b2").play("a1"), 40_000)
+    assert abs((margins > 0).mean() - win) < SIGMAS * np.sqrt(win * (1 - win) / len(margins))
+    assert abs((margins == 0).mean() - draw) < SIGMAS * np.sqrt(draw * (1 - draw) / len(margins))
+
+
+def test_a_4x4_position_comes_out_as_the_whole_tree_says() -> None:
+    position = Position.start("reversi4").play("a2").play("a1").play("b1").play("c1")
+    win, draw = exact(position)
+    margins = playouts(position, 40_000)
+    assert 0.05 < win < 0.95
+    assert abs((margins > 0).mean() - win) < SIGMAS * np.sqrt(win * (1 - win) / len(margins))
+    assert abs((margins == 0).mean() - draw) < SIGMAS * np.sqrt(draw * (1 - draw) / len(margins))
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_a_seed_gives_the_same_playouts_in_blocks_of_any_size(game: Game) -> None:
+    start = Position(game, game.start_own, game.start_opp)
+    long = playouts(start, 3 * BLOCK + 5)
+    assert (playouts(start, 7) == long[:7]).all()
+    assert len(playouts(start, 0)) == 0
+    assert (playouts(start, len(long), seed=2) != long).any()
+    limit = 1 if game.id == TICTACTOE else game.squares
+    assert np.abs(long).max() <= limit
+    assert len(set(long.tolist())) > 2
+
+
+def test_a_finished_position_keeps_its_margin() -> None:
+    over = Position.parse("XXXXXXXXXXXXXXOO X")
+    own, opp = masks(over, Position(over.game, over.opp, over.own))
+    margins = np.zeros(2, np.int16)
+    play_out(over.game.id, own, opp, np.ones(2, np.uint64), margins)
+    assert margins.tolist() == [12, -12]
+
+
+def test_a_forced_pass_changes_the_side_and_nothing_else() -> None:
+    passing = next_pass("reversi8")
+    assert (playouts(passing, 200) == -playouts(passing.play("pass"), 200)).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 150, 151])
+def test_playouts_are_spread_evenly_over_the_legal_moves(count: int) -> None:
+    positions = [Position.start("reversi6"), Position.start("reversi6").play("c2")]
+    _, tried = search(positions, count)
+    for position, row in zip(positions, tried, strict=True):
+        legal = position.legal_actions()
+        assert row.sum() == count
+        assert row[legal].sum() == count
+        assert np.ptp(row[legal]) <= 1
+
+
+def test_no_move_is_favoured_when_playouts_are_fewer_than_moves() -> None:
+    _, tried = search([Position.start("reversi8")] * 4000, 1)
+    counts = tried.sum(axis=0)[Position.start("reversi8").legal_actions()]
+    assert np.abs(counts - 1000).max() < SIGMAS * np.sqrt(4000 * 0.25 * 0.75)
+
+
+def test_a_single_legal_action_costs_no_playout() -> None:
+    passing = next_pass("reversi4")
+    wins, tried = search([passing], 150)
+    assert tried[0].tolist() == [0] * passing.game.squares + [1]
+    assert wins.sum() == 0
+
+
+def next_pass(name: str) -> Position:
+    """The first position with a forced pass on a random walk of `name`."""
+    rng = np.random.default_rng(5)
+    while True:
+        position = Position.start(name)
+        while not position.is_over:
+            if position.legal_moves() == ["pass"]:
+                return position
+            position = position.play(int(rng.choice(position.legal_actions())))
+
+
+def test_the_estimates_are_those_of_the_whole_tree() -> None:
+    position = Position.start("tictactoe").play("b2").play("b1").play("a1")
+    wins, tried = search([position], 60_000)
+    for action in position.legal_actions():
+        theirs, drawn = exact(position.play(action))
+        assert abs(wins[0, action] / tried[0, action] - (1 - theirs - drawn - theirs)) < 0.06
+
+
+def test_a_win_in_one_is_found_in_a_batch() -> None:
+    winning = Position.parse("XX-OO---- X")
+    other = Position.start("tictactoe")
+    wins, tried = search([other, winning, other], 150)
+    scores = wins / np.maximum(tried, 1)
+    assert scores[1].argmax() == 2
+    assert scores[1, 2] == 1.0
+
+
+def test_actions_are_listed_in_order_and_a_pass_alone() -> None:
+    for position in (Position.start("reversi6"), next_pass("reversi6")):
+        out = np.zeros(position.game.actions, np.int64)
+        count = list_actions(position.game.id, np.uint64(position.own), np.uint64(position.opp), out)
+        assert out[:count].tolist() == position.legal_actions()

@@ -1,0 +1,205 @@
+"""Players: every kind chooses legally in any batch and plays as its name says; a wrong name is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from reversi.errors import IncompatibleModelError, UsageError
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, Game
+from reversi.model.config import NetworkConfig
+from reversi.model.evaluate import open_evaluator
+from reversi.model.registry import Registry
+from reversi.model.weights import Weights, array_shapes
+from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, batch_of, make_player
+from reversi.search.config import SearchConfig
+
+GAME = GAMES["reversi6"]
+NETWORK = NetworkConfig(blocks=1, channels=4, policy_channels=2, value_channels=1, value_hidden=4)
+
+
+def random_weights(version: int, game: Game = GAME) -> Weights:
+    rng = np.random.default_rng(version)
+    shapes = array_shapes(NETWORK, game.size)
+    arrays = {name: rng.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
+    return Weights(game.name, NETWORK, version, arrays)
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    registry = Registry(str(tmp_path_factory.mktemp("registry")), create=True)
+    registry.publish(random_weights(0), "first", None)
+    match = {"wins": 1, "draws": 0, "losses": 3, "opponent_version": 0}
+    registry.publish(random_weights(3), "rejected", match)
+    return registry
+
+
+def positions(game: Game, games: int = 20, seed: int = 1) -> list[Position]:
+    """Every unfinished position of random games, passes among them."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(games):
+        position = Position(game, game.start_own, game.start_opp)
+        while not position.is_over:
+            found.append(position)
+            position = position.play(int(rng.choice(position.legal_actions())))
+    return found
+
+
+def ask(player: Player, asked: list[Position]) -> list[int]:
+    own, opp = (np.array([getattr(p, side) for p in asked], np.uint64) for side in ("own", "opp"))
+    actions = player.choose(own, opp)
+    assert actions.dtype == np.int32
+    assert actions.shape == (len(asked),)
+    return [int(action) for action in actions]
+
+
+def make(spec: str, registry: Registry | None = None, seed: int = 1, game: Game = GAME, simulations: int = 8) -> Player:
+    url = registry.url if registry else None
+    return make_player(spec, game, registry=url, seed=seed, simulations=simulations)
+
+
+@pytest.mark.parametrize("spec", ["random", "greedy", "flat-mc:10", "policy:gated", "mcts:gated:4", "latest"])
+def test_every_player_chooses_legally_in_batches_of_any_size(spec: str, registry: Registry) -> None:
+    player, asked = make(spec, registry), positions(GAME)
+    assert any(position.legal_moves() == ["pass"] for position in asked)
+    for size in (0, 1, 7, len(asked)):
+        for position, action in zip(asked[:size], ask(player, asked[:size]), strict=True):
+            assert action in position.legal_actions()
+
+
+@pytest.mark.parametrize("game", [GAMES["reversi4"], GAMES["reversi8"], GAMES["tictactoe"]], ids=lambda game: game.name)
+@pytest.mark.parametrize("spec", ["random", "greedy", "flat-mc:10"])
+def test_the_players_without_a_model_play_every_game(spec: str, game: Game) -> None:
+    asked = positions(game, games=4)
+    actions = ask(make(spec, game=game), asked)
+    assert all(action in position.legal_actions() for position, action in zip(asked, actions, strict=True))
+
+
+@pytest.mark.parametrize("spec", ["random", "greedy", "flat-mc:10"])
+def test_the_seed_decides_the_luck(spec: str) -> None:
+    asked = positions(GAME)
+    one, again, other = (ask(make(spec, seed=seed), asked) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+def test_random_takes_every_legal_move_equally_often() -> None:
+    start = Position.start("reversi6").play("c2")
+    counts = np.bincount(ask(make("random"), [start] * 6000), minlength=GAME.actions)
+    assert counts.sum() == counts[start.legal_actions()].sum() == 6000
+    assert np.abs(counts[start.legal_actions()] - 2000).max() < 4.5 * np.sqrt(6000 * 2 / 9)
+
+
+def test_greedy_takes_most_discs_and_draws_among_equals() -> None:
+    asked = positions(GAME)
+    for position, action in zip(asked, ask(GreedyPlayer(GAME, np.random.default_rng(1)), asked), strict=True):
+        discs = {a: position.play(a).opp.bit_count() for a in position.legal_actions()}
+        assert discs[action] == max(discs.values())
+    first_moves = ask(make("greedy"), [Position.start("reversi6")] * 200)
+    assert set(first_moves) == set(Position.start("reversi6").legal_actions())
+
+
+def test_flat_monte_carlo_takes_the_win_in_one() -> None:
+    winning = Position.parse("XX-OO---- X")
+    assert ask(make("flat-mc:60", game=GAMES["tictactoe"]), [winning] * 20) == [2] * 20
+
+
+def test_flat_monte_carlo_with_fewer_playouts_than_moves_still_plays_all_of_them() -> None:
+    start = Position.start("reversi6")
+    assert set(ask(make("flat-mc:1"), [start] * 200)) == set(start.legal_actions())
+
+
+def test_a_name_without_a_number_gets_the_usual_one(registry: Registry) -> None:
+    assert make("flat-mc").name == "flat-mc:150"
+    assert make("mcts:gated", registry, simulations=5).name == "mcts:gated:5"
+    assert make("gated", registry, simulations=0).name == "policy:gated"
+    assert make_player("3", GAME, registry=registry.url, seed=1).name == f"mcts:3:{SIMULATIONS}"
+    assert make("mcts:3", registry, simulations=7).name == "mcts:3:7"
+    assert make("mcts:3:6", registry).name == "mcts:3:6"
+    for spec in ("random", "greedy", "flat-mc:20", "policy:3", "mcts:latest:9"):
+        assert make(spec, registry).name == spec
+
+
+def test_gated_latest_versions_and_paths_are_the_models_they_name(registry: Registry, tmp_path: Path) -> None:
+    asked = positions(GAME, games=6)
+    folder = tmp_path / "a:odd:name"
+    registry.pull(3, folder)
+    gated, latest = ask(make("policy:gated", registry), asked), ask(make("policy:latest", registry), asked)
+    assert gated == ask(make("policy:0", registry), asked)
+    assert latest == ask(make("policy:3", registry), asked) == ask(make(f"policy:{folder}"), asked)
+    assert ask(make(f"mcts:{folder}:8"), asked) == ask(make(str(folder)), asked) == ask(make("3", registry), asked)
+    assert gated != latest
+
+
+def test_the_policy_player_plays_the_likeliest_legal_move(registry: Registry) -> None:
+    asked = positions(GAME, games=6)
+    own, opp = (np.array([getattr(p, side) for p in asked], np.uint64) for side in ("own", "opp"))
+    logits, _ = open_evaluator(random_weights(0), batch=len(asked), precision="float32")(own, opp)
+    for position, action, row in zip(asked, ask(make("policy:0", registry), asked), logits, strict=True):
+        assert row[action] >= max(row[a] for a in position.legal_actions()) - 0.05
+
+
+class EqualNetwork:
+    """A network without an opinion."""
+
+    def __call__(
+        self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return np.zeros((len(own), 10), np.float32), np.zeros(len(own), np.float32)
+
+
+def test_search_finds_the_win_in_one_without_a_network() -> None:
+    game = GAMES["tictactoe"]
+    winning, blocking = Position.parse("XX-OO---- X"), Position.parse("XX-O----- O")
+    player = SearchPlayer("mcts", game, EqualNetwork(), SearchConfig(simulations=200))
+    assert ask(player, [winning, blocking, winning]) == [2, 2, 2]
+
+
+def test_a_searching_player_has_no_memory_and_no_luck_and_ignores_its_batch(registry: Registry) -> None:
+    asked = positions(GAME, games=12)
+    assert len(asked) > batch_of(8)
+    player = make("mcts:gated:8", registry)
+    together = ask(player, asked)
+    assert together == ask(player, asked)
+    assert together == [action for position in asked for action in ask(player, [position])]
+
+
+@pytest.mark.parametrize("simulations", [0, 64, 10_000, 1_000_000])
+def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
+    batch = batch_of(simulations)
+    assert 1 <= batch <= 256
+    assert batch == 1 or batch * (simulations + 1) <= 2**19
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("nobody", r"expected a player \(random, greedy, flat-mc:150, policy:M, .*got 'nobody'"),
+        ("", "expected a player"),
+        ("random:3", "expected a player"),
+        ("flat-mc:0", "expected a whole number from 1 to 1000000 at the end of 'flat-mc:0', got '0'"),
+        ("flat-mc:many", "got 'many'"),
+        ("flat-mc:-5", "got '-5'"),
+        ("mcts:gated:many", "at the end of 'mcts:gated:many', got 'many'"),
+        ("mcts:gated:9999999", "got '9999999'"),
+        ("mcts", "expected a model in 'mcts', as in mcts:gated"),
+        ("policy:", "expected a model in 'policy:'"),
+        ("policy:nowhere", "got 'nowhere'"),
+        ("7", "expected the version of a published model"),
+    ],
+)
+def test_what_names_no_player_is_refused(spec: str, says: str, registry: Registry) -> None:
+    with pytest.raises(UsageError, match=says) as error:
+        make(spec, registry)
+    assert error.value.exit_code == 2
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_of_another_game_is_refused(registry: Registry) -> None:
+    with pytest.raises(IncompatibleModelError, match="reversi8"):
+        make("mcts:gated:4", registry, game=GAMES["reversi8"])
