@@ -6,8 +6,8 @@
     gated.json                        the champion's version, replaced atomically once its model is complete
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
-A version is immutable.  Paths are made from version numbers alone, never from what a file says.  Any URL that fsspec knows
-will do; a folder is the default.
+A version is immutable.  Paths are made from version numbers alone, never from what a file says.  The URL is a folder or
+anything else that fsspec knows.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Registry:
 
         match  what the gate found, at least `wins`, `draws`, `losses` and `opponent_version`; None for the first model
 
-        Publishing the same weights again changes nothing and mends what an interruption left undone; other weights under
-        a number that is taken are a RunError.
+        Publishing the same weights again changes nothing and mends what an interruption left undone; other weights
+        under a number that is taken are a RunError.
         """
         published = self._find(weights.version)
         if published is None:

@@ -1,0 +1,171 @@
+"""Both backends against the unfolded float32 network in eval mode, at every kind of batch size, and their opening."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from reversi.errors import ConfigError, IncompatibleModelError
+from reversi.games.planes import PLANES, write_planes
+from reversi.games.rules import GAMES, game_named
+from reversi.model import evaluate
+from reversi.model.config import NetworkConfig
+from reversi.model.evaluate import open_evaluator, padded
+from reversi.model.network import fold
+from tests.reversi.model.samples import SMALL, network, positions, weights
+
+TOLERANCE = {"float32": (1e-4, 1e-4), "bf16": (0.1, 0.03)}
+"""Largest difference of a logit (they spread over 3 or so) and of a value.  Measured: 0.00001, 0.00001; 0.03, 0.008."""
+
+BOTH = pytest.mark.parametrize("backend", ["openvino", "torch"])
+BATCH = 40
+
+
+def truth(net, game, own, opp):
+    """Return logits and values by the network as it is trained, batch norms and all."""
+    planes = np.zeros((len(own), PLANES, game.size, game.size), np.float32)
+    write_planes(game.id, own, opp, planes)
+    with torch.inference_mode():
+        out = net(torch.from_numpy(planes))
+    chances = out.wdl.softmax(1)
+    return out.policy.numpy(), (chances[:, 0] - chances[:, 2]).numpy()
+
+
+@BOTH
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_answers_agree_with_float32_torch_at_every_batch_size(backend, precision, game):
+    net = network(game, seed=1)
+    evaluator = open_evaluator(fold(net, game, 5), backend=backend, precision=precision, batch=BATCH)
+    assert (evaluator.name, evaluator.precision, evaluator.version) == (backend, precision, 5)
+    own, opp = positions(game, 2 * BATCH + 3)
+    expected_logits, expected_value = truth(net, game, own, opp)
+    assert expected_value.std() > 0.05, "the test's network should have opinions"
+    worst = np.zeros(2)
+    for count in (2 * BATCH + 3, 0, 1, 2, 3, 17, BATCH - 1, BATCH, BATCH + 1, 1):
+        logits, value = evaluator(own[:count], opp[:count])
+        assert logits.dtype == value.dtype == np.float32
+        assert (logits.shape, value.shape) == ((count, game.actions), (count,))
+        assert logits.flags.c_contiguous
+        assert value.flags.c_contiguous
+        if count:
+            errors = abs(logits - expected_logits[:count]).max(), abs(value - expected_value[:count]).max()
+            worst = np.maximum(worst, errors)
+    assert (worst <= TOLERANCE[precision]).all(), f"logits and value differ by {worst}"
+
+
+@BOTH
+def test_a_position_is_judged_alike_alone_and_in_company(backend):
+    game = game_named("reversi6")
+    own, opp = positions(game, 48)
+    evaluator = open_evaluator(weights(game), backend=backend, precision="float32", batch=64)
+    logits, value = (array.copy() for array in evaluator(own, opp))
+    for index in (0, 20, 47):
+        alone_logits, alone_value = evaluator(own[index : index + 1], opp[index : index + 1])
+        np.testing.assert_allclose(alone_logits[0], logits[index], atol=1e-5)
+        np.testing.assert_allclose(alone_value[0], value[index], atol=1e-5)
+
+
+@BOTH
+def test_loading_a_version_answers_as_opening_it_would(backend):
+    game = game_named("reversi6")
+    own, opp = positions(game, 33)
+    old, new = weights(game, 1, seed=1), weights(game, 2, seed=2)
+    evaluator = open_evaluator(old, backend=backend, precision="float32", batch=64)
+    before = evaluator(own, opp)[1].copy()
+    evaluator.load(new)
+    expected = open_evaluator(new, backend=backend, precision="float32", batch=64)(own, opp)[1]
+    assert evaluator.version == 2
+    np.testing.assert_allclose(evaluator(own, opp)[1], expected, atol=1e-6)
+    assert abs(expected - before).max() > 0.05
+
+
+def test_loading_another_game_or_network_is_refused_and_the_old_one_stays():
+    evaluator = open_evaluator(weights("reversi6", 1), batch=4)
+    with pytest.raises(IncompatibleModelError, match="reversi6, got version 2 for reversi8"):
+        evaluator.load(weights("reversi8", 2))
+    with pytest.raises(IncompatibleModelError, match="2 blocks x 16 channels, got 1 blocks x 8"):
+        evaluator.load(weights("reversi6", 3, config=NetworkConfig(blocks=1, channels=8)))
+    assert evaluator.version == 1
+
+
+def test_auto_measures_once_per_kind_of_network(monkeypatch):
+    opened = []
+    monkeypatch.setattr(evaluate, "_chosen", {})
+    monkeypatch.setattr(evaluate, "_run_s", lambda backend: opened.append(backend) or float(len(opened) == 2))
+    assert open_evaluator(weights("reversi4", 1), batch=8).precision == "bf16"
+    assert open_evaluator(weights("reversi4", 2), batch=64).precision == "bf16"
+    assert len(opened) == 2
+    monkeypatch.setattr(evaluate, "_run_s", lambda backend: 1.0)
+    assert open_evaluator(weights("tictactoe", 1), batch=8).precision == "float32"
+
+
+def test_padded_sizes_are_few_and_never_wasteful():
+    for batch in (1, 5, 32, 64, 100, 256, 2048):
+        sizes = {padded(count, batch) for count in range(1, batch + 1)}
+        assert len(sizes) <= 14
+        assert max(sizes) == padded(batch, batch) == batch
+        for count in range(1, batch + 1):
+            assert count <= padded(count, batch) <= max(2 * count, count + batch / 8)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"backend": "onnx"}, "backend must be one of auto, openvino, torch, got 'onnx'"),
+        ({"device": "tpu"}, "device must be one of cpu, cuda, got 'tpu'"),
+        ({"precision": "int8"}, "precision must be one of auto, bf16, float32, got 'int8'"),
+        ({"batch": 0}, "batch must be 1 or more, got 0"),
+        ({"threads": 0}, "threads must be 1 or more, got 0"),
+        ({"device": "cuda", "backend": "openvino"}, "backend must be torch"),
+    ],
+)
+def test_a_wrong_choice_is_a_config_error(wrong, message):
+    with pytest.raises(ConfigError, match=message):
+        open_evaluator(weights("reversi4"), **{"batch": 4} | wrong)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_cuda_without_a_gpu_is_a_config_error():
+    with pytest.raises(ConfigError, match="device must be cpu where torch finds no CUDA GPU"):
+        open_evaluator(weights("reversi4"), device="cuda", batch=4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_gpu_answers_as_the_cpu(precision):
+    game = game_named("reversi8")
+    net, (own, opp) = network(game, seed=1), positions(game, 100)
+    # float32 convolutions on a GPU are TF32 by default, with as many digits as bf16 has and three more
+    evaluator = open_evaluator(fold(net, game, 0), device="cuda", precision=precision, batch=64)
+    for answer, expected, tolerance in zip(evaluator(own, opp), truth(net, game, own, opp), (0.1, 0.03), strict=True):
+        np.testing.assert_allclose(answer, expected, atol=tolerance)
+
+
+def test_torch_keeps_the_thread_count_of_the_learner_beside_it():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        evaluator = open_evaluator(weights("reversi4"), backend="torch", batch=4, threads=1)
+        evaluator(*positions(game_named("reversi4"), 4))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_openvino_needs_no_torch(tmp_path):
+    weights("reversi6", version=9, config=SMALL).save(tmp_path / "model.safetensors")
+    program = (
+        "import sys, pathlib, numpy as np\n"
+        "from reversi.model.weights import Weights\n"
+        "from reversi.model.evaluate import open_evaluator\n"
+        "evaluator = open_evaluator(Weights.load(pathlib.Path(sys.argv[1])), batch=8)\n"
+        "evaluator(np.ones(3, np.uint64), np.full(3, 2, np.uint64))\n"
+        "print(evaluator.name, evaluator.version, 'torch' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "model.safetensors")]
+    result = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": os.getcwd()})
+    assert result.stdout.split() == ["openvino", "9", "False"], result.stderr

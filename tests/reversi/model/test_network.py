@@ -1,0 +1,64 @@
+"""The trained network: shapes of its heads, gradients, and that folding keeps its answers."""
+
+import numpy as np
+import pytest
+import torch
+
+from reversi.games.rules import GAMES, game_named
+from reversi.model.network import DualNetwork, fold
+from tests.reversi.model.samples import SMALL, network
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+@pytest.mark.parametrize("batch", [0, 1, 5])
+def test_heads_have_their_shapes_and_ranges(game, batch):
+    size = game.size
+    out = network(game)(torch.rand(batch, 4, size, size))
+    shapes = [tuple(head.shape) for head in out]
+    assert shapes == [(batch, game.actions), (batch, 3), (batch,), (batch, size, size)]
+    assert (out.margin.abs() <= 1).all()
+    assert (out.owner.abs() <= 1).all()
+
+
+def test_an_untrained_network_is_nearly_uniform_and_undecided():
+    torch.manual_seed(0)
+    out = DualNetwork(SMALL, 6)(torch.rand(64, 4, 6, 6).round())
+    assert out.policy.std() < 0.1
+    assert out.wdl.std() < 0.15
+    assert out.margin.abs().max() < 0.3
+
+
+def test_channels_last_memory_changes_nothing():
+    made, planes = network(game_named("reversi6")), torch.rand(3, 4, 6, 6)
+    plain = made(planes)
+    for one, other in zip(plain, made.to(memory_format=torch.channels_last)(planes), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_every_parameter_gets_a_gradient():
+    made = DualNetwork(SMALL, 4).train()
+    out = made(torch.rand(16, 4, 4, 4).round())
+    sum(head.square().sum() for head in out).backward()
+    without = [name for name, p in made.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
+    assert without == []
+
+
+def test_a_folded_convolution_is_the_normed_one():
+    made = network(game_named("reversi6"))
+    arrays = fold(made, game_named("reversi6"), 0).arrays
+    planes = torch.rand(4, 4, 6, 6)
+    weight, bias = (torch.from_numpy(arrays[f"stem.{part}"]) for part in ("weight", "bias"))
+    torch.testing.assert_close(torch.conv2d(planes, weight, bias, padding=1), made.stem(planes), atol=1e-5, rtol=1e-5)
+
+
+def test_folding_copies_so_that_training_may_go_on():
+    made = network(game_named("reversi4")).to(memory_format=torch.channels_last)
+    folded = fold(made, game_named("reversi4"), 3)
+    before = {name: array.copy() for name, array in folded.arrays.items()}
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(1)
+    assert folded.version == 3
+    for name, array in folded.arrays.items():
+        assert array.flags.c_contiguous
+        np.testing.assert_array_equal(array, before[name])

@@ -1,0 +1,112 @@
+"""Weights as bytes and files: exact round trips, and every damaged or foreign file refused by a named error."""
+
+import stat
+
+import numpy as np
+import pytest
+
+from reversi import archive
+from reversi.errors import CorruptFileError, IncompatibleModelError
+from reversi.games.planes import PLANES_VERSION
+from reversi.games.rules import GAMES, RULES_VERSION, game_named
+from reversi.model.weights import FORMAT, Weights, array_shapes
+from tests.reversi.model.samples import SMALL, weights
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return weights("reversi4", version=12)
+
+
+def header(sample, **change):
+    ours = {"game": sample.game, "network": sample.network.to_json(), "version": sample.version}
+    return ours | {"rules_version": RULES_VERSION, "planes_version": PLANES_VERSION} | change
+
+
+def packed(sample, arrays=None, **change):
+    return archive.pack("weights", FORMAT, arrays or sample.arrays, header(sample, **change))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_bytes_round_trip_exactly(game):
+    before = weights(game, version=7)
+    after = Weights.from_bytes(before.to_bytes(), "here")
+    assert (after.game, after.network, after.version) == (game, SMALL, 7)
+    assert after.arrays.keys() == before.arrays.keys() == array_shapes(SMALL, GAMES[game].size).keys()
+    for name, array in before.arrays.items():
+        np.testing.assert_array_equal(after.arrays[name], array)
+
+
+def test_a_file_round_trips_and_everybody_can_read_it(sample, tmp_path):
+    path = tmp_path / "folder" / "model.safetensors"
+    sample.save(path)
+    assert Weights.load(path).version == 12
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert [file.name for file in path.parent.iterdir()] == ["model.safetensors"]
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    with pytest.raises(CorruptFileError, match="expected a model, but No such file"):
+        Weights.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 7, 8, 100, 0.5, -1])
+def test_a_truncated_model_is_corrupt(sample, keep):
+    data = sample.to_bytes()
+    cut = data[: int(len(data) * keep)] if isinstance(keep, float) else data[:keep]
+    with pytest.raises(CorruptFileError, match=r"^here: "):
+        Weights.from_bytes(cut, "here")
+
+
+def test_any_flipped_byte_is_refused(sample):
+    data = sample.to_bytes()
+    for position in np.random.default_rng(0).integers(0, len(data), 60):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x10
+        with pytest.raises((CorruptFileError, IncompatibleModelError)):
+            Weights.from_bytes(bytes(damaged), "here")
+
+
+def test_another_archive_is_not_a_model():
+    with pytest.raises(CorruptFileError, match="expected a weights archive"):
+        Weights.from_bytes(archive.pack("records", 1, {"a": np.zeros(1)}, {}), "here")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"rules_version": 999}, {"planes_version": 0}, {"game": "go19"}, {"network": {"kind": "later"}}],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_sound_model_of_something_else_is_incompatible(sample, change):
+    with pytest.raises(IncompatibleModelError, match=r"^here: "):
+        Weights.from_bytes(packed(sample, **change), "here")
+
+
+@pytest.mark.parametrize("change", [{"game": "reversi6"}, {"version": "x"}, {"network": None}])
+def test_a_header_that_contradicts_the_arrays_is_corrupt(sample, change):
+    with pytest.raises(CorruptFileError, match=r"^here: "):
+        Weights.from_bytes(packed(sample, **change), "here")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_corrupt(sample, value):
+    arrays = {name: array.copy() for name, array in sample.arrays.items()}
+    arrays["stem.weight"][0, 0, 1, 1] = value
+    with pytest.raises(CorruptFileError, match="finite float32"):
+        Weights.from_bytes(packed(sample, arrays), "here")
+
+
+def test_a_missing_layer_and_another_type_are_corrupt(sample):
+    arrays = dict(sample.arrays)
+    del arrays["policy.pass_logit.bias"]
+    with pytest.raises(CorruptFileError, match="do not fit"):
+        Weights.from_bytes(packed(sample, arrays), "here")
+    arrays = {name: array.astype(np.float64) for name, array in sample.arrays.items()}
+    with pytest.raises(CorruptFileError, match="finite float32"):
+        Weights.from_bytes(packed(sample, arrays), "here")
+
+
+def test_a_model_of_another_board_size_says_both(sample):
+    sample.check_game(game_named("reversi4"))
+    with pytest.raises(IncompatibleModelError, match="expected a model for reversi8, got version 12 for reversi4"):
+        sample.check_game(game_named("reversi8"))
