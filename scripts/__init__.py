@@ -1,0 +1,1 @@
+"""The `reversi` command: one file per command, nothing heavy imported before it is needed."""

@@ -1,0 +1,141 @@
+"""A game in the terminal: a person against any player, with undo, hints and passes that are announced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reversi.errors import IllegalMoveError, NotationError
+from reversi.games.notation import PASS, action_name
+from reversi.games.position import BLACK, EMPTY, WHITE, Position
+from reversi.games.rules import Game
+from reversi.players import Player
+
+HELP = """\
+  d3       play there (column letter, row number); * marks where you may
+  undo     take your last move back
+  hint     what your opponent would play in your place
+  moves    the game so far, to paste elsewhere
+  resign   give the game up
+  quit     leave (so do Ctrl-D and Ctrl-C)
+  help     this list"""
+
+UNICODE_DISCS = str.maketrans({BLACK: "●", WHITE: "○", EMPTY: "·"})
+
+
+class Leave(Exception):
+    """The person resigned, quit, or closed the input."""
+
+
+class Console:
+    """One game between a person, who types, and `opponent`; positions are drawn by `say`, lines come from `ask`."""
+
+    def __init__(
+        self,
+        game: Game,
+        opponent: Player,
+        *,
+        person_is_black: bool,
+        ask: Callable[[str], str],
+        say: Callable[[str], None],
+        unicode: bool,
+    ) -> None:
+        """`ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters."""
+        self.opponent, self.person_is_black = opponent, person_is_black
+        self.position = Position.start(game)
+        self.history: list[tuple[Position, str]] = []
+        """Every position so far with the move played in it."""
+        self._ask, self._say, self._unicode = ask, say, unicode
+
+    def play(self) -> None:
+        """Play until the game is over or the person leaves."""
+        side = "Black" if self.person_is_black else "White"
+        self._say(
+            f"You are {side} ({self._draw(BLACK if self.person_is_black else WHITE)}) against {self.opponent.name}."
+        )
+        self._say("Type a move such as d3, or help.")
+        try:
+            while not self.position.is_over:
+                self._ply()
+        except (Leave, EOFError) as leave:
+            self._say(str(leave) or "Goodbye.")
+        else:
+            self._say(f"\n{self._draw(self.position.drawing())}\n{self._result()}")
+        if self.history:
+            self._say(f"The game: {self.moves}")
+
+    @property
+    def moves(self) -> str:
+        """The transcript so far, passes left out, as other programs read it."""
+        return "".join(move for _, move in self.history if move != PASS)
+
+    def _ply(self) -> None:
+        """Play one ply, whoever's turn it is; the person may also undo, which plays none."""
+        mine = self.position.black_to_move == self.person_is_black
+        if self.position.legal_moves() == [PASS]:
+            self._say("You have no move and pass." if mine else f"{self.opponent.name} has no move and passes.")
+            self._move(PASS)
+        elif mine:
+            self._person()
+        else:
+            move = self._choice()
+            self._say(f"{self.opponent.name} plays {move}.")
+            self._move(move)
+
+    def _person(self) -> None:
+        """Ask the person until one of the answers changes the position."""
+        self._say(f"\n{self._draw(self.position.drawing())}")
+        before = self.position
+        while self.position is before:
+            self._obey(self._ask("your move: ").strip().lower())
+
+    def _obey(self, line: str) -> None:
+        if line in ("help", "?"):
+            self._say(HELP)
+        elif line == "hint":
+            self._say(f"{self.opponent.name} would play {self._choice()}.")
+        elif line == "undo":
+            self._undo()
+        elif line == "moves":
+            self._say(self.moves or "no moves yet")
+        elif line == "resign":
+            raise Leave(f"You resign; {self.opponent.name} wins.")
+        elif line in ("quit", "exit", "q"):
+            raise Leave
+        elif line:
+            try:
+                self._move(line)
+            except IllegalMoveError:
+                self._say(f"{line} is not legal here; you may play {', '.join(self.position.legal_moves())}")
+            except NotationError as error:
+                self._say(f"{error}; `help` lists what you can type")
+
+    def _undo(self) -> None:
+        """Go back to the person's last decision: past the opponent's reply and forced passes."""
+        for back in range(len(self.history) - 1, -1, -1):
+            position, move = self.history[back]
+            if position.black_to_move == self.person_is_black and move != PASS:
+                self.position = position
+                del self.history[back:]
+                return
+        self._say("There is nothing to undo.")
+
+    def _move(self, move: str) -> None:
+        after = self.position.play(move)
+        self.history.append((self.position, move))
+        self.position = after
+
+    def _choice(self) -> str:
+        """Return the opponent's move for the side to move, whoever that is."""
+        own, opp = np.array([self.position.own], np.uint64), np.array([self.position.opp], np.uint64)
+        return action_name(self.position.game, int(self.opponent.choose(own, opp)[0]))
+
+    def _result(self) -> str:
+        margin = self.position.black_margin if self.person_is_black else -self.position.black_margin
+        if margin == 0:
+            return "A draw."
+        return f"You win by {margin}." if margin > 0 else f"{self.opponent.name} wins by {-margin}."
+
+    def _draw(self, text: str) -> str:
+        return text.translate(UNICODE_DISCS) if self._unicode else text

@@ -1,0 +1,153 @@
+"""Judge positions from standard input, one per line: the move to play, the value for the side to move, policy and
+visits.
+
+A position is N*N characters of X (black), O (white) and -, row 1 first, a space, and the side to move.  Every line
+gets one line of answer, in order; a bad one gets `{"error": ...}` and exit code 1 at the end.  All positions are
+searched side by side, so a thousand take seconds.  With 0 simulations the bare network answers.  A finished game has
+no move, and its exact value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import NotationError, ReversiError
+from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reversi.games.position import Position
+    from reversi.games.rules import Game
+    from reversi.search.apv_mcts import Search
+
+EXAMPLES = """
+reversi analyze --model gated --simulations 64 --json < positions.txt
+echo "--------------OX----XO-------------- X" | reversi analyze --simulations 800
+"""
+
+LONGEST_LINE = 200
+"""Characters that are read of a line; an 8x8 position has 66."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is said of one position."""
+
+    position: Position
+    move: str | None
+    """The most visited move, the likeliest without a search; None if the game is over."""
+    value: float
+    """Expected result for the side to move, -1 (lost) to 1 (won)."""
+    policy: dict[str, float]
+    """Share of the visits of every legal move; what the network says without a search."""
+    visits: dict[str, int]
+    """Simulations through every legal move."""
+
+    def to_json(self) -> str:
+        """Return the line of answer."""
+        values = {name: getattr(self, name) for name in ("move", "value", "policy", "visits")}
+        return json.dumps({"position": str(self.position), **values})
+
+    def __str__(self) -> str:
+        moves = sorted(self.policy, key=lambda move: -self.policy[move])
+        shares = "  ".join(f"{move} {100 * self.policy[move]:.1f} %" for move in moves)
+        return f"{self.position}  {self.move or 'game over'}  {self.value:+.3f}  {shares}".rstrip()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the model, the search and the form of the answer."""
+    parser.add_argument(
+        "--model", default="gated", metavar="M", help="gated, latest, a version, a folder (default gated)"
+    )
+    add_simulations(parser, "per position; 0 asks the bare network")
+    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: the model's)")
+    add_registry(parser)
+    add_threads(parser)
+    add_json(parser, "one JSON object per position")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read all positions, judge the good ones together, print in the order of the input."""
+    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.model.registry import load_model
+
+    weights = load_model(args.model, args.registry)
+    game = game_named(weights.game)
+    if args.size is not None:
+        weights.check_game(reversi_of_size(args.size))
+    search = _make_search(weights, args.simulations, args.threads)
+    lines = list(_read(game))
+    found = _judge(search, [line for line in lines if not isinstance(line, ReversiError)])
+    bad = 0
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line, ReversiError):
+            judgement = next(found)
+            print(judgement.to_json() if args.json else judgement)
+            continue
+        bad += 1
+        answer: dict[str, Any] = {"error": str(line), "line": number}
+        print(json.dumps(answer) if args.json else f"error: {line}")
+    if bad:
+        print(f"error: {bad} of {len(lines)} lines are no positions of {game.name}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+def _read(game: Game) -> Iterator[Position | NotationError]:
+    """Yield the position of every line of standard input, or what is wrong with it."""
+    from reversi.games.position import Position
+
+    if sys.stdin.isatty():
+        print(f"positions of {game.name}, one per line; Ctrl-D ends", file=sys.stderr)
+    for line in sys.stdin.buffer.read().splitlines():
+        text = line[:LONGEST_LINE].decode(errors="replace").strip()
+        try:
+            yield Position.parse(text, game)
+        except NotationError as error:
+            yield error
+
+
+def _make_search(weights: Any, simulations: int, threads: int) -> Search:
+    """Return a search that holds as many positions at once as fill the network's batch."""
+    import numpy as np
+
+    from reversi.games.rules import game_named
+    from reversi.model.evaluate import open_evaluator
+    from reversi.players import batch_of
+    from reversi.search.apv_mcts import Search
+    from reversi.search.config import SearchConfig
+
+    config = SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
+    capacity = batch_of(simulations)
+    evaluate = open_evaluator(weights, batch=capacity, threads=threads)
+    return Search(game_named(weights.game), config, evaluate, capacity, np.random.default_rng(0))
+
+
+def _judge(search: Search, positions: list[Position]) -> Iterator[Judgement]:
+    """Yield what the search says of each position; a batch is searched when its first answer is asked for."""
+    import numpy as np
+
+    for start in range(0, len(positions), search.capacity):
+        part = positions[start : start + search.capacity]
+        own = np.array([position.own for position in part], np.uint64)
+        opp = np.array([position.opp for position in part], np.uint64)
+        result = search.run(own, opp)
+        for b, position in enumerate(part):
+            yield _judgement(position, float(result.value[b]), result.policy[b], result.visits[b])
+
+
+def _judgement(position: Position, value: float, policy: NDArray[np.float32], visits: NDArray[np.int32]) -> Judgement:
+    actions = dict(zip(position.legal_moves(), position.legal_actions(), strict=True))
+    return Judgement(
+        position=position,
+        move=max(actions, key=lambda move: float(policy[actions[move]]), default=None),
+        value=round(value, 6),
+        policy={move: round(float(policy[action]), 6) for move, action in actions.items()},
+        visits={move: int(visits[action]) for move, action in actions.items()},
+    )
