@@ -31,9 +31,9 @@ DEVICES = ("cpu", "cuda")
 PRECISIONS = ("auto", "bf16", "float32")
 
 PROBE_POSITIONS = 16
-"""Batch on which precisions are compared: bf16 with AMX is 4-8 times float32 there already, as it is at 256."""
+"""Batch on which precisions are compared: bf16 with AMX is 4-7 times float32 there already, as it is at 256."""
 PROBE_S = 0.03
-"""Time given to each precision after its first call; the choice costs 0.1 s once per process and kind of network."""
+"""Time given to each precision after its first call; with compiling, the choice costs 0.15 s once per process."""
 FINE_BATCH = 32
 """Batches up to this are padded to a power of two, larger ones to a multiple of it (see `padded`)."""
 
