@@ -103,7 +103,7 @@ def read_visits(trees: Trees, visits: NDArray[np.int32], value: NDArray[np.float
         for i in range(root.first, root.first + root.degree):
             visits[g, trees.edges[g, i].action] = trees.edges[g, i].visits
         entry = trees.edges[g, 0]
-        value[g] = -entry.total / np.float32(entry.visits)
+        value[g] = np.float32(0) - entry.total / np.float32(entry.visits)  # never -0.0, which people would see
 
 
 @kernel
