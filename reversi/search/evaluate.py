@@ -27,7 +27,7 @@ class Evaluate(Protocol):
 
 
 class UniformEvaluate:
-    """A network that knows nothing and costs nothing: equal logits and value 0.  Warms kernels up and times the tree."""
+    """A network that knows nothing and costs nothing: equal logits, value 0.  Warms kernels up and times the tree."""
 
     def __init__(self, game: Game, batch: int) -> None:
         """`batch` is the most positions a call may ask about."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from reversi.games.rules import GAMES, Game, play, play_batch
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
+from reversi.search.evaluate import UniformEvaluate
 from reversi.search.root import mix_noise
 from reversi.search.tree import PENDING, TERMINAL, UNVISITED, Trees
 
@@ -167,24 +168,12 @@ def test_noise_is_dirichlet_with_the_concentration_shared_among_legal_actions() 
     # Of alpha = 10/n each among n actions, a share has mean 1/n and variance (n - 1) / (n**2 * (10 + 1)).
     own, opp = np.full(4000, REVERSI6.start_own, np.uint64), np.full(4000, REVERSI6.start_opp, np.uint64)
     search = Search(
-        REVERSI6, SearchConfig(dirichlet_weight=1.0), SilentEvaluator(REVERSI6), 4000, np.random.default_rng(8)
+        REVERSI6, SearchConfig(dirichlet_weight=1.0), UniformEvaluate(REVERSI6, 4000), 4000, np.random.default_rng(8)
     )
     shares = np.array(noisy_priors(search, own, opp))
     assert shares.shape == (4000, 4)
     np.testing.assert_allclose(shares.mean(axis=0), 1 / 4, atol=0.01)
     np.testing.assert_allclose(shares.var(axis=0), 3 / (16 * 11), rtol=0.1)
-
-
-class SilentEvaluator:
-    """Equal priors and value 0, without work."""
-
-    def __init__(self, game: Game) -> None:
-        self.actions = game.actions
-
-    def __call__(
-        self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        return np.zeros((len(own), self.actions), np.float32), np.zeros(len(own), np.float32)
 
 
 def test_noise_at_a_kept_root_counts_the_priors_of_visited_actions_anew() -> None:
