@@ -61,8 +61,11 @@ class GateReport:
     opponent_version: int = -1
     """Version it met; -1 before the first match."""
     wins: int = 0
+    """Games it won."""
     draws: int = 0
+    """Games that ended level."""
     losses: int = 0
+    """Games it lost."""
     score: float = 0.5
     """Points per game, draws half."""
     score_low: float = 0.0

@@ -23,9 +23,9 @@ class RemoteStore:
         self._store = store
 
     def candidate(self) -> bytes | None:
-        """Ask for the newest candidate; the actor may answer with a reference into the object store."""
-        answer: bytes | ray.ObjectRef | None = ray.get(self._store.candidate.remote())
-        return ray.get(answer) if isinstance(answer, ray.ObjectRef) else answer
+        """Ask for the newest candidate."""
+        data: bytes | None = ray.get(self._store.candidate.remote())
+        return data
 
     def promoted(self, data: bytes) -> None:
         """Hand the champion over, and wait until it is taken."""

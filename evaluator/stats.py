@@ -29,8 +29,11 @@ class Score:
     games: int
     """Games that were finished."""
     wins: int
+    """Games the first player won."""
     draws: int
+    """Games that ended level."""
     losses: int
+    """Games it lost."""
     score: float
     """Points per game, a draw is half a point; 0.5 if no game was played."""
     interval: tuple[float, float]
