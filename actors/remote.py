@@ -34,8 +34,8 @@ class RemoteWeights:
 
     def fetch(self, channel: str, newer_than: int) -> bytes | None:
         """Ask for newer weights; the bytes are fetched once per node."""
-        reference = ray.get(self._store.fetch.remote(channel, newer_than))
-        return None if reference is None else ray.get(reference)
+        boxed = ray.get(self._store.fetch.remote(channel, newer_than))
+        return None if boxed is None else bytes(ray.get(boxed[0]))
 
 
 class RemoteWorker(Worker):

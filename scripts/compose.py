@@ -100,7 +100,7 @@ def _valid_keys(key: str) -> str:
 
     with hydra.initialize_config_module("conf", version_base="1.3"):
         node: Any = hydra.compose("train")
-    path = []
+    path: list[str] = []
     for part in key.split("."):
         if not hasattr(node, "keys") or part not in node:
             break

@@ -45,6 +45,7 @@ class SerialParts:
             source=self.replay,
             sink=self.store,
             seed=job.run.seed,
+            newest=sitting.newest_version(),
         )
         self.gate = Gate(job.gate, game, sitting.open_registry(), source=self.store, sink=self.store, seed=job.run.seed)
         self.workers = [

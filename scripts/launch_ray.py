@@ -87,6 +87,7 @@ class Driver:
                 network=job.network,
                 source=self._replay,
                 sink=self._weights,
+                newest=sitting.newest_version(),
                 **common,
             )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from actors.worker import ActorReport
     from evaluator.gate import GateReport
     from learner.learner import LearnerReport
-    from learner.replay.memory import ReplayReport
+    from learner.replay.transport import ReplayReport
 
 LINE_EVERY_S = 30.0
 """Seconds between two lines when standard output is no terminal; the first comes after `FIRST_LINE_S`."""
@@ -200,11 +200,11 @@ class Progress:
             "simulations/s": f"{(now.simulations - then.simulations) / seconds:,.0f}",
             "samples/s": f"{(now.samples - then.samples) / seconds:,.0f}",
         }
-        if self._learner is not None:
+        if self._learner is not None and self._learner.losses is not None:
             cells["losses"] = self._learner.losses.summary
             cells["model"] = f"version {self._learner.version}"
         if self._replay is not None:
-            cells["replay"] = self._replay.summary
+            cells["replay"] = _replay_text(self._replay)
         if self._gate is not None:
             cells["gate"] = self._gate.summary
         left = max(0.0, self._length_s - now.at_s)
@@ -225,6 +225,11 @@ class Progress:
         if self._sum.at_s - self._last_line.at_s > METRICS_EVERY_S:
             self._last_line = dataclasses.replace(self._sum)
         return table
+
+
+def _replay_text(report: ReplayReport) -> str:
+    rejected = f", {report.rejected_games} games rejected" if report.rejected_games else ""
+    return f"{report.positions:,} positions, window {report.window_positions:,}{rejected}"
 
 
 def resident_mb() -> float:

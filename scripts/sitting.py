@@ -94,7 +94,11 @@ class Sitting:
 
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""
-        return Registry(registry_url(self.job, self.folder.path))
+        return Registry(registry_url(self.job, self.folder.path), create=True)
+
+    def newest_version(self) -> int:
+        """Return the highest version in the registry, -1 if it is empty."""
+        return max((model.version for model in self.open_registry().models()), default=-1)
 
     @property
     def shown_path(self) -> str:

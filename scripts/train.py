@@ -16,24 +16,8 @@ if TYPE_CHECKING:
     from scripts.run_folder import RunFolder
     from scripts.sitting import Sitting
 
-TRAIN_HELP = """\
-usage: reversi train [KEY=VALUE ...]
-
-  reversi train                                  ten minutes of 6x6 from nothing, on two cores
-  reversi train run.minutes=60 run.name=long     an hour, in runs/long
-  reversi train resume=runs/long                 go on where it stopped
-  reversi train cluster=serial                   everything in one process, for the debugger
-
-KEY=VALUE are Hydra overrides of conf/train.yaml; `reversi train --cfg job` prints the whole configuration, and every
-other flag of Hydra (--multirun, --info) works too.  Ctrl-C once stops and saves; twice stops now.
-"""
-
-
 def run(overrides: list[str]) -> int:
     """Train as `overrides` say; return the exit code."""
-    if any(item in ("-h", "--help") for item in overrides):
-        print(TRAIN_HELP, end="")
-        return 0
     if any(item.startswith("-") for item in overrides):
         return _hand_to_hydra(overrides)
     folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]

@@ -1,1 +1,28 @@
+"""Where metrics go: typed reports in, rows out to any set of trackers."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from learner.tracking.metrics import Tracker
+
+
+def open_trackers(settings: Mapping[str, Mapping[str, Any]], folder: Path, config: Mapping[str, Any]) -> list[Tracker]:
+    """Return the trackers named in `settings`, writing into the run's `folder`; `config` is what they keep of the job."""
+    trackers: list[Tracker] = []
+    for name, values in settings.items():
+        if name == "jsonl":
+            from learner.tracking.jsonl import JsonlTracker
+
+            trackers.append(JsonlTracker(folder / "metrics.jsonl"))
+        elif name == "tensorboard":
+            from learner.tracking.tensorboard import TensorboardTracker
+
+            trackers.append(TensorboardTracker(folder / "tensorboard"))
+        elif name == "wandb":
+            from learner.tracking.wandb import WandbTracker
+
+            trackers.append(WandbTracker(folder, config, **values))
+    return trackers

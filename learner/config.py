@@ -1,0 +1,77 @@
+"""How the network is trained: batch, optimiser, schedule, averaging, and how often weights go out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from reversi.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerConfig:
+    """The learner's numbers."""
+
+    device: Literal["cpu", "cuda"]
+    """Where the network is trained."""
+
+    threads: int
+    """CPU threads of the training step; the actors want the other cores."""
+
+    precision: Literal["auto", "bf16", "float32"]
+    """Precision of the convolutions; weights, heads and losses stay float32.  `auto` takes bf16 where the machine has
+    units for it (AMX, AVX512-BF16, CUDA)."""
+
+    batch: int
+    """Samples per step.  AlphaZero: 4,096; a small network on few games wants less."""
+
+    learning_rate: float
+    """AdamW's learning rate after the warm-up.  (AlphaZero used SGD with momentum, from 0.2 down to 0.0002.)"""
+
+    final_learning_rate: float
+    """Share of `learning_rate` that is left when the run's time is up, 0 to 1; a cosine leads there."""
+
+    warmup_steps: int
+    """Steps over which the learning rate rises from 0."""
+
+    weight_decay: float
+    """AdamW's decoupled decay of convolution and dense weights; norms and biases have none.  AlphaZero: L2 of 1e-4."""
+
+    gradient_clip: float
+    """Largest norm of the gradient; a longer one is scaled down to it."""
+
+    ema_decay: float
+    """Decay per step of the averaged weights that are published, 0 (no average) to 1.  0.999 averages over some 1,000
+    steps; shorter runs want less.  AlphaZero: none; KataGo and Leela Chess Zero average."""
+
+    publish_every_steps: int
+    """Steps between two publications of the averaged weights to the actors.  AlphaZero: continuous."""
+
+    candidate_every_steps: int
+    """Steps between two candidates for the gate, a multiple of `publish_every_steps`.  AlphaGo Zero: 1,000."""
+
+    chunk_batches: int
+    """Batches drawn from the replay in one call."""
+
+    round_s: float
+    """Seconds of training per round; between rounds a learner can be stopped."""
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "batch", "publish_every_steps", "candidate_every_steps", "chunk_batches"):
+            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        for name in ("learning_rate", "gradient_clip", "round_s"):
+            _require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
+        for name in ("final_learning_rate", "ema_decay", "weight_decay"):
+            _require(0 <= getattr(self, name) <= 1, name, "from 0 to 1", getattr(self, name))
+        _require(self.warmup_steps >= 0, "warmup_steps", "at least 0", self.warmup_steps)
+        _require(
+            self.candidate_every_steps % self.publish_every_steps == 0,
+            "candidate_every_steps",
+            f"a multiple of learner.publish_every_steps ({self.publish_every_steps})",
+            self.candidate_every_steps,
+        )
+
+
+def _require(fits: bool, name: str, expected: str, got: float) -> None:
+    if not fits:
+        raise ConfigError(f"learner.{name} must be {expected}, got {got}")

@@ -1,0 +1,80 @@
+"""The learner and the weights on Ray: adapters to the actors they talk to, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ray
+
+from learner.broadcast import WeightStore
+from learner.learner import Learner
+from learner.replay.samples import Samples
+from reversi.games.rules import game_named
+
+
+class RemoteSamples:
+    """A `BatchSource` over the replay actor; the next chunk is on its way while this one is trained on."""
+
+    def __init__(self, replay: Any) -> None:
+        self._replay = replay
+        self._next: Any = None
+
+    def sample(self, n_batches: int, batch: int) -> Samples | None:
+        """Return the chunk asked for last time, and ask for another of the same size."""
+        if self._next is None:
+            self._next = self._replay.sample.remote(n_batches, batch)
+        samples: Samples | None = ray.get(self._next)
+        self._next = None if samples is None else self._replay.sample.remote(n_batches, batch)
+        return samples
+
+
+class RemoteSink:
+    """A `WeightSink` over the weights actor; the learner does not wait for it."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def publish(self, data: bytes, candidate: bool) -> None:
+        """Hand the archive over by value: what a process puts into the object store dies with it."""
+        self._store.publish.remote(data, candidate)
+
+
+class RemoteLearner(Learner):
+    """A `Learner` whose source and sink are actor handles."""
+
+    def __init__(self, *, game: str, source: Any, sink: Any, **rest: Any) -> None:
+        super().__init__(game=game_named(game), source=RemoteSamples(source), sink=RemoteSink(sink), **rest)
+
+
+class RemoteStore:
+    """A `WeightStore` that hands out references: every node fetches a version once."""
+
+    def __init__(self) -> None:
+        self._store = WeightStore()
+        self._references: dict[bytes, Any] = {}
+
+    def publish(self, data: bytes, candidate: bool) -> None:
+        """Take the learner's newest weights."""
+        self._store.publish(data, candidate)
+
+    def candidate(self) -> bytes | None:
+        """Hand out the waiting candidate, once."""
+        return self._store.candidate()
+
+    def promoted(self, data: bytes) -> None:
+        """Take the gate's new champion."""
+        self._store.promoted(data)
+
+    def fetch(self, channel: str, newer_than: int) -> Any:
+        """Return a reference to the newest weights of `channel` if they are newer, else None."""
+        data = self._store.fetch(channel, newer_than)
+        if data is None:
+            return None
+        if data not in self._references:
+            held = [self._store.fetch(name, -1) for name in ("latest", "gated")]
+            self._references = {key: ref for key, ref in self._references.items() if key in held} | {data: ray.put(data)}
+        return [self._references[data]]
+
+
+LearnerActor = ray.remote(RemoteLearner)
+WeightActor = ray.remote(RemoteStore)

@@ -1,0 +1,74 @@
+"""Reports become metrics: a field's name is the metric's name, and the sentence under it is its meaning.
+
+`flatten` is the only way from a report to numbers, and `metric_table` prints the table of the documentation from the same
+dataclasses, so that neither can say what the other does not know.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from typing import Any, Protocol
+
+
+class Tracker(Protocol):
+    """A place where metrics go."""
+
+    def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
+        """Take one row: the learner's step, seconds of training, and metrics by dotted name."""
+
+    def close(self) -> None:
+        """Write out what is buffered."""
+
+
+def flatten(prefix: str, report: Any) -> dict[str, float]:
+    """Return the numbers of a report as `prefix/field`; nested reports as `prefix/field/inner`, texts are left out."""
+    row: dict[str, float] = {}
+    for field in dataclasses.fields(report):
+        value = getattr(report, field.name)
+        name = f"{prefix}/{field.name}"
+        if dataclasses.is_dataclass(value):
+            row |= flatten(name, value)
+        elif isinstance(value, int | float):
+            row[name] = float(value)
+    return row
+
+
+def metric_table(reports: dict[str, type]) -> str:
+    """Return a Markdown table of every metric of `reports` (prefix to dataclass) with its meaning."""
+    rows = ["| metric | meaning |", "|---|---|"]
+    for prefix, report in reports.items():
+        rows += [f"| `{name}` | {meaning} |" for name, meaning in _metrics(prefix, report)]
+    return "\n".join(rows) + "\n"
+
+
+def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
+    """Return (name, meaning) of every number in a report class, in the order of its fields."""
+    meanings = _field_docstrings(report)
+    hints = inspect.get_annotations(report, eval_str=True)
+    found: list[tuple[str, str]] = []
+    for name, kind in hints.items():
+        if dataclasses.is_dataclass(kind):
+            found += _metrics(f"{prefix}/{name}", kind)  # type: ignore[arg-type]
+        elif kind in (int, float, bool):
+            found.append((f"{prefix}/{name}", meanings.get(name, "")))
+    return found
+
+
+def _field_docstrings(report: type) -> dict[str, str]:
+    """Return the string that follows each field in the source of a dataclass."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(report))).body
+    assert isinstance(definition, ast.ClassDef)
+    meanings = {}
+    for statement, following in zip(definition.body, definition.body[1:], strict=False):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and isinstance(following, ast.Expr)
+            and isinstance(following.value, ast.Constant)
+            and isinstance(following.value.value, str)
+        ):
+            meanings[statement.target.id] = " ".join(following.value.value.split())
+    return meanings

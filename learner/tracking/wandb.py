@@ -1,0 +1,60 @@
+"""Weights & Biases, the only file that imports it: offline unless a key is set, and never in the run's way.
+
+wandb without a key asks for one on a terminal and fails elsewhere; without a network it blocks for half a minute.  So a
+run is offline unless WANDB_API_KEY or WANDB_MODE says otherwise; `wandb sync` uploads it later, `wandb leet` draws it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+
+class WandbTracker:
+    """Mirrors the metrics to one wandb run; what wandb cannot do is said once and costs nothing more."""
+
+    def __init__(self, folder: Path, config: Mapping[str, Any], *, project: str) -> None:
+        os.environ.setdefault("WANDB_SILENT", "true")
+        os.environ.setdefault("WANDB_MODE", "online" if os.environ.get("WANDB_API_KEY") else "offline")
+        self._run: Any = None
+        try:
+            import wandb
+
+            self._run = wandb.init(
+                project=project,
+                name=folder.name,
+                id=folder.name,
+                resume="allow",
+                dir=str(folder),
+                config=dict(config),
+                settings=wandb.Settings(console="off", init_timeout=20, x_disable_stats=True),
+            )
+        except Exception as error:  # wandb raises anything from OSError to its own; a dashboard must not end a run
+            self._give_up(error)
+
+    def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
+        """Log one row over the seconds of training, which every run shares whatever its steps."""
+        if self._run is None:
+            return
+        try:
+            self._run.log({"step": step, "elapsed_s": elapsed_s, **metrics})
+        except Exception as error:  # as above
+            self._give_up(error)
+
+    def close(self) -> None:
+        """Finish the wandb run."""
+        if self._run is None:
+            return
+        try:
+            self._run.finish()
+        except Exception as error:  # as above
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        self._run = None
+        log.warning("wandb is off for the rest of this run: %s", error)
