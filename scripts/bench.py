@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from reversi.errors import UsageError
-from scripts.arguments import add_json, add_simulations, positive
+from scripts.arguments import add_json, positive
 from scripts.bench_rows import ROWS, Row
 from scripts.bench_setup import Settings
 
@@ -29,35 +29,46 @@ reversi bench inference_positions_per_s --size 6 --blocks 4 --channels 32 --batc
 """
 
 
+SHAPE = {
+    "size": "board size: 4, 6 or 8",
+    "blocks": "residual blocks of the network",
+    "channels": "channels of the network",
+}
+"""What can be set for inference and training together."""
+
+SIZES = {
+    "batch": "positions of one network run, and games played in lockstep",
+    "simulations": "simulations per move of self-play",
+    "threads": "threads of inference",
+    "learner_batch": "samples of one training step",
+    "learner_threads": "threads of training",
+    "repeats": "measurements of each row",
+}
+"""What can be set besides; the names are those of `Settings`."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the rows and their sizes."""
-    settings = Settings()
+    default = Settings()
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"rows to measure (default: all): {', '.join(ROWS)}")
-    for name, what in (
-        ("size", "board size: 4, 6 or 8"),
-        ("blocks", "residual blocks of the network"),
-        ("channels", "channels of the network"),
-        ("batch", "positions of one network run, and games played in lockstep"),
-        ("learner_batch", "samples of one training step"),
-        ("threads", "threads of inference"),
-        ("learner_threads", "threads of training"),
-        ("repeats", "measurements of each row"),
-    ):
-        default = getattr(settings, name)
+    for name in SHAPE:
+        shown = f"{getattr(default, name)}, for training {getattr(default, f'learner_{name}')}"
+        parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"{SHAPE[name]} (default {shown})")
+    for name, what in SIZES.items():
+        shown = getattr(default, name)
         option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=positive, default=default, metavar="N", help=f"{what} (default {default})")
-    add_simulations(parser, "per move")
-    parser.set_defaults(simulations=settings.simulations)
+        parser.add_argument(option, type=positive, default=shown, metavar="N", help=f"{what} (default {shown})")
     add_json(parser, "one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    settings = Settings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(Settings)})
+    names = _chosen(args.rows)
+    settings = _settings(args)
     machine = describe_machine()
     if not args.json:
         print(sentence(machine), flush=True)
-    rows = measure(args.rows or list(ROWS), settings)
+    rows = measure(names, settings)
     if args.json:
         print(json.dumps({"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}))
     else:
@@ -67,14 +78,12 @@ def run(args: argparse.Namespace) -> int:
 
 def measure(names: Sequence[str], settings: Settings) -> list[Row]:
     """Return the rows called `names`, in the order of `ROWS`; rows that are measured together are measured once."""
-    if unknown := [name for name in names if name not in ROWS]:
-        raise UsageError(f"expected rows out of {', '.join(ROWS)}; got {unknown[0]!r}")
     found: dict[str, Row] = {}
-    for name, bench in ROWS.items():
-        if name in names and name not in found:
+    for name in names:
+        if name not in found:
             print(f"measuring {name}", file=sys.stderr)
-            found |= {row.name: row for row in bench(settings)}
-    return [found[name] for name in ROWS if name in names and name in found]
+            found |= {row.name: row for row in ROWS[name](settings)}
+    return [found[name] for name in names if name in found]
 
 
 def describe_machine() -> dict[str, Any]:
@@ -97,11 +106,10 @@ def describe_machine() -> dict[str, Any]:
 def sentence(machine: dict[str, Any]) -> str:
     """Return the hardware in one sentence, to stand above the table."""
     bf16 = f"with {' and '.join(machine['bf16'])}" if machine["bf16"] else "without bf16"
-    return (
-        f"{machine['cores']} cores of {machine['cpu']} ({bf16}), {machine['memory_gb']} GB, "
-        f"Python {machine['python']}, torch {machine['torch']}, OpenVINO {machine['openvino']}; "
-        f"load {machine['load']} at the start."
-    )
+    named = {"Python": "python", "torch": "torch", "OpenVINO": "openvino", "load": "load"}
+    parts = [f"{machine['cores']} cores of {machine['cpu']} ({bf16})", f"{machine['memory_gb']} GB"]
+    parts += [f"{name} {machine[key]}" for name, key in named.items() if machine[key] is not None]
+    return ", ".join(parts) + "."
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -138,3 +146,23 @@ def _cpu() -> tuple[str, set[str]]:
         return platform.processor() or platform.machine(), set()
     first = {key.strip(): value.strip() for key, _, value in reversed(pairs)}
     return first.get("model name", platform.machine()), set(first.get("flags", first.get("Features", "")).split())
+
+
+def _chosen(names: Sequence[str]) -> list[str]:
+    """Return the rows to measure, in the order of `ROWS`; all for none."""
+    if unknown := [name for name in names if name not in ROWS]:
+        raise UsageError(f"expected rows out of {', '.join(ROWS)}; got {unknown[0]!r}")
+    return [name for name in ROWS if name in names or not names]
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """Return the sizes that were asked for; those of no board or network are refused before anything is measured."""
+    from reversi.games.rules import reversi_of_size
+    from reversi.model.config import NetworkConfig
+
+    given = {name: getattr(args, name) for name in SHAPE if getattr(args, name) is not None}
+    sizes = {name: getattr(args, name) for name in SIZES}
+    settings = Settings(**given, **{f"learner_{name}": value for name, value in given.items()}, **sizes)
+    reversi_of_size(settings.size)
+    NetworkConfig(blocks=settings.blocks, channels=settings.channels)
+    return settings

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from scripts.bench_setup import (
     Settings,
+    algorithm_config,
     empty_replay,
-    filled_replay,
+    learner_config,
     random_weights,
     records_of,
     selfplay_in_all_phases,
+    training_batches,
 )
 
 if TYPE_CHECKING:
@@ -175,7 +177,8 @@ def bench_selfplay(settings: Settings) -> Iterator[Row]:
         evaluate(selfplay.own, selfplay.opp)
         return len(selfplay.own)
 
-    ply(), bare()
+    ply()
+    bare()
     pairs: list[tuple[float, float]] = []
     start_s = time.perf_counter()
     while len(pairs) < 3 or (len(pairs) < 4 * settings.repeats and time.perf_counter() - start_s < LONGEST_S):
@@ -198,8 +201,19 @@ def bench_selfplay(settings: Settings) -> Iterator[Row]:
 
 
 def bench_learner(settings: Settings) -> Iterator[Row]:
-    """One training step after another on the same drawn batches: forward, backward, optimiser, averaged weights."""
-    raise NotImplementedError
+    """Training: samples drawn and turned, forward, backward, optimiser, averaged weights."""
+    from learner.trainer import Trainer
+
+    training = settings.training
+    trainer = Trainer(training.game, training.network, learner_config(training), algorithm_config(), 0)
+    batches = training_batches(training)
+
+    def work() -> int:
+        trainer.step(next(batches), 0.0)
+        return training.batch
+
+    note = f"{training}, {training.threads} threads, drawing included"
+    yield row("learner_samples_per_s", rates(work, training), "samples/s", note)
 
 
 def bench_replay_add(settings: Settings) -> Iterator[Row]:
@@ -225,19 +239,12 @@ def bench_replay_add(settings: Settings) -> Iterator[Row]:
 
 def bench_replay_sample(settings: Settings) -> Iterator[Row]:
     """Samples out of the replay, each under a random symmetry, as the float arrays of a training batch."""
-    import numpy as np
-
-    from learner.batches import training_batch
-
-    replay, rng = filled_replay(settings), np.random.default_rng(0)
+    batches = training_batches(settings)
 
     def work() -> int:
-        samples = replay.sample(1, settings.learner_batch)
-        assert samples is not None
-        training_batch(settings.game, samples, rng.integers(0, 8, len(samples)))
-        return len(samples)
+        return len(next(batches).planes)
 
-    note = f"{settings.game.name}, batch {settings.learner_batch}, drawn, turned, as float arrays, one core"
+    note = f"{settings.game.name}, batch {settings.batch}, drawn, turned, as float arrays, one core"
     yield row("replay_sample_positions_per_s", rates(work, settings), "positions/s", note)
 
 

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from actors.selfplay import SelfPlay
+    from learner.algorithms.config import AlphaZeroConfig
+    from learner.batches import TrainingBatch
+    from learner.config import LearnerConfig
     from learner.replay.memory import MemoryReplay
     from reversi.games.rules import Game
+    from reversi.model.config import NetworkConfig
     from reversi.model.weights import Weights
     from reversi.record import Records
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Sizes of what is measured; the defaults are those of the published figures."""
+    """Sizes of what is measured; the defaults are those of the published figures.
+
+    Training is measured with the network of the default job, everything else with a larger one on the full board.
+    """
 
     size: int = 8
     blocks: int = 4
     channels: int = 64
     batch: int = 256
-    learner_batch: int = 512
     simulations: int = 32
     threads: int = 1
-    learner_threads: int = 2
+    learner_size: int = 6
+    learner_blocks: int = 4
+    learner_channels: int = 32
+    learner_batch: int = 512
+    learner_threads: int = min(2, os.cpu_count() or 1)
     repeats: int = 5
+
+    @property
+    def training(self) -> Settings:
+        """The settings with the learner's sizes in place of the others."""
+        return replace(
+            self,
+            size=self.learner_size,
+            blocks=self.learner_blocks,
+            channels=self.learner_channels,
+            batch=self.learner_batch,
+            threads=self.learner_threads,
+        )
 
     @property
     def game(self) -> Game:
@@ -33,6 +57,13 @@ class Settings:
         from reversi.games.rules import reversi_of_size
 
         return reversi_of_size(self.size)
+
+    @property
+    def network(self) -> NetworkConfig:
+        """The network."""
+        from reversi.model.config import NetworkConfig
+
+        return NetworkConfig(blocks=self.blocks, channels=self.channels)
 
     def __str__(self) -> str:
         return f"{self.blocks} blocks x {self.channels}, {self.size}x{self.size}, batch {self.batch}"
@@ -42,11 +73,9 @@ def random_weights(settings: Settings) -> Weights:
     """Return weights of the settings' network, drawn so that activations keep their size; speed does not know them."""
     import numpy as np
 
-    from reversi.model.config import NetworkConfig
     from reversi.model.weights import Weights, array_shapes
 
-    network = NetworkConfig(blocks=settings.blocks, channels=settings.channels)
-    rng = np.random.default_rng(0)
+    network, rng = settings.network, np.random.default_rng(0)
     arrays = {}
     for name, shape in array_shapes(network, settings.size).items():
         inputs = max(1, int(np.prod(shape[1:])))
@@ -118,11 +147,44 @@ def empty_replay(settings: Settings) -> MemoryReplay:
     return MemoryReplay(settings.game, config, 0, None)
 
 
-def filled_replay(settings: Settings) -> MemoryReplay:
-    """Return a replay with some 100,000 samples."""
+def training_batches(settings: Settings) -> Iterator[TrainingBatch]:
+    """Yield batches for ever: drawn from a replay of some 100,000 samples, each sample under a random symmetry."""
+    import numpy as np
+
+    from learner.batches import training_batch
     from reversi.record import encode
 
-    records, replay = records_of(settings), empty_replay(settings)
+    records, replay, rng = records_of(settings), empty_replay(settings), np.random.default_rng(0)
     for sequence in range(1 + 100_000 // records.positions):
         replay.add(encode(records, "bench", sequence))
-    return replay
+    while (samples := replay.sample(1, settings.batch)) is not None:
+        yield training_batch(settings.game, samples, rng.integers(0, 8, len(samples)))
+
+
+def learner_config(settings: Settings) -> LearnerConfig:
+    """Return the learner's numbers; what does not decide the speed is anything reasonable."""
+    from learner.config import LearnerConfig
+
+    return LearnerConfig(
+        device="cpu",
+        threads=settings.threads,
+        precision="auto",
+        batch=settings.batch,
+        learning_rate=1e-3,
+        final_learning_rate=0.1,
+        warmup_steps=100,
+        weight_decay=1e-4,
+        gradient_clip=1.0,
+        ema_decay=0.99,
+        publish_every_steps=1,
+        candidate_every_steps=1,
+        chunk_batches=1,
+        round_s=1.0,
+    )
+
+
+def algorithm_config() -> AlphaZeroConfig:
+    """Return targets with every head in use."""
+    from learner.algorithms.config import AlphaZeroConfig
+
+    return AlphaZeroConfig(name="alphazero", value_weight=1.0, margin_weight=0.5, owner_weight=0.5, value_mix=0.1)

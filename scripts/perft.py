@@ -10,8 +10,11 @@ import argparse
 import json
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from reversi.errors import NotationError, UsageError
 from scripts.arguments import add_json, natural
 
 if TYPE_CHECKING:
@@ -35,23 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Count and print; the leaf count comes last."""
-    from reversi.games.position import Position
-    from reversi.games.rules import reversi_of_size
-
-    if args.position is None:
-        position = Position.start(reversi_of_size(8 if args.size is None else args.size).name)
-    else:
-        position = Position.parse(args.position, None if args.size is None else reversi_of_size(args.size))
-    # The kernel does not return to Python before it is done: let Ctrl-C end the process itself.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    position = _position(args)
     started = time.perf_counter()
     divide: dict[str, int] = {}
-    if args.divide and args.depth > 0 and not position.is_over:
-        for move in position.legal_moves():
-            divide[move] = _leaves(position.play(move), args.depth - 1)
-        leaves = sum(divide.values())
-    else:
-        leaves = _leaves(position, args.depth)
+    with _ended_by_ctrl_c():
+        if args.divide and args.depth > 0 and not position.is_over:
+            for move in position.legal_moves():
+                divide[move] = _leaves(position.play(move), args.depth - 1)
+            leaves = sum(divide.values())
+        else:
+            leaves = _leaves(position, args.depth)
     seconds = time.perf_counter() - started
     if args.json:
         answer: dict[str, object] = {
@@ -69,6 +65,29 @@ def run(args: argparse.Namespace) -> int:
             print(f"{move} {count}")
         print(f"{position.game.name}, depth {args.depth}, {seconds:.3f} s, leaves: {leaves}")
     return 0
+
+
+def _position(args: argparse.Namespace) -> Position:
+    """Return the position to count from: --position, or the start of a board of --size."""
+    from reversi.games.position import Position
+    from reversi.games.rules import reversi_of_size
+
+    if args.position is None:
+        return Position.start(reversi_of_size(8 if args.size is None else args.size))
+    try:
+        return Position.parse(args.position, None if args.size is None else reversi_of_size(args.size))
+    except NotationError as error:
+        raise UsageError(f"--position: {error}") from error
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C end the process itself: the kernel does not return to Python before it is done."""
+    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _leaves(position: Position, depth: int) -> int:

@@ -25,7 +25,7 @@ UNICODE_DISCS = str.maketrans({BLACK: "●", WHITE: "○", EMPTY: "·"})
 
 
 class Leave(Exception):
-    """The person resigned, quit, or closed the input."""
+    """The person resigned or quit; the message says which."""
 
 
 class Console:
@@ -58,8 +58,10 @@ class Console:
         try:
             while not self.position.is_over:
                 self._ply()
-        except (Leave, EOFError) as leave:
-            self._say(str(leave) or "Goodbye.")
+        except EOFError:
+            self._say("\nGoodbye.")
+        except Leave as leave:
+            self._say(str(leave))
         else:
             self._say(f"\n{self._draw(self.position.drawing())}\n{self._result()}")
         if self.history:
@@ -102,7 +104,7 @@ class Console:
         elif line == "resign":
             raise Leave(f"You resign; {self.opponent.name} wins.")
         elif line in ("quit", "exit", "q"):
-            raise Leave
+            raise Leave("Goodbye.")
         elif line:
             try:
                 self._move(line)

@@ -1,0 +1,54 @@
+"""A command line to call and a registry to call it with."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from reversi.model.registry import Registry
+from scripts import cli
+from scripts.bench_setup import Settings, random_weights
+
+TINY = Settings(size=6, blocks=1, channels=16)
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+Reversi = Callable[..., Answer]
+
+
+@pytest.fixture
+def reversi(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Reversi:
+    """Return a function that runs `reversi` with these arguments and this standard input."""
+
+    def run(*arguments: object, stdin: str = "") -> Answer:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a registry of 6x6 models: version 0 without a match, 3 promoted, 4 rejected."""
+    path = tmp_path_factory.mktemp("registry")
+    weights, made = random_weights(TINY), Registry(str(path), create=True)
+    made.publish(weights, "first", None)
+    won = {"wins": 230, "draws": 10, "losses": 160, "opponent_version": 0}
+    made.publish(dataclasses.replace(weights, version=3), "promoted", won)
+    lost = {"wins": 100, "draws": 20, "losses": 280, "opponent_version": 3}
+    made.publish(dataclasses.replace(weights, version=4), "rejected", lost)
+    return path

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scripts import bench_rows
+from scripts.bench import ROWS, sentence, table
+from scripts.bench_rows import Row
+from tests.scripts.conftest import Reversi
+
+SMALL = [
+    "--size",
+    "6",
+    "--blocks",
+    "1",
+    "--channels",
+    "16",
+    "--batch",
+    "32",
+    "--simulations",
+    "4",
+    "--repeats",
+    "2",
+    "--learner-batch",
+    "32",
+    "--learner-threads",
+    "1",
+]
+
+
+@pytest.fixture(autouse=True)
+def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_rows, "MEASUREMENT_S", 0.01)
+
+
+def test_every_row_is_measured(reversi: Reversi) -> None:
+    answer = reversi("bench", *SMALL, "--json")
+    found = json.loads(answer.out)
+    rows = {row["name"]: row for row in found["rows"]}
+    assert answer.code == 0
+    assert list(rows) == list(ROWS)
+    for row in rows.values():
+        assert 0 < row["low"] <= row["high"]
+        assert row["repeats"] >= 2
+        assert row["unit"] == ("ratio" if row["name"] == "selfplay_to_inference" else row["unit"])
+        assert row["measured_with"]
+    ratio = rows["selfplay_evaluations_per_s"]["value"] / rows["inference_positions_per_s"]["value"]
+    assert rows["selfplay_to_inference"]["value"] == pytest.approx(ratio)
+    assert {"cpu", "cores", "memory_gb", "python", "torch", "openvino", "bf16"} <= set(found["machine"])
+
+
+def test_rows_that_the_surface_names_are_there() -> None:
+    assert set(ROWS) >= {
+        "perft_leaves_per_s",
+        "playout_games_per_s",
+        "tree_simulations_per_s",
+        "inference_positions_per_s",
+        "selfplay_evaluations_per_s",
+        "selfplay_to_inference",
+        "learner_samples_per_s",
+        "replay_add_positions_per_s",
+        "replay_sample_positions_per_s",
+    }
+
+
+def test_one_row_can_be_asked_for(reversi: Reversi) -> None:
+    answer = reversi("bench", "playout_games_per_s", *SMALL)
+    hardware, header, line = answer.out.splitlines()
+    assert "cores of" in hardware
+    assert header.split() == ["row", "median", "spread", "unit", "measured", "with"]
+    assert line.startswith("playout_games_per_s ")
+    assert "reversi6" in line
+
+
+def test_the_table_is_aligned() -> None:
+    rows = [
+        Row(name="a", value=12345.6, unit="x/s", low=12000.0, high=13000.0, repeats=5, measured_with="one"),
+        Row(name="longer", value=0.95, unit="ratio", low=0.9, high=1.0, repeats=5, measured_with="two"),
+    ]
+    assert table(rows).splitlines() == [
+        "row     median           spread  unit   measured with",
+        "a       12,346  12,000 - 13,000  x/s    one",
+        "longer   0.950    0.900 - 1.000  ratio  two",
+    ]
+
+
+def test_a_machine_without_openvino_or_bf16_is_described() -> None:
+    machine = {
+        "cores": 2,
+        "cpu": "Some CPU",
+        "bf16": [],
+        "memory_gb": 8.0,
+        "python": "3.11",
+        "torch": "2.13",
+        "openvino": None,
+        "load": None,
+    }
+    assert sentence(machine).startswith("2 cores of Some CPU (without bf16), 8.0 GB, Python 3.11")
+    assert "None" not in sentence(machine)

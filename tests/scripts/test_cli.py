@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reversi import __version__
+from reversi.errors import NoGatedModelError, ReversiError, UnreachableError
+from scripts import cli, perft, signature
+from tests.scripts.conftest import Reversi
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_without_a_command_help_is_printed(reversi: Reversi) -> None:
+    bare, asked = reversi(), reversi("--help")
+    assert bare == asked
+    assert bare.code == 0
+    assert bare.out.startswith("examples:\n  reversi train")
+    assert all(f"\n  {name} " in bare.out for name in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_of_every_command_starts_with_an_example(reversi: Reversi, command: str) -> None:
+    answer = reversi(command, "--help")
+    assert answer.code == 0
+    assert answer.out.startswith(f"examples:\n  reversi {command}")
+    assert f"usage: reversi {command}" in answer.out
+
+
+def test_version(reversi: Reversi) -> None:
+    assert reversi("--version").out == f"reversi {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["match", "--help"], ["train", "--help"], ["match"], ["nope"]])
+def test_help_and_usage_errors_answer_in_under_a_second(arguments: list[str]) -> None:
+    start_s = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "scripts.cli", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert time.perf_counter() - start_s < 1
+    assert done.returncode == (0 if "--help" in arguments else 2)
+
+
+def test_importing_the_command_line_imports_nothing_heavy() -> None:
+    heavy = ["numpy", "numba", "torch", "ray", "openvino", "hydra", "omegaconf", "wandb", "rich", "fsspec"]
+    modules = ", ".join(f"scripts.{name}" for name in cli.COMMANDS if name != "train")
+    program = f"import sys, scripts.cli, {modules}; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ReversiError("it failed\nfor two reasons"), 1),
+        (UnreachableError("nobody answers"), 3),
+        (NoGatedModelError("not yet"), 4),
+        (OSError(28, "No space left on device", "runs/x"), 1),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_a_failure_is_one_line_and_an_exit_code(
+    reversi: Reversi, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    def fail(args: object) -> int:
+        raise error
+
+    monkeypatch.setattr(signature, "run", fail)
+    answer = reversi("signature")
+    assert answer.code == code
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert answer.err.count("\n") == 1
+
+
+def test_a_bug_keeps_its_traceback(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perft, "run", lambda args: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        reversi("perft", 1)
+
+
+def test_train_passes_its_overrides_on_unread(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scripts import train
+
+    seen: list[list[str]] = []
+
+    def run(overrides: list[str]) -> int:
+        seen.append(overrides)
+        return 0
+
+    monkeypatch.setattr(train, "run", run)
+    assert reversi("train", "run.minutes=5", "--cfg", "job").code == 0
+    assert seen == [["run.minutes=5", "--cfg", "job"]]
+
+
+def test_a_reader_that_leaves_early_hears_no_complaint() -> None:
+    command = [sys.executable, "-m", "scripts.cli", "--help"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_the_signature_is_one_number(reversi: Reversi) -> None:
+    from reversi.search.signature import signature as computed
+
+    assert reversi("signature").out == f"{computed()}\n"
+    assert reversi("signature", "--json").out == f'{{"signature": {computed()}}}\n'

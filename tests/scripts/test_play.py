@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scripts.conftest import Reversi
+
+
+def test_the_champion_is_the_default_opponent(reversi: Reversi, registry: Path) -> None:
+    answer = reversi("play", "--registry", registry, "--simulations", 4, "--ascii", stdin="c2\n")
+    assert answer.code == 0
+    assert "against mcts:gated:4" in answer.out
+    assert "your move: c2\nmcts:gated:4 plays " in answer.out
+
+
+def test_the_size_is_the_models(reversi: Reversi, registry: Path) -> None:
+    assert "  a b c d e f\n" in reversi("play", "latest", "--registry", registry).out
+    assert "  a b c d\n" in reversi("play", "greedy", "--size", 4).out
+
+
+def test_a_whole_game_can_be_scripted(reversi: Reversi) -> None:
+    lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234") * 16
+    answer = reversi("play", "greedy", "--size", 4, "--seed", 1, "--ascii", stdin=lines)
+    assert answer.code == 0
+    assert "game over" in answer.out
+    assert answer.out.splitlines()[-1].startswith("The game: ")
+
+
+def test_white_lets_black_begin(reversi: Reversi) -> None:
+    answer = reversi("play", "--opponent", "random", "--size", 4, "--color", "white", "--seed", 0, stdin="resign\n")
+    assert answer.out.splitlines()[2].startswith("random plays ")
+    assert "You resign; random wins." in answer.out
+
+
+def test_ctrl_c_ends_politely(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(prompt: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    answer = reversi("play", "greedy")
+    assert (answer.code, answer.err) == (130, "")
+    assert answer.out.endswith("\nGoodbye.\n")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reversi.model.registry import load_model
+from tests.scripts.conftest import Reversi
+
+
+def test_pull_brings_the_gated_model(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    answer = json.loads(reversi("pull", "--registry", registry, "-o", tmp_path / "model", "--json").out)
+    file = tmp_path / "model" / "model.safetensors"
+    assert (answer["version"], answer["path"]) == (3, str(tmp_path / "model"))
+    assert answer["size"] == file.stat().st_size
+    assert answer["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert answer["card"] == (tmp_path / "model" / "card.md").read_text()
+    assert load_model(answer["path"]).version == 3
+
+
+def test_pull_brings_a_version_and_prints_its_card(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    answer = reversi("pull", "--registry", registry, "--version", 4, "-o", tmp_path)
+    assert answer.code == 0
+    assert answer.out == (tmp_path / "card.md").read_text()
+    assert "Version 4" in answer.out
+
+
+def test_models_lists_verdicts(reversi: Reversi, registry: Path) -> None:
+    models = json.loads(reversi("models", "--registry", registry, "--json").out)
+    assert [(each["version"], each["verdict"], each["gated"]) for each in models] == [
+        (0, "first", False),
+        (3, "promoted", True),
+        (4, "rejected", False),
+    ]
+    assert (models[1]["wins"], models[1]["draws"], models[1]["losses"]) == (230, 10, 160)
+    assert all(Path(each["path"]).is_dir() for each in models)
+    lines = reversi("models", "--registry", registry).out.splitlines()
+    assert [line[0] for line in lines] == [" ", "*", " "]
+
+
+def test_an_empty_registry_lists_nothing_and_has_no_gated_model(reversi: Reversi, tmp_path: Path) -> None:
+    assert json.loads(reversi("models", "--registry", tmp_path, "--json").out) == []
+    assert "no models yet" in reversi("models", "--registry", tmp_path).out
+    answer = reversi("pull", "--registry", tmp_path, "-o", tmp_path / "out")
+    assert answer.code == 4
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_newest_run_is_the_default(
+    reversi: Reversi, registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert reversi("models").code == 4
+    shutil.copytree(registry, tmp_path / "runs" / "mine" / "registry")
+    assert json.loads(reversi("pull", "-o", "here", "--json").out)["version"] == 3
