@@ -1,8 +1,8 @@
 """Weights on their way from the learner to actors and gate: three channels, each holding its newest archive only.
 
-    latest      what the learner published last; self-play uses it
-    candidate   what the gate shall judge next; taken once, a newer one replaces an older one that still waits
-    gated       the champion; self-play uses it if `actors.weights=gated`
+latest      what the learner published last; self-play uses it
+candidate   what the gate shall judge next; taken once, a newer one replaces an older one that still waits
+gated       the champion; self-play uses it if `actors.weights=gated`
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Batch norm, residual sum and ReLU in one pass over memory, forward and backward: numba kernels and their autograd.
 
 On a CPU with AMX the training step of a small network is not bound by its convolutions.  For 4 blocks x 32 channels on
-6x6, batch 512, one thread, torch's bf16 step spent 42 % of 75 ms in batch norm, ReLU and sums, 1.1 to 2.5 ms a layer and
-direction; these kernels take 0.3 and 0.5 ms.  They read and write float32 or bfloat16 (as bits) and reckon in float32.
+6x6, batch 512, one thread, torch's bf16 step spent 42 % of 75 ms in batch norm, ReLU and sums, 1.1 to 2.5 ms a layer
+and direction; these kernels take 0.3 and 0.5 ms.  They store float32 or bfloat16 (as its bits) and reckon in float32.
 
 Source of the gradient: Ioffe and Szegedy 2015, "Batch Normalization", section 3 (https://arxiv.org/abs/1502.03167).
 """

@@ -72,7 +72,9 @@ class RemoteStore:
             return None
         if data not in self._references:
             held = [self._store.fetch(name, -1) for name in ("latest", "gated")]
-            self._references = {key: ref for key, ref in self._references.items() if key in held} | {data: ray.put(data)}
+            self._references = {key: ref for key, ref in self._references.items() if key in held} | {
+                data: ray.put(data)
+            }
         return [self._references[data]]
 
 

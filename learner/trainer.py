@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 from learner.algorithms.alphazero import LOSS_NAMES, Losses, losses
 from learner.algorithms.config import AlphaZeroConfig
+from learner.allocator import keep_freed_memory
 from learner.batches import TrainingBatch
 from learner.config import LearnerConfig
 from learner.strips import training_outputs
-from reversi.errors import CorruptFileError, TrainingDivergedError
+from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig
 from reversi.model.network import DualNetwork, Outputs, fold
@@ -31,13 +32,15 @@ class Trainer:
     def __init__(
         self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlphaZeroConfig, seed: int
     ) -> None:
+        """Takes the whole process: its torch threads become `learner.threads`, and it keeps the memory it frees."""
         torch.set_num_threads(config.threads)
+        keep_freed_memory()
         torch.manual_seed(seed)
         self.game, self.config, self.algorithm = game, config, algorithm
         self.step_count = 0
         self.last_good = "none yet"
         """What an error names as the place to go back to."""
-        self._device = torch.device(config.device)
+        self._device = _device(config)
         self._network = DualNetwork(network, game.size).to(self._device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._average = DualNetwork(network, game.size).to(self._device)
         self._average.load_state_dict(self._network.state_dict())
@@ -116,16 +119,23 @@ class Trainer:
     def _update_average(self) -> None:
         """Move the average towards the network, running statistics too; early steps count more than a fixed decay."""
         decay = min(self.config.ema_decay, (1 + self.step_count) / (10 + self.step_count))
-        mine, averages = list(self._network.parameters()), list(self._average.parameters())
-        torch._foreach_lerp_(averages, mine, 1 - decay)
-        for average, buffer in zip(self._average.buffers(), self._network.buffers(), strict=True):
-            if average.is_floating_point():
-                average.lerp_(buffer, 1 - decay)
+        torch._foreach_lerp_(_floats(self._average), _floats(self._network), 1 - decay)
 
 
 def mean_losses(values: Tensor) -> Losses:
     """Return the mean over steps of losses f32[steps, 5]."""
     return Losses(**dict(zip(LOSS_NAMES, values.mean(0).tolist(), strict=True)))
+
+
+def _device(config: LearnerConfig) -> torch.device:
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("learner.device must be cpu where torch finds no CUDA device, got 'cuda'")
+    return torch.device(config.device)
+
+
+def _floats(network: DualNetwork) -> list[Tensor]:
+    """Return the parameters and the running statistics."""
+    return [tensor for tensor in (*network.parameters(), *network.buffers()) if tensor.is_floating_point()]
 
 
 def _optimiser(network: DualNetwork, config: LearnerConfig) -> torch.optim.AdamW:

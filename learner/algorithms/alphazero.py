@@ -3,8 +3,8 @@
     loss = policy + value_weight * value + margin_weight * margin + owner_weight * owner
 
 policy and value are cross-entropies in nats, margin and owner mean squared errors.  Silver et al. 2018 (Science 362),
-equation 1, with a win-draw-loss value as in Leela Chess Zero; margin and owner after KataGo (arXiv 1902.10565, section 3).
-The L2 term is the optimiser's decoupled weight decay.
+equation 1, with a win-draw-loss value as in Leela Chess Zero; margin and owner as in KataGo (arXiv 1902.10565, section
+3).  The L2 term is the optimiser's decoupled weight decay.
 """
 
 from __future__ import annotations

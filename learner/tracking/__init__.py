@@ -10,7 +10,7 @@ from learner.tracking.metrics import Tracker
 
 
 def open_trackers(settings: Mapping[str, Mapping[str, Any]], folder: Path, config: Mapping[str, Any]) -> list[Tracker]:
-    """Return the trackers named in `settings`, writing into the run's `folder`; `config` is what they keep of the job."""
+    """Return the trackers named in `settings`, which write into the run's `folder` and keep the job's `config`."""
     trackers: list[Tracker] = []
     for name, values in settings.items():
         if name == "jsonl":

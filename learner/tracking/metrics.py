@@ -1,6 +1,6 @@
 """Reports become metrics: a field's name is the metric's name, and the sentence under it is its meaning.
 
-`flatten` is the only way from a report to numbers, and `metric_table` prints the table of the documentation from the same
+`flatten` is the only way from a report to numbers, and `metric_table` prints the documentation's table from the same
 dataclasses, so that neither can say what the other does not know.
 """
 
@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+import typing
 from typing import Any, Protocol
 
 
@@ -49,7 +50,8 @@ def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
     meanings = _field_docstrings(report)
     hints = inspect.get_annotations(report, eval_str=True)
     found: list[tuple[str, str]] = []
-    for name, kind in hints.items():
+    for name, hint in hints.items():
+        kind = next((each for each in typing.get_args(hint) if dataclasses.is_dataclass(each)), hint)  # X | None: X
         if dataclasses.is_dataclass(kind):
             found += _metrics(f"{prefix}/{name}", kind)  # type: ignore[arg-type]
         elif kind in (int, float, bool):

@@ -1,0 +1,52 @@
+"""The small job that the learner's tests train: reversi4, two blocks, batches of 32, float32."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from learner.algorithms.config import AlphaZeroConfig
+from learner.batches import TrainingBatch, training_batch
+from learner.config import LearnerConfig
+from learner.replay.samples import COLUMNS, Samples, samples_of
+from learner.trainer import Trainer
+from reversi.games.rules import GAMES
+from reversi.model.config import NetworkConfig
+from tests.random_games import random_records
+
+GAME = GAMES["reversi4"]
+NETWORK = NetworkConfig(blocks=2, channels=16, policy_channels=8, value_channels=2, value_hidden=16)
+ALGORITHM = AlphaZeroConfig(name="alphazero", value_weight=1.0, margin_weight=0.5, owner_weight=0.3, value_mix=0.1)
+CONFIG = LearnerConfig(
+    device="cpu",
+    threads=1,
+    precision="float32",
+    batch=32,
+    learning_rate=0.01,
+    final_learning_rate=0.1,
+    warmup_steps=4,
+    weight_decay=0.01,
+    gradient_clip=1.0,
+    ema_decay=0.9,
+    publish_every_steps=3,
+    candidate_every_steps=6,
+    chunk_batches=2,
+    round_s=60.0,
+)
+
+
+def trainer(**changes: Any) -> Trainer:
+    return Trainer(GAME, NETWORK, replace(CONFIG, **changes), ALGORITHM, 7)
+
+
+def samples(count: int, seed: int = 5, name: str = "reversi4") -> Samples:
+    """`count` samples of random games, drawn with repetition."""
+    pool = samples_of(random_records(name, 30, seed))
+    rows = np.random.default_rng(seed).integers(0, len(pool), count)
+    return Samples(**{column: getattr(pool, column)[rows] for column in COLUMNS})
+
+
+def batch(count: int = 32, seed: int = 5) -> TrainingBatch:
+    return training_batch(GAME, samples(count, seed), np.zeros(count, np.int64), ALGORITHM.value_mix)

@@ -1,0 +1,116 @@
+"""The AlphaZero losses: worked by hand, right by finite differences, and learnable."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+
+from learner.algorithms.alphazero import LOSS_NAMES, Losses, losses
+from learner.algorithms.config import AlphaZeroConfig
+from learner.batches import TrainingBatch
+from reversi.errors import ConfigError
+from reversi.model.network import Outputs
+from tests.learner.jobs import ALGORITHM, GAME, batch, trainer
+
+
+def outputs(count: int, seed: int = 0) -> Outputs:
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(count, *shape, generator=generator, dtype=torch.float32).requires_grad_()
+
+    return Outputs(normal(GAME.actions), normal(3), normal(), normal(GAME.size, GAME.size))
+
+
+def two_squares() -> TrainingBatch:
+    """One position by hand: two legal actions visited 3 to 1, a win by a quarter of the board."""
+    policy = np.zeros((1, GAME.actions), np.float32)
+    policy[0, [3, 5]] = 0.75, 0.25
+    return TrainingBatch(
+        planes=np.zeros((1, 4, 4, 4), np.float32),
+        policy=policy,
+        policy_weight=np.ones(1, np.float32),
+        wdl=np.array([[1, 0, 0]], np.float32),
+        margin=np.array([0.25], np.float32),
+        owner=np.ones((1, 4, 4), np.float32),
+        legal=(policy > 0).astype(np.uint8),
+    )
+
+
+def test_a_network_that_knows_nothing_pays_the_logarithm_of_its_choices() -> None:
+    known_nothing = Outputs(torch.zeros(1, GAME.actions), torch.zeros(1, 3), torch.zeros(1), torch.zeros(1, 4, 4))
+    got = dict(zip(LOSS_NAMES, losses(known_nothing, two_squares(), ALGORITHM).tolist(), strict=True))
+    assert got["policy"] == pytest.approx(math.log(2))
+    assert got["value"] == pytest.approx(math.log(3))
+    assert got["margin"] == pytest.approx(0.0625)
+    assert got["owner"] == pytest.approx(1.0)
+    assert got["total"] == pytest.approx(math.log(2) + math.log(3) + 0.5 * 0.0625 + 0.3)
+
+
+def test_the_names_are_the_fields_of_the_report() -> None:
+    assert tuple(field.name for field in fields(Losses)) == LOSS_NAMES
+
+
+def test_the_gradient_is_that_of_finite_differences() -> None:
+    given, target = outputs(3), batch(3)
+    losses(given, target, ALGORITHM)[0].backward()
+    for name in Outputs._fields:
+        tensor = getattr(given, name)
+        for index in np.ndindex(tuple(tensor.shape)):
+            moved = []
+            for change in (1e-2, -1e-2):
+                other = tensor.detach().clone()
+                other[index] += change
+                moved.append(losses(given._replace(**{name: other}), target, ALGORITHM)[0].item())
+            assert tensor.grad[index].item() == pytest.approx((moved[0] - moved[1]) / 2e-2, abs=1e-3), (name, index)
+
+
+def test_illegal_actions_get_no_gradient() -> None:
+    given, target = outputs(32), batch(32)
+    losses(given, target, ALGORITHM)[0].backward()
+    assert given.policy.grad is not None
+    assert not given.policy.grad[torch.from_numpy(target.legal == 0)].any()
+    assert given.policy.grad[torch.from_numpy(target.legal == 1)].any()
+
+
+def test_a_ply_without_a_search_teaches_the_value_only() -> None:
+    target = batch(32)
+    searched = np.flatnonzero(target.policy_weight)
+    assert 0 < len(searched) < 32
+    given = outputs(32)
+    losses(given, target, ALGORITHM)[0].backward()
+    assert given.policy.grad is not None
+    assert not given.policy.grad[target.policy_weight == 0].any()
+    nothing = losses(outputs(32), replace(target, policy_weight=np.zeros(32, np.float32)), ALGORITHM)
+    assert nothing[1] == 0
+    assert nothing[2] > 0
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_32_samples_are_learned_by_heart(precision: str) -> None:
+    target = batch(32)
+    entropy = -(target.policy * np.log(target.policy, where=target.policy > 0, out=np.zeros_like(target.policy)))
+    least = float((entropy.sum(1) * target.policy_weight).sum() / target.policy_weight.sum())
+    learner = trainer(precision=precision, weight_decay=0.0, warmup_steps=20)
+    first = learner.step(target, 0.0)[0]
+    for _ in range(149):
+        last, _ = learner.step(target, 0.0)
+    assert first[1] > least + 0.2
+    assert last[1] < least + 0.08
+    assert last[2] < 0.45  # the mix with the root value leaves some entropy; it begins at log 3 = 1.10
+    assert last[3] < 0.01
+    assert last[4] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("value_weight", -1.0, "from 0 to 100, got -1.0"), ("value_mix", 1.5, "algorithm.value_mix must be from 0 to 1")],
+)
+def test_a_weight_out_of_range_is_refused(name: str, value: float, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        replace(ALGORITHM, **{name: value})
+    assert isinstance(ALGORITHM, AlphaZeroConfig)

@@ -1,0 +1,131 @@
+"""The learner in rounds: what it draws, when it publishes, and that a resumed one is the uninterrupted one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from learner.learner import Learner
+from learner.replay.samples import Samples
+from reversi.errors import CorruptFileError
+from reversi.games.rules import GAMES, Game
+from reversi.model.weights import Weights
+from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, samples
+
+
+class Pool:
+    """A `BatchSource` with so many chunks, each from a seed of its own."""
+
+    def __init__(self, chunks: int, first: int = 0) -> None:
+        self.left, self.seed = chunks, first
+        self.asked: list[tuple[int, int]] = []
+
+    def sample(self, n_batches: int, batch: int) -> Samples | None:
+        self.asked.append((n_batches, batch))
+        if not self.left:
+            return None
+        self.left, self.seed = self.left - 1, self.seed + 1
+        return samples(n_batches * batch, self.seed)
+
+
+class Shelf:
+    """A `WeightSink` that keeps everything."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[bytes, bool]] = []
+
+    def publish(self, data: bytes, candidate: bool) -> None:
+        self.taken.append((data, candidate))
+
+    @property
+    def versions(self) -> list[int]:
+        return [Weights.from_bytes(data, "shelf").version for data, _ in self.taken]
+
+
+def learner(source: Pool, sink: Shelf, game: Game = GAME, **changes: float) -> Learner:
+    return Learner(
+        config=replace(CONFIG, **changes),
+        algorithm=ALGORITHM,
+        network=NETWORK,
+        game=game,
+        source=source,
+        sink=sink,
+        seed=7,
+    )
+
+
+def test_the_first_round_publishes_untrained_weights_even_without_samples() -> None:
+    source, sink = Pool(0), Shelf()
+    report = learner(source, sink).round(0.0)
+    assert (report.steps, report.samples, report.step, report.version, report.losses) == (0, 0, 0, 0, None)
+    assert (sink.versions, sink.taken[0][1]) == ([0], True)
+    assert source.asked == [(2, 32)]
+
+
+def test_a_round_trains_until_the_source_is_empty_and_reports_means() -> None:
+    source, sink = Pool(4), Shelf()
+    report = learner(source, sink).round(0.5)
+    assert (report.steps, report.samples, report.step) == (8, 256, 8)
+    assert report.losses is not None
+    assert 1.0 < report.losses.policy + report.losses.value < 5.0
+    assert report.losses.summary.startswith("policy ")
+    assert report.gradient_norm > 0
+    assert report.training_s > 0
+
+
+def test_a_round_ends_when_its_time_is_over_at_the_end_of_a_chunk() -> None:
+    report = learner(Pool(10_000), Shelf(), round_s=0.05).round(0.0)
+    assert report.steps % 2 == 0
+    assert 2 <= report.steps < 2000
+
+
+def test_weights_go_out_every_so_many_steps_and_some_to_the_gate() -> None:
+    sink = Shelf()
+    made = learner(Pool(7), sink)
+    made.round(0.0)
+    assert sink.versions == [0, 1, 2, 3, 4]  # steps 0, 3, 6, 9, 12 of 14
+    assert [candidate for _, candidate in sink.taken] == [True, False, True, False, True]
+    made.offer_candidate()
+    assert (sink.versions[-1], sink.taken[-1][1]) == (5, True)
+    assert len({data for data, _ in sink.taken}) == 6
+
+
+def test_a_resumed_learner_is_the_uninterrupted_one() -> None:
+    made = learner(Pool(3), Shelf())
+    made.round(0.1)
+    state = made.state()
+    for chunk in (3, 4):
+        made._source = Pool(1, chunk)
+        made.round(0.2)
+    again = learner(Pool(0), Shelf())
+    again.restore(state)
+    for chunk in (3, 4):
+        again._source = Pool(1, chunk)
+        again.round(0.2)
+    assert again.state() == made.state()
+
+
+def test_a_resumed_learner_hands_out_the_version_it_had_published() -> None:
+    sink = Shelf()
+    made = learner(Pool(4), sink)
+    made.round(0.0)
+    heard = Shelf()
+    again = learner(Pool(0), heard)
+    again.restore(made.state())
+    again.round(0.0)
+    assert heard.taken == [(sink.taken[-1][0], False)]
+
+
+def test_a_state_of_another_game_or_damaged_is_refused() -> None:
+    state = learner(Pool(1), Shelf()).state()
+    with pytest.raises(CorruptFileError, match="on reversi6"):
+        learner(Pool(0), Shelf(), GAMES["reversi6"]).restore(state)
+    with pytest.raises(CorruptFileError):
+        learner(Pool(0), Shelf()).restore(state[:-100])
+
+
+def test_an_error_in_training_names_the_checkpoint_it_was_told_of() -> None:
+    made = learner(Pool(0), Shelf())
+    made.saved("runs/a/checkpoints/000003")
+    assert made.trainer.last_good == "runs/a/checkpoints/000003"

@@ -1,0 +1,150 @@
+"""Trackers: every row arrives, a resumed run goes on in the same file, and a dashboard never ends a run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learner.learner import LearnerReport
+from learner.replay.transport import ReplayReport
+from learner.tracking import open_trackers
+from learner.tracking.jsonl import JsonlTracker
+from learner.tracking.metrics import flatten, metric_table
+from learner.tracking.tensorboard import TensorboardTracker
+from learner.tracking.wandb import WandbTracker
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    depth: float
+    """How deep."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    count: int
+    """How many."""
+    ok: bool
+    """Whether
+    all is well."""
+    text: str
+    """Not a metric."""
+    inner: Inner | None
+    """Filled at times."""
+
+
+def report(inner: Inner | None) -> Report:
+    return Report(count=3, ok=True, text="x", inner=inner)
+
+
+def test_a_report_becomes_numbers_by_the_names_of_its_fields() -> None:
+    assert flatten("a", report(Inner(depth=0.5))) == {"a/count": 3.0, "a/ok": 1.0, "a/inner/depth": 0.5}
+    assert flatten("a", report(None)) == {"a/count": 3.0, "a/ok": 1.0}
+
+
+def test_the_metric_table_has_every_number_with_its_meaning() -> None:
+    rows = metric_table({"learner": LearnerReport, "replay": ReplayReport}).splitlines()[2:]
+    names = [row.split("`")[1] for row in rows]
+    assert {"learner/steps", "learner/losses/policy", "learner/waiting_s", "replay/tokens"} <= set(names)
+    assert len(names) == len(set(names))
+    assert all(len(row.split("|")[2].strip()) > 10 for row in rows), rows
+
+
+def test_jsonl_rows_are_appended_and_a_cut_row_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "metrics.jsonl"
+    first = JsonlTracker(path)
+    first.write(1, 0.5, {"a/b": 1.0, "a/c": float("nan")})
+    first.close()
+    with path.open("a") as file:
+        file.write('{"step": 2, "el')
+    second = JsonlTracker(path)
+    second.write(3, 1.5, {"a/b": 2.0})
+    second.close()
+    lines = path.read_text().splitlines()
+    assert json.loads(lines[0]) == {"step": 1, "elapsed_s": 0.5, "a/b": 1.0, "a/c": None}
+    assert json.loads(lines[2]) == {"step": 3, "elapsed_s": 1.5, "a/b": 2.0}
+
+
+def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    tracker = TensorboardTracker(tmp_path)
+    for step in range(3):
+        tracker.write(10 * step, float(step), {"learner/losses/policy": 2.0 - step})
+    tracker.close()
+    events = EventAccumulator(str(tmp_path)).Reload().Scalars("learner/losses/policy")
+    assert [(event.step, event.value) for event in events] == [(0, 2.0), (10, 1.0), (20, 0.0)]
+
+
+class BrokenRun:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def log(self, row: dict[str, Any]) -> None:
+        self.calls += 1
+        raise OSError("disk full")
+
+    def finish(self) -> None:
+        self.calls += 1
+
+
+def fake_wandb(monkeypatch: pytest.MonkeyPatch, init: Any) -> None:
+    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_SILENT"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init, Settings=dict))
+
+
+def test_wandb_that_cannot_start_is_said_once_and_costs_nothing_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def init(**_: Any) -> None:
+        raise RuntimeError("no network")
+
+    fake_wandb(monkeypatch, init)
+    with caplog.at_level(logging.WARNING):
+        tracker = WandbTracker(tmp_path, {}, project="p")
+        tracker.write(1, 0.1, {"a": 1.0})
+        tracker.close()
+    assert [record.getMessage() for record in caplog.records] == ["wandb is off for the rest of this run: no network"]
+
+
+def test_wandb_that_fails_later_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = BrokenRun()
+    fake_wandb(monkeypatch, lambda **_: run)
+    with caplog.at_level(logging.WARNING):
+        tracker = WandbTracker(tmp_path, {}, project="p")
+        for step in range(3):
+            tracker.write(step, 0.1, {"a": 1.0})
+        tracker.close()
+    assert run.calls == 1
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(("key", "mode"), [("", "offline"), ("secret", "online")])
+def test_wandb_is_offline_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, mode: str) -> None:
+    import os
+
+    fake_wandb(monkeypatch, lambda **_: BrokenRun())
+    if key:
+        monkeypatch.setenv("WANDB_API_KEY", key)
+    WandbTracker(tmp_path, {}, project="p")
+    assert (os.environ["WANDB_MODE"], os.environ["WANDB_SILENT"]) == (mode, "true")
+
+
+def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
+    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {})
+    for tracker in trackers:
+        tracker.write(0, 0.0, {"a": 1.0})
+        tracker.close()
+    assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 0')
+    assert list((tmp_path / "tensorboard").glob("events.*"))
