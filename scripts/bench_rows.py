@@ -66,13 +66,13 @@ def rates(work: Callable[[], int], settings: Settings) -> list[float]:
     return [rate(work) for _ in range(settings.repeats)]
 
 
-def rate(work: Callable[[], int], seconds: float = MEASUREMENT_S) -> float:
-    """Return units per second of `work`, repeated until `seconds` have passed."""
+def rate(work: Callable[[], int]) -> float:
+    """Return units per second of `work`, repeated for `MEASUREMENT_S` at least."""
     units, start = 0, time.perf_counter()
     while True:
         units += work()
         elapsed = time.perf_counter() - start
-        if elapsed >= seconds:
+        if elapsed >= MEASUREMENT_S:
             return units / elapsed
 
 
@@ -184,7 +184,7 @@ def bench_selfplay(settings: Settings) -> Iterator[Row]:
     while len(pairs) < 3 or (len(pairs) < 4 * settings.repeats and time.perf_counter() - start_s < LONGEST_S):
         pairs.append((rate(bare), rate(ply)))
     network, played = [each[0] for each in pairs], [each[1] for each in pairs]
-    note = f"{settings}, {evaluate.name} {evaluate.precision}, {settings.threads} threads"
+    note = f"{settings}, {evaluate.name} {evaluate.precision}, threads {settings.threads}"
     play_note = f"{note}, {settings.simulations} simulations"
     yield row("inference_positions_per_s", network, "positions/s", note)
     yield row("selfplay_evaluations_per_s", played, "evaluations/s", play_note)
@@ -212,7 +212,7 @@ def bench_learner(settings: Settings) -> Iterator[Row]:
         trainer.step(next(batches), 0.0)
         return training.batch
 
-    note = f"{training}, {training.threads} threads, drawing included"
+    note = f"{training}, threads {training.threads}, drawing included"
     yield row("learner_samples_per_s", rates(work, training), "samples/s", note)
 
 
@@ -277,5 +277,5 @@ def _inference(name: str, backend: str, settings: Settings) -> Row:
         evaluate(selfplay.own, selfplay.opp)
         return len(selfplay.own)
 
-    note = f"{settings}, {evaluate.name} {evaluate.precision}, {settings.threads} threads"
+    note = f"{settings}, {evaluate.name} {evaluate.precision}, threads {settings.threads}"
     return row(name, rates(work, settings), "positions/s", note)

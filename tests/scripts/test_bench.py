@@ -9,24 +9,8 @@ from scripts.bench import ROWS, sentence, table
 from scripts.bench_rows import Row
 from tests.scripts.conftest import Reversi
 
-SMALL = [
-    "--size",
-    "6",
-    "--blocks",
-    "1",
-    "--channels",
-    "16",
-    "--batch",
-    "32",
-    "--simulations",
-    "4",
-    "--repeats",
-    "2",
-    "--learner-batch",
-    "32",
-    "--learner-threads",
-    "1",
-]
+SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]
+SMALL += ["--learner-batch", "32", "--learner-threads", "1"]
 
 
 @pytest.fixture(autouse=True)
