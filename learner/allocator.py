@@ -17,8 +17,9 @@ _FREE_KEPT = 1 << 30
 def keep_freed_memory() -> None:
     """Stop glibc from giving freed tensors back to the kernel, for the whole process; elsewhere do nothing.
 
-    By default every large tensor is mapped, zeroed page by page and unmapped: 5,800 page faults and 10 of 51 ms a step
-    for 4 blocks x 32 channels on 6x6, batch 512, one thread.  With this the step has none.
+    By default large tensors are mapped, zeroed page by page and unmapped again, more or less of them from process to
+    process: 1,200 to 5,900 page faults and up to 10 of 51 ms a step for 4 blocks x 32 channels on 6x6, batch 512, one
+    thread.  With this a step has next to none.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
