@@ -16,14 +16,14 @@ class ActorConfig:
     """Actor processes; null takes the machine's cores less one for the learner.  AlphaZero: 5,000 TPUs."""
 
     threads: int
-    """Threads of the network's inference in one actor.  One process per core with one thread each is fastest on CPUs."""
+    """Threads of the network's inference in one actor.  One process per core with one thread is fastest on CPUs."""
 
     games: int
     """Games that one actor plays in lockstep: the batch of its network.  More fill the hardware, but make a game older
     when it ends.  256 is near the peak of a CPU with AMX."""
 
     weights: Literal["latest", "gated"]
-    """Which weights play: the learner's newest averaged ones (AlphaZero, KataGo), or the champion only (AlphaGo Zero)."""
+    """Which weights play: the learner's newest averaged ones (AlphaZero, KataGo) or the champion (AlphaGo Zero)."""
 
     backend: Literal["auto", "openvino", "torch"]
     """Inference backend; `auto` takes OpenVINO where it is installed."""

@@ -1,6 +1,6 @@
 """Self-play: G games in lockstep, one search for all of them per ply, finished games out as records.
 
-A game that ends is replaced at once, so the batch stays full.  A position with a single legal action (a pass, mostly) is
+A game that ends is replaced at once, so the batch stays full.  A position with one legal action (a pass, mostly) is
 played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.
 """
 

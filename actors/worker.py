@@ -1,6 +1,6 @@
 """A worker: self-play in rounds, with fresh weights before each round and records out after it.
 
-It is a plain class that runs in any process; `actors/remote.py` puts it on Ray.  What it needs of the others is declared
+It is a plain class that runs in any process; `actors/remote.py` puts it on Ray.  What it needs of others is declared
 here: weights come from a `WeightSource`, records go to a `RecordSink`.
 """
 

@@ -40,7 +40,7 @@ class Trainer:
         self.step_count = 0
         self.last_good = "none yet"
         """What an error names as the place to go back to."""
-        self._device = _device(config)
+        self._device = device_of(config)
         self._network = DualNetwork(network, game.size).to(self._device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._average = DualNetwork(network, game.size).to(self._device)
         self._average.load_state_dict(self._network.state_dict())
@@ -127,7 +127,8 @@ def mean_losses(values: Tensor) -> Losses:
     return Losses(**dict(zip(LOSS_NAMES, values.mean(0).tolist(), strict=True)))
 
 
-def _device(config: LearnerConfig) -> torch.device:
+def device_of(config: LearnerConfig) -> torch.device:
+    """Return where to train, or raise ConfigError if this machine does not have it."""
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("learner.device must be cpu where torch finds no CUDA device, got 'cuda'")
     return torch.device(config.device)

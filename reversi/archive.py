@@ -58,9 +58,13 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
         found = (about["kind"], about["format"])
         header, checksum = dict(about["header"]), about["sha256"]
     except (SafetensorError, ValueError, KeyError, AttributeError, OverflowError, TypeError, MemoryError) as error:
-        raise CorruptFileError(f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read") from error
+        raise CorruptFileError(
+            f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read"
+        ) from error
     if found != (kind, format_number):
-        raise CorruptFileError(f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}")
+        raise CorruptFileError(
+            f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}"
+        )
     if checksum != _digest(arrays, header):
         raise CorruptFileError(f"{where}: the checksum does not match; the {kind} archive was damaged or cut short")
     return arrays, header

@@ -1,20 +1,61 @@
-"""`@kernel`: how a function becomes machine code, decided once.
+"""`@kernel`: how a function becomes machine code, decided once, and where that code is kept on disk.
 
 numba's `njit` with an on-disk cache, released GIL and C division, wrapped so that strict mypy keeps the signature.
 Kernels are module-level functions that take the game as a small integer: a kernel built by a factory that closes over
 other kernels misses numba's disk cache in every process (numba documentation, "Notes on Caching").
+
+numba looks only at a kernel's own file to tell whether cached code is stale, but kernels inline one another across files:
+after a change of the rules, every caller would go on with the old ones.  So the cache folder is named by a hash of all
+files that hold kernels.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., object])
 
+KEPT_CACHES = 4
+"""Cache folders of other versions that are left on disk; each holds some 10 MB."""
+
 
 def kernel(function: F) -> F:
     """Compile `function` on first call: nopython, cached on disk, GIL released, division as in C."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def _sources_hash() -> str:
+    """Return a hash of every file of ours that defines a kernel; 5 ms."""
+    packages = Path(__file__).parent.parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for package in ("reversi", "learner", "evaluator"):
+        for path in sorted((packages / package).rglob("*.py")):
+            source = path.read_bytes()
+            if b"@kernel" in source or b"@intrinsic" in source:
+                digest.update(path.name.encode() + source)
+    return digest.hexdigest()[:16]
+
+
+def _use_cache_of_these_sources() -> None:
+    """Point numba at the cache folder of these very sources; where none can be made, numba finds a place itself."""
+    root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(root) / "reversi-zero-kernels" / _sources_hash()
+    if not folder.is_dir():
+        try:
+            folder.mkdir(parents=True)
+        except OSError:
+            return
+        others = sorted((p for p in folder.parent.iterdir() if p != folder), key=lambda p: p.stat().st_mtime)
+        for other in others[:-KEPT_CACHES]:
+            shutil.rmtree(other, ignore_errors=True)
+    numba.config.CACHE_DIR = str(folder)
+
+
+_use_cache_of_these_sources()

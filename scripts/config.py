@@ -1,7 +1,7 @@
 """From Hydra's composed configuration to frozen dataclasses: the only file that knows both.
 
-A number people tune lives in one YAML file under `conf/`; what it means, its unit and its range stand in the dataclass of
-the part it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
+A number people tune lives in one YAML file under `conf/`; what it means, its unit and its range stand in the
+dataclass of the part it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
 """
 
 from __future__ import annotations
@@ -126,6 +126,12 @@ class JobConfig:
         known = {"jsonl", "tensorboard", "wandb"}
         if unknown := sorted(set(self.tracking) - known):
             raise ConfigError(f"tracking must be a set of {', '.join(sorted(known))}, got {unknown[0]!r}")
+        draw = self.learner.batch * self.learner.chunk_batches
+        if draw > self.replay.bucket_capacity:
+            raise ConfigError(
+                f"replay.bucket_capacity must be at least one draw of the learner, learner.batch x "
+                f"learner.chunk_batches = {draw}, got {self.replay.bucket_capacity}"
+            )
 
     @property
     def actor_count(self) -> int:

@@ -1,7 +1,7 @@
 """The serial launcher: actors, learner and gate in one `for` loop, no Ray, no other process.
 
-It is the debugger's and the test's mode, and the place to read how the parts work together; `scripts/launch_ray.py` runs
-the same classes side by side.
+It is the debugger's and the test's mode, and the place to read how the parts work together; `scripts/launch_ray.py`
+runs the same classes side by side.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def run_serial(sitting: Sitting) -> None:
         progress.replay(parts.replay.report())
         progress.tick()
         if sitting.checkpoint_due:
-            sitting.save(parts.state())
+            parts.learner.saved(sitting.save(parts.state()))
     sitting.save(parts.state())
     parts.learner.offer_candidate()
     while not sitting.interrupt.requested and parts.gate.busy:

@@ -1,7 +1,7 @@
 """The Ray launcher: every part an actor, one call under way per role, and a driver that only passes reports on.
 
-Records flow actor -> replay -> learner and weights learner -> weights actor -> everyone without the driver.  It asks each
-role for its next round when the last one is answered, restarts a role that died (a bounded number of times), saves
+Records flow actor -> replay -> learner and weights learner -> weights actor -> everyone without the driver.  It asks
+each role for its next round when the last one is answered, restarts a role that died (a bounded number of times), saves
 checkpoints and stops everything within seconds.
 """
 
@@ -22,9 +22,10 @@ from actors.remote import SelfPlayActor
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
-from reversi.errors import ConfigError, ReversiError, RunError, UnreachableError
-from scripts.config import ClusterConfig, JobConfig
+from reversi.errors import ReversiError, RunError, UnreachableError
+from scripts.config import ClusterConfig
 from scripts.launch import GATE_SLICE_S
+from scripts.preflight import check_threads
 from scripts.sitting import Sitting, registry_url
 
 log = logging.getLogger(__name__)
@@ -52,13 +53,14 @@ def run_ray(sitting: Sitting) -> None:
     """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match."""
     job = sitting.job
     with _ray(job.cluster):
-        _check_resources(job)
+        check_threads(job, int(ray.cluster_resources().get("CPU", 0)))
         driver = Driver(sitting)
+        driver.wait_until_up()
         sitting.begin()
         while sitting.goes_on:
             driver.turn()
             if sitting.checkpoint_due:
-                sitting.save(driver.state())
+                driver.saved(sitting.save(driver.state()))
         driver.stop_play()
         sitting.save(driver.state())
         if not sitting.interrupt.requested:
@@ -118,6 +120,14 @@ class Driver:
         for role in (self._learner, self._gate, *self._workers, self._replay_watch):
             self._start(role)
 
+    def wait_until_up(self) -> None:
+        """Let every process start, which takes Ray some seconds: the clock of the run begins when games do."""
+        waiting = {role.name for role in self._pending.values()}
+        while waiting and not self._sitting.interrupt.requested:
+            for role in self._hear(POLL_S):
+                waiting.discard(role.name)
+                self._ask(role)
+
     def turn(self) -> None:
         """Hear every round that is done and ask for the next ones; waits at most `POLL_S`."""
         for role in self._hear(POLL_S):
@@ -127,7 +137,7 @@ class Driver:
     def stop_play(self) -> None:
         """Let the rounds under way end, with the replay's waits released, and ask for no more."""
         ray.get(self._replay.stop.remote())
-        while any(role is not self._gate for role in self._pending.values()):
+        while not self._idle([self._learner, self._replay_watch, *self._workers]):
             self._hear(POLL_S)
 
     def finish_gate(self) -> None:
@@ -140,11 +150,36 @@ class Driver:
             self._sitting.progress.tick()
 
     def state(self) -> dict[str, bytes]:
-        """Return every part's state by the name of its file."""
-        parts = {f"{role.name}.safetensors": role.handle for role in (self._learner, self._gate, *self._workers)}
-        parts["replay.safetensors"] = self._replay
-        references = {name: handle.state.remote() for name, handle in parts.items()}
-        return {name: ray.get(reference, timeout=STATE_TIMEOUT_S) for name, reference in references.items()}
+        """Return every part's state by the name of its file.
+
+        The actors come first, between two rounds, and the replay last: what they have delivered it then holds.  While
+        they finish their rounds the learner goes on, or an actor that waits for room would wait for ever.
+        """
+        while not self._idle(self._workers):
+            for role in self._hear(POLL_S):
+                if role not in self._workers:
+                    self._ask(role)
+        files = {
+            f"{role.name}.safetensors": self._state_of(role) for role in (*self._workers, self._gate, self._learner)
+        }
+        files["replay.safetensors"] = self._state_of(self._replay_watch)
+        return files
+
+    def saved(self, place: str) -> None:
+        """Tell the learner where the last good checkpoint lies, and go on playing after `state`."""
+        self._learner.handle.saved.remote(place)
+        for role in self._workers:
+            self._ask(role)
+
+    def _state_of(self, role: Role) -> bytes:
+        try:
+            state: bytes = ray.get(role.handle.state.remote(), timeout=STATE_TIMEOUT_S)
+        except (RayError, TimeoutError) as error:
+            raise RunError(f"the {role.name} did not hand out its state: {_last_line(error)}") from error
+        return state
+
+    def _idle(self, roles: list[Role]) -> bool:
+        return not any(role in roles for role in self._pending.values())
 
     def _hear(self, timeout_s: float) -> list[Role]:
         """Take the rounds that are answered within `timeout_s`; return the roles that are free now."""
@@ -170,7 +205,7 @@ class Driver:
 
     def _start(self, role: Role) -> None:
         role.handle = role.start(role.starts)
-        if data := self._sitting.part(f"{role.name}.safetensors"):
+        if role is not self._replay_watch and (data := self._sitting.part(f"{role.name}.safetensors")):
             role.handle.restore.remote(data)
         self._ask(role)
 
@@ -194,7 +229,7 @@ class Driver:
             role.handle.restore.remote(files[f"{role.name}.safetensors"])
 
 
-def _last_line(error: RayError) -> str:
+def _last_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
 
 
@@ -202,17 +237,6 @@ def _options(threads: int) -> dict[str, Any]:
     """Resources of one actor process and the threads of every library in it; Ray would set OMP_NUM_THREADS itself."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     return {"num_cpus": 0, "runtime_env": {"env_vars": dict.fromkeys(names, str(threads))}}
-
-
-def _check_resources(job: JobConfig) -> None:
-    """Refuse a job that needs more cores than the cluster has: Ray would wait for them for ever, or all would crawl."""
-    wanted = job.actor_count * job.actors.threads + job.learner.threads
-    there = int(ray.cluster_resources().get("CPU", 0))
-    if wanted > max(2, there):
-        raise ConfigError(
-            f"expected at most {max(2, there)} threads on this machine, but actors.count={job.actor_count} x "
-            f"actors.threads={job.actors.threads} and learner.threads={job.learner.threads} ask for {wanted}; lower one"
-        )
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Draw a run's learning curve from its `metrics.jsonl`:  python -m scripts.picture runs/NAME docs/elo.svg
 
 Each step of the curve is a promotion, its height the Elo difference measured by that 400-game match, added up from the
-first model on.  Differences between a network and its own successor add up to more than a stranger would see; the README
-says so beside the picture, and names the scores against fixed players.
+first model on.  Differences between a network and its own successor add up to more than a stranger would see; the
+README says so beside the picture, and names the scores against fixed players.
 """
 
 from __future__ import annotations

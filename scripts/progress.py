@@ -1,4 +1,4 @@
-"""What a run shows while it trains: a live table in a terminal, a line every 30 s elsewhere, and the metrics it writes."""
+"""What a run shows while it trains: a live table in a terminal, a line every 30 s elsewhere, and its metrics."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """A run is a folder: what lies in it, who holds it, and how a checkpoint of the whole run is written and found again.
 
-    runs/<name>/
-        config.yaml  versions.json      what was asked for, and with which packages
-        run.lock                        held by the one process that trains it (its pid inside)
-        metrics.jsonl  tensorboard/  wandb/
-        checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
-        registry/                       the models, unless `registry.url` says otherwise
-        rejected/                       records that the replay refused, with the reason in the name
-        logs/                           one file per role
-        summary.json                    what came out
+runs/<name>/
+    config.yaml  versions.json      what was asked for, and with which packages
+    run.lock                        held by the one process that trains it (its pid inside)
+    metrics.jsonl  tensorboard/  wandb/
+    checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
+    registry/                       the models, unless `registry.url` says otherwise
+    rejected/                       records that the replay refused, with the reason in the name
+    logs/                           one file per role
+    summary.json                    what came out
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class RunFolder:
 
     path: Path
     _lock: IO[str]
+    begun: bool
+    """Whether anything has been trained in it."""
 
     @classmethod
     def create(cls, directory: str, name: str) -> RunFolder:
@@ -49,7 +51,7 @@ class RunFolder:
                     f"or choose another run.name"
                 )
             path.mkdir(parents=True)
-            return cls(path, _locked(path))
+            return cls(path, _locked(path), begun=False)
 
     @classmethod
     def resume(cls, path: str) -> RunFolder:
@@ -58,7 +60,7 @@ class RunFolder:
         if not (folder / "config.yaml").is_file():
             raise RunError(f"expected the folder of a run in resume={path}, but it has no config.yaml; see `ls runs`")
         with _explained(folder):
-            return cls(folder, _locked(folder))
+            return cls(folder, _locked(folder), begun=True)
 
     def close(self) -> None:
         """Give the run free."""
@@ -100,7 +102,9 @@ class RunFolder:
         """Return the files of the newest checkpoint by name; RunError if there is none yet."""
         found = self.checkpoints()
         if not found:
-            raise RunError(f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name")
+            raise RunError(
+                f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name"
+            )
         with _explained(self.path):
             return {file.name: file.read_bytes() for file in sorted(found[-1].iterdir())}
 
@@ -124,7 +128,9 @@ def _locked(path: Path) -> IO[str]:
         lock.seek(0)
         holder = lock.read().strip() or "unknown"
         lock.close()
-        raise RunError(f"run {path.name!r} is held by process {holder}; wait for it or stop it with `kill {holder}`") from error
+        raise RunError(
+            f"run {path.name!r} is held by process {holder}; wait for it or stop it with `kill {holder}`"
+        ) from error
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")
     lock.flush()
@@ -137,7 +143,9 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(f"cannot write the run folder {path}: {error.strerror or error}; free it or set run.dir") from error
+        raise RunError(
+            f"cannot write the run folder {path}: {error.strerror or error}; free it or set run.dir"
+        ) from error
 
 
 def _versions() -> dict[str, str]:

@@ -42,9 +42,14 @@ class Sitting:
             self._number = int(state["number"])
             self._before_s = float(state["elapsed_s"])
             self.starts = int(state["starts"]) + 1
+            missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{where}: the newest checkpoint's run.json lacks {error}") from error
+        if missing:
+            raise CorruptFileError(
+                f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"
+            )
         if self.fraction >= 1.0:
             raise ConfigError(
                 f"this run has trained its {self.job.run.minutes:g} minutes; give it more, as in "
@@ -53,6 +58,7 @@ class Sitting:
 
     def begin(self) -> None:
         """Start the clock: everything is up and training begins."""
+        self.folder.begun = True
         self._began = self._saved = time.monotonic()
         self.progress.begin(self._before_s, 60 * self.job.run.minutes)
 
@@ -76,17 +82,19 @@ class Sitting:
         """True when the last save is `run.checkpoint_minutes` old."""
         return time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
-    def save(self, parts: Mapping[str, bytes]) -> None:
-        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself."""
+    def save(self, parts: Mapping[str, bytes]) -> str:
+        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return where it lies."""
         self._number += 1
         state = {
             "number": self._number,
             "elapsed_s": self.elapsed_s,
             "starts": self.starts,
+            "parts": sorted(parts),
             "progress": self.progress.state(),
         }
         self.folder.save_checkpoint(self._number, {**parts, "run.json": json.dumps(state).encode()})
         self._saved = time.monotonic()
+        return str(self.folder.checkpoints()[-1])
 
     def part(self, name: str) -> bytes | None:
         """Return a part of the checkpoint to resume from, if it has one."""

@@ -20,7 +20,9 @@ FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 def announce(sitting: Sitting) -> None:
     """Say what is trained, where, for how long and on what."""
     job = sitting.job
-    where = "one process" if job.cluster.kind == "serial" else f"{job.actor_count} actor(s), a learner and a gate on Ray"
+    where = (
+        "one process" if job.cluster.kind == "serial" else f"{job.actor_count} actor(s), a learner and a gate on Ray"
+    )
     print(
         f"training {job.game.name} with {job.network} at {job.search.simulations} simulations for "
         f"{job.run.minutes:g} minutes: {where}; everything in {sitting.shown_path}",
@@ -34,7 +36,9 @@ def summarise(sitting: Sitting) -> None:
     try:
         champion = registry.gated()
     except NoGatedModelError:
-        print("no model has been published: the run was too short for a first one; go on with:  " + sitting.resume_command)
+        print(
+            "no model has been published: the run was too short for a first one; go on with:  " + sitting.resume_command
+        )
         return
     models = registry.models()
     promoted = sum(model.verdict == "promoted" for model in models)
@@ -45,7 +49,8 @@ def summarise(sitting: Sitting) -> None:
         results[opponent] = dataclasses.asdict(score)
         print(f"  against {opponent:<12} {score.summary}", flush=True)
     sitting.folder.write_json(
-        "summary.json", {"champion": champion.version, "promotions": promoted, "candidates": len(models), "results": results}
+        "summary.json",
+        {"champion": champion.version, "promotions": promoted, "candidates": len(models), "results": results},
     )
     here, size = sitting.shown_path, game_named(job.game.name).size
     print(

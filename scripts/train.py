@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scripts.run_folder import RunFolder
     from scripts.sitting import Sitting
 
+
 def run(overrides: list[str]) -> int:
     """Train as `overrides` say; return the exit code."""
     if any(item.startswith("-") for item in overrides):
@@ -30,14 +31,17 @@ def run(overrides: list[str]) -> int:
 def train(values: dict[str, Any], resume: str | None) -> int:
     """Run the job of a composed configuration, new or in the folder `resume`; return the exit code."""
     from scripts.config import job_of
+    from scripts.preflight import check_machine, check_openings
     from scripts.run_folder import RunFolder
 
     job = job_of(values)
+    check_machine(job)
+    check_openings(job)
     folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
     try:
         return _sit(job, folder, values, bool(resume))
     except BaseException:
-        if not resume and not folder.checkpoints():
+        if not folder.begun:
             folder.discard()  # nothing was trained: the name stays free
         raise
     finally:
@@ -46,6 +50,7 @@ def train(values: dict[str, Any], resume: str | None) -> int:
 
 def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: bool) -> int:
     from learner.tracking import open_trackers
+    from scripts.preflight import check_registry
     from scripts.progress import Progress
     from scripts.sitting import Sitting
     from scripts.summary import announce, summarise
@@ -55,6 +60,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
         sitting = Sitting(job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values)))
         if resumed:
             sitting.load_checkpoint()
+        check_registry(job, sitting.open_registry())
         folder.write_setup(to_yaml(values))
         _log_to(folder.path / "logs" / "run.log")
         announce(sitting)

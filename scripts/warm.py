@@ -1,6 +1,6 @@
 """Compile every kernel a job uses, once and in one process, before many processes want them.
 
-numba keeps the machine code on disk beside the sources; without this each actor would compile the same kernels for itself.
+numba keeps the machine code on disk in a cache folder; without this each actor would compile them for itself.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import time
 import numpy as np
 
 from actors.selfplay import SelfPlay
+from evaluator.openings import random_openings
 from learner.batches import training_batch
-from learner.replay.samples import samples_of
+from learner.replay.memory import MemoryReplay
 from reversi.games.rules import game_named
-from reversi.record import check, decode, encode
+from reversi.players import make_player
+from reversi.record import encode
 from reversi.search.evaluate import UniformEvaluate
 from scripts.config import JobConfig
 
@@ -34,8 +36,13 @@ def warm(job: JobConfig) -> None:
     records = None
     while records is None:
         records = selfplay.step(0)
-    decoded, _, _ = decode(encode(records, "warm", 0), "warm")
-    assert not check(decoded).any()
-    training_batch(game, samples_of(decoded), np.zeros(decoded.positions, np.int64))
+    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None)
+    replay.add(encode(records, "warm", 0))
+    samples = replay.sample(1, 1)
+    assert samples is not None
+    training_batch(game, samples, np.zeros(1, np.int64))
+    random_openings(game, 1, 2, 0)
+    for opponent in ("greedy", "flat-mc:1"):
+        make_player(opponent, game, seed=0).choose(selfplay.own, selfplay.opp)
     if time.monotonic() - start > SLOW_S:
         print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)

@@ -19,7 +19,7 @@ CHOICES = sorted(str(p.relative_to(CONF).with_suffix("")) for p in CONF.glob("*/
 def test_every_choice_composes_into_a_job(choice: str) -> None:
     group, _, name = choice.partition("/")
     job = job_of(compose([f"{group}={name}"]))
-    assert dataclasses.is_dataclass(getattr(job, group, job))
+    assert isinstance(job, JobConfig)
 
 
 def test_the_default_job_is_the_laptop_experiment() -> None:
@@ -57,7 +57,7 @@ def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:
     values = compose([])
     assert sorted(values) == sorted(field.name for field in dataclasses.fields(JobConfig))
     del values["search"]["simulations"]
-    with pytest.raises(ConfigError, match="'search.simulations' is missing"):
+    with pytest.raises(ConfigError, match=r"'search\.simulations' is missing"):
         job_of(values)
 
 

@@ -12,6 +12,7 @@ The batch dimension is left open: one graph serves every size, at batch 256 with
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,11 @@ class OpenVinoBackend:
             "ENABLE_CPU_PINNING": False,
         }
         self._tensors: dict[int, tuple[Any, Any, Any]] = {}
-        self._core = openvino.Core()
         self.load(weights)
 
     def load(self, weights: Weights) -> None:
         """Build and compile the graph of `weights`."""
-        compiled = self._core.compile_model(build_graph(weights), "CPU", self._settings)
+        compiled = _core().compile_model(build_graph(weights), "CPU", self._settings)
         self._request = compiled.create_infer_request()
 
     def run(self, count: int) -> Answers:
@@ -72,6 +72,16 @@ class OpenVinoBackend:
             planes, logits, value = (openvino.Tensor(buffer[:size], shared_memory=True) for buffer in buffers)
             self._tensors[size] = (planes, logits, value)
         return self._tensors[size]
+
+
+@functools.cache
+def _core() -> Any:
+    """Return the process' only Core, which lives as long as the process.
+
+    On a CPU with AMX every Core's plugin installs a signal stack of its own and unmaps it when it goes, without putting
+    the one before back in place; the next signal, a Ctrl-C, then kills the process with SIGSEGV.
+    """
+    return openvino.Core()
 
 
 def build_graph(weights: Weights) -> Any:

@@ -94,7 +94,8 @@ def test_a_restored_self_play_goes_on_with_the_same_games() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("games", 0), ("opening_plies", 9), ("temperature", 0.0), ("count", 0), ("temperature_plies", -1)]
+    ("field", "value"),
+    [("games", 0), ("opening_plies", 9), ("temperature", 0.0), ("count", 0), ("temperature_plies", -1)],
 )
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"actors\.{field}"):

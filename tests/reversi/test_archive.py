@@ -34,7 +34,9 @@ def test_equal_content_is_equal_bytes() -> None:
 
 @pytest.mark.parametrize(("kind", "number"), [("other", 1), ("test", 2)])
 def test_another_kind_or_format_is_refused(kind: str, number: int) -> None:
-    with pytest.raises(CorruptFileError, match=r"here: expected a (other|test) archive of format [12], got 'test' of 1"):
+    with pytest.raises(
+        CorruptFileError, match=r"here: expected a (other|test) archive of format [12], got 'test' of 1"
+    ):
         unpack(pack("test", 1, ARRAYS, HEADER), kind, number, "here")
 
 

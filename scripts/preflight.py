@@ -1,0 +1,56 @@
+"""What can be found wrong with a job before anything is started: cores, GPU, openings, the registry's game.
+
+A process that starts on another node can only die of these; here they are one line each.
+"""
+
+from __future__ import annotations
+
+import os
+
+from evaluator.openings import load_openings, random_openings
+from reversi.errors import ConfigError, IncompatibleModelError
+from reversi.games.rules import game_named
+from reversi.model.registry import Registry
+from scripts.config import JobConfig
+
+
+def check_machine(job: JobConfig) -> None:
+    """Refuse a job that wants more threads than the machine has, or a GPU that is not there.
+
+    A Ray that we join brings machines of its own: `scripts/launch_ray.py` asks it for its cores.
+    """
+    if job.cluster.address is None:
+        check_threads(job, os.cpu_count() or 1)
+        if job.learner.device == "cuda":
+            from learner.trainer import device_of
+
+            device_of(job.learner)
+
+
+def check_threads(job: JobConfig, cores: int) -> None:
+    """Refuse a job that wants more threads than there are `cores`: Ray would wait for them, or all would crawl."""
+    wanted = job.actor_count * job.actors.threads + job.learner.threads
+    if wanted > max(2, cores):
+        raise ConfigError(
+            f"expected at most {max(2, cores)} threads, as this machine has cores, but actors.count={job.actor_count} x "
+            f"actors.threads={job.actors.threads} and learner.threads={job.learner.threads} want {wanted}; lower one"
+        )
+
+
+def check_openings(job: JobConfig) -> None:
+    """Refuse a gate that cannot have as many distinct openings as its match needs."""
+    game, count = game_named(job.game.name), job.gate.games // 2
+    if job.gate.openings is None:
+        random_openings(game, count, job.gate.opening_plies, job.run.seed)
+    else:
+        load_openings(job.gate.openings, game)
+
+
+def check_registry(job: JobConfig, registry: Registry) -> None:
+    """Refuse to publish into a registry that holds models of another game or network."""
+    for model in registry.models()[-1:]:
+        if (model.game, model.network) != (job.game.name, job.network):
+            raise IncompatibleModelError(
+                f"{registry.url}: expected models of {job.game.name} with {job.network}, it holds {model.game} with "
+                f"{model.network}; set registry.url to another place"
+            )

@@ -1,0 +1,191 @@
+"""`reversi train` as its users run it, on the smallest of jobs: to the end, stopped, resumed, refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+TINY = (
+    "game=reversi4",
+    "network.blocks=1",
+    "network.channels=8",
+    "search.simulations=4",
+    "actors.games=16",
+    "actors.opening_plies=2",
+    "actors.precision=float32",
+    "replay.min_positions=200",
+    "replay.bucket_capacity=5000",
+    "learner.batch=64",
+    "learner.publish_every_steps=10",
+    "learner.candidate_every_steps=40",
+    "gate.games=20",
+    "gate.wins=11",
+    "gate.simulations=4",
+    "gate.opening_plies=4",
+    "run.summary_games=20",
+    "tracking=[jsonl,tensorboard]",
+)
+
+
+def command(folder: Path, *overrides: str) -> list[str]:
+    return [sys.executable, "-m", "scripts.cli", "train", f"run.dir={folder}", *TINY, *overrides]
+
+
+def train(folder: Path, *overrides: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(folder, *overrides), text=True, capture_output=True, timeout=timeout_s, check=False)
+
+
+def resume(folder: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-m", "scripts.cli", "train", f"resume={folder}", *overrides]
+    return subprocess.run(arguments, text=True, capture_output=True, timeout=240, check=False)
+
+
+def metrics(run: Path, prefix: str) -> list[dict[str, float]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if any(name.startswith(f"{prefix}/") for name in row)]
+
+
+@pytest.mark.parametrize("cluster", ["serial", "local"])
+def test_a_run_leaves_a_gated_model_metrics_and_a_summary(cluster: str, tmp_path: Path) -> None:
+    done = train(tmp_path, f"cluster={cluster}", "run.name=whole", "run.minutes=0.15")
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "whole"
+    assert "champion: version" in done.stdout
+    assert "against random" in done.stdout
+    assert "reversi play --registry" in done.stdout
+    summary = json.loads((run / "summary.json").read_text())
+    gated = json.loads((run / "registry" / "gated.json").read_text())
+    assert summary["champion"] == gated["version"] >= 0
+    assert summary["candidates"] >= 2
+    assert summary["results"]["random"]["games"] == 20
+    assert (run / "config.yaml").is_file()
+    assert "torch" in json.loads((run / "versions.json").read_text())
+    assert list((run / "tensorboard").iterdir())
+    assert metrics(run, "run")[-1]["run/games"] > 16
+    assert metrics(run, "learner")[-1]["learner/losses/policy"] > 0
+    assert metrics(run, "replay")[-1]["replay/rejected_games"] == 0
+    assert max(row["gate/candidate_version"] for row in metrics(run, "gate")) > 0
+
+
+def test_a_stopped_run_saves_and_goes_on_counting(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        command(tmp_path, "cluster=serial", "run.name=cut", "run.minutes=30"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_for(
+            lambda: (tmp_path / "cut" / "metrics.jsonl").exists() and len(metrics(tmp_path / "cut", "run")) > 2, 120
+        )
+        held = resume(tmp_path / "cut")
+        assert held.returncode == 1
+        assert f"held by process {process.pid}" in held.stderr
+        stopped = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - stopped < 10
+    assert process.returncode == 130
+    assert f"reversi train resume={tmp_path / 'cut'}" in out
+    assert "Traceback" not in err
+    before = metrics(tmp_path / "cut", "run")[-1]
+    minutes = before["elapsed_s"] / 60 + 0.1
+    done = resume(tmp_path / "cut", f"run.minutes={minutes}")
+    assert done.returncode == 0, done.stderr
+    after = metrics(tmp_path / "cut", "run")
+    assert after[-1]["run/games"] > before["run/games"]
+    assert after[-1]["step"] >= before["step"]
+    assert [row["elapsed_s"] for row in after] == sorted(row["elapsed_s"] for row in after)
+    again = resume(tmp_path / "cut")
+    assert again.returncode == 2
+    assert "has trained its" in again.stderr
+
+
+def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    done = train(tmp_path, "run.name=taken")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: run 'taken' exists")
+    assert list((tmp_path / "taken").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "code", "words"),
+    [
+        (["no.such.key=1"], 2, "unknown key 'no.such.key'"),
+        (["gate.games=7"], 2, "gate.games must be even"),
+        (["experiment=nope"], 2, "unknown choice 'experiment/nope'"),
+        (["run.minutes=soon"], 2, "run.minutes must be a number, got 'soon'"),
+        (["actors.count=64"], 2, "actors.count=64"),
+        (["cluster.address=127.0.0.1:1"], 3, "no Ray answers at cluster.address=127.0.0.1:1"),
+        (["cluster.address=nonsense"], 3, "no Ray answers at cluster.address=nonsense"),
+        (["run.dir=/proc/nowhere"], 1, "cannot write the run folder"),
+        (["learner.device=cuda"], 2, "learner.device"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_leaves_nothing(
+    overrides: list[str], code: int, words: str, tmp_path: Path
+) -> None:
+    done = train(tmp_path, "run.name=wrong", *overrides)
+    assert done.returncode == code, done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert words in errors[0]
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_a_missing_run_is_refused(tmp_path: Path) -> None:
+    done = resume(tmp_path / "none")
+    assert done.returncode == 1
+    assert "no config.yaml" in done.stderr
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
+def test_a_damaged_checkpoint_is_one_line(damage: str, tmp_path: Path) -> None:
+    assert train(tmp_path, "cluster=serial", "run.name=hurt", "run.minutes=0.05").returncode == 0
+    run = tmp_path / "hurt"
+    newest = sorted((run / "checkpoints").iterdir())[-1] / "learner.safetensors"
+    data = newest.read_bytes()
+    if damage == "cut":
+        newest.write_bytes(data[: len(data) // 2])
+    elif damage == "flipped":
+        newest.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+    else:
+        newest.unlink()
+    before = sorted(path.name for path in run.rglob("*") if "kernels" not in path.name)
+    done = resume(run, "run.minutes=1")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "learner" in done.stderr
+    assert [name for name in before if name not in {path.name for path in run.rglob("*")}] == []
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    """A file-size limit stands in for the full disk: the kernel refuses the write in the same way."""
+    limit = "ulimit -f 100; trap '' XFSZ; exec " + " ".join(command(tmp_path, "cluster=serial", "run.minutes=0.3"))
+    done = subprocess.run(["bash", "-c", limit], text=True, capture_output=True, timeout=200, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "cannot write" in done.stderr
+
+
+def wait_for(condition: object, timeout_s: float) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.2)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", str(os.cpu_count()))
