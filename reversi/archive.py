@@ -1,7 +1,7 @@
 """Archives: named arrays plus a JSON header in one safetensors buffer with a checksum.
 
-Everything this system writes or sends (weights, game records, checkpoints) is an archive: no pickle, bounded, versioned by
-`kind` and `format`, checked before it is believed.  Files are replaced atomically.
+Everything this system writes or sends (weights, game records, checkpoints) is an archive: no pickle, bounded, versioned
+by `kind` and `format`, checked before it is believed.  Files are replaced atomically.
 
 Format: https://huggingface.co/docs/safetensors (8-byte header length, JSON, raw little-endian arrays).
 """
@@ -37,7 +37,7 @@ def pack(kind: str, format_number: int, arrays: Arrays, header: Mapping[str, Any
 
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     about = {"kind": kind, "format": format_number, "sha256": _digest(contiguous, header), "header": header}
-    # One entry: safetensors writes several in an order that changes from call to call, and equal content is equal bytes.
+    # One entry: of several, safetensors changes the order from call to call, and equal content must be equal bytes.
     return bytes(save(contiguous, metadata={METADATA_KEY: json.dumps(about, sort_keys=True)}))
 
 
@@ -80,7 +80,7 @@ def read(path: Path, kind: str, format_number: int) -> tuple[dict[str, NDArray[A
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: temporary file in the same folder, fsync, rename.  Readable by all, never half-written."""
+    """Replace `path` by `data`: temporary file in the same folder, fsync, rename; readable by all, never half."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.25
 """Longest the driver waits before it looks at the clock and at signals."""
+
+WATCH_EVERY_S = 1.0
+"""Seconds between two looks at the replay; asked without a pause, the answers alone took a whole core."""
 
 STATE_TIMEOUT_S = 60.0
 """Longest a role may take to hand out its state; the replay's is the largest, some 100 MB."""
@@ -116,6 +120,7 @@ class Driver:
             for index in range(job.actor_count)
         ]
         self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), progress.replay)
+        self._watched = 0.0
         self._pending: dict[Any, Role] = {}
         for role in (self._learner, self._gate, *self._workers, self._replay_watch):
             self._start(role)
@@ -126,12 +131,16 @@ class Driver:
         while waiting and not self._sitting.interrupt.requested:
             for role in self._hear(POLL_S):
                 waiting.discard(role.name)
-                self._ask(role)
+                if role is not self._replay_watch:
+                    self._ask(role)
 
     def turn(self) -> None:
         """Hear every round that is done and ask for the next ones; waits at most `POLL_S`."""
         for role in self._hear(POLL_S):
-            self._ask(role)
+            if role is not self._replay_watch:
+                self._ask(role)
+        if self._idle([self._replay_watch]) and time.monotonic() - self._watched >= WATCH_EVERY_S:
+            self._ask(self._replay_watch)
         self._sitting.progress.tick()
 
     def stop_play(self) -> None:
@@ -157,7 +166,7 @@ class Driver:
         """
         while not self._idle(self._workers):
             for role in self._hear(POLL_S):
-                if role not in self._workers:
+                if role not in (*self._workers, self._replay_watch):
                     self._ask(role)
         files = {
             f"{role.name}.safetensors": self._state_of(role) for role in (*self._workers, self._gate, self._learner)
@@ -201,6 +210,8 @@ class Driver:
         return free
 
     def _ask(self, role: Role) -> None:
+        if role is self._replay_watch:
+            self._watched = time.monotonic()
         self._pending[role.ask(role.handle)] = role
 
     def _start(self, role: Role) -> None:

@@ -32,7 +32,7 @@ def check_threads(job: JobConfig, cores: int) -> None:
     wanted = job.actor_count * job.actors.threads + job.learner.threads
     if wanted > max(2, cores):
         raise ConfigError(
-            f"expected at most {max(2, cores)} threads, as this machine has cores, but actors.count={job.actor_count} x "
+            f"expected at most {max(2, cores)} threads, as there are cores, but actors.count={job.actor_count} x "
             f"actors.threads={job.actors.threads} and learner.threads={job.learner.threads} want {wanted}; lower one"
         )
 

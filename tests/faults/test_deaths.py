@@ -1,0 +1,94 @@
+"""A role that is killed under load is started again and counted, and the run still ends with a champion."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.scripts.test_train import command, metrics, wait_for
+
+ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}
+
+
+def processes(driver: int, role: str) -> list[psutil.Process]:
+    """Return the processes of a role; Ray names them after their class."""
+    children = psutil.Process(driver).children(recursive=True)
+    return [child for child in children if f"ray::{ROLES[role]}" in " ".join(cmdline(child))]
+
+
+def cmdline(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_killed_role_comes_back(role: str, tmp_path: Path) -> None:
+    run = tmp_path / "killed"
+    start = command(tmp_path, "run.name=killed", "run.minutes=0.5", "run.checkpoint_minutes=0.1", "run.summary_games=0")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
+        (victim,) = processes(process.pid, role)
+        os.kill(victim.pid, signal.SIGKILL)
+        killed = time.monotonic()
+        wait_for(lambda: [p for p in processes(process.pid, role) if p.pid != victim.pid], 60)
+        back_s = time.monotonic() - killed
+        out, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    assert back_s < 30
+    rows = metrics(run, "run")
+    assert rows[-1]["run/restarts"] == 1
+    assert rows[-1]["run/games"] > 0
+    assert metrics(run, "learner")[-1]["learner/step"] > 0
+    assert metrics(run, "replay")[-1]["replay/rejected_games"] == 0
+    assert re.search(r"champion: version \d+", out)
+    assert f"{'actor-0' if role == 'actor' else role} died" in (run / "logs" / "run.log").read_text()
+
+
+def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    run = tmp_path / "doomed"
+    start = command(tmp_path, "run.name=doomed", "run.minutes=5", "cluster.max_restarts=0")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
+        os.kill(processes(process.pid, "actor")[0].pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "error: the actor-0 died 1 times" in err
+    assert "Traceback" not in err
+
+
+def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
+    start = command(tmp_path, "run.name=now", "run.minutes=5")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (tmp_path / "now" / "metrics.jsonl").exists() and metrics(tmp_path / "now", "run"), 120)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        stopped = time.monotonic()
+        assert process.wait(timeout=20) == 130
+    assert time.monotonic() - stopped < 3
+    wait_for(lambda: not [child for child in children if child.is_running() and "ray::" in " ".join(cmdline(child))], 20)
+
+
+def test_an_interrupted_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:
+    start = command(tmp_path, "run.name=saved", "run.minutes=5")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (tmp_path / "saved" / "metrics.jsonl").exists() and metrics(tmp_path / "saved", "run"), 120)
+        process.send_signal(signal.SIGINT)
+        stopped = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - stopped < 10
+    assert process.returncode == 130, err
+    assert "reversi train resume=" in out
+    (newest,) = (tmp_path / "saved" / "checkpoints").glob("0*")
+    assert json.loads((newest / "run.json").read_text())["progress"]["games"] > 0

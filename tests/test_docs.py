@@ -1,0 +1,83 @@
+"""Every command and snippet of the documentation runs, every file it names is there, and generated pages are current."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reversi.model.registry import Registry
+from scripts import cli
+from scripts.bench_setup import Settings, random_weights
+from scripts.metric_docs import text
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md"))
+)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+
+
+SNIPPETS = [(page, code) for page in PAGES for code in blocks(page, "python")]
+COMMANDS = [line for page in PAGES for code in blocks(page, "sh") for line in code.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def _a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder that holds a run with a gated 6x6 model."""
+    registry = Registry(str(tmp_path / "runs" / "example" / "registry"), create=True)
+    registry.publish(random_weights(Settings(size=6, blocks=1, channels=8)), "first", None)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_a_run")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_of_the_documentation_runs(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command, *arguments = shlex.split(line, comments=True)
+    assert command == "reversi", f"a ```sh block holds reversi commands only, got {line!r}"
+    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115 - as long as the test
+    assert cli.main(arguments) == 0
+
+
+@pytest.mark.usefixtures("_a_run")
+@pytest.mark.parametrize(("page", "code"), SNIPPETS, ids=[page.parent.name for page, _ in SNIPPETS])
+def test_every_snippet_runs(page: Path, code: str) -> None:
+    names: dict[str, object] = {}
+    exec(compile(code, str(page), "exec"), names)
+    assert len(names) > 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "package", [p for p in PAGES if p.name == "README.md" and p.parent != ROOT], ids=lambda p: str(p.parent.name)
+)
+def test_a_package_page_names_every_file(package: Path) -> None:
+    page = package.read_text(encoding="utf-8")
+    files = [path.name for path in package.parent.glob("*.py") if path.name != "__init__.py"]
+    assert [name for name in files if f"`{name}`" not in page] == []
+
+
+def test_the_table_of_metrics_is_current_and_complete() -> None:
+    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == text()
+    assert " |  |" not in text(), "a metric without a meaning"
+
+
+def test_the_two_commands_of_the_readme_are_targets() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in ("train", "test"):
+        assert f"    make {target} " in readme
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, text=True, capture_output=True, check=False)
+        assert done.returncode == 0
+        assert {"train": "reversi train", "test": "pytest"}[target] in done.stdout
