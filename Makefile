@@ -16,6 +16,7 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/reversi signature > /dev/null  # compiles the engine once, so that every command answers at once
 	@touch $(STAMP)
 
 train: $(STAMP)  ## train a 6x6 model from nothing: 10 minutes on two cores (ARGS='run.minutes=5' changes the job)

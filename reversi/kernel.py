@@ -4,8 +4,8 @@ numba's `njit` with an on-disk cache, released GIL and C division, wrapped so th
 Kernels are module-level functions that take the game as a small integer: a kernel built by a factory that closes over
 other kernels misses numba's disk cache in every process (numba documentation, "Notes on Caching").
 
-numba looks only at a kernel's own file to tell whether cached code is stale, but kernels inline each other across files:
-after a change of the rules, every caller would go on with the old ones.  So the cache folder is named by a hash of all
+numba looks only at a kernel's own file to tell whether cached code is stale, but kernels inline each other across
+files: after a change of the rules, every caller would go on with the old ones.  So the cache folder is named by a hash of all
 files that hold kernels.
 """
 

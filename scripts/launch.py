@@ -74,8 +74,8 @@ class SerialParts:
     def restore(self, sitting: Sitting) -> None:
         """Take back what the checkpoint of `sitting` has; a new run has nothing."""
         for name, part in self._named():
-            if (data := sitting.part(name)) is not None:
-                part.restore(data)
+            if name in sitting.checkpoint:
+                part.restore(sitting.checkpoint[name])
 
     def _named(self) -> list[tuple[str, Learner | MemoryReplay | Gate | Worker]]:
         workers = [(f"actor-{index}.safetensors", worker) for index, worker in enumerate(self.workers)]

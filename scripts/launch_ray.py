@@ -8,11 +8,8 @@ checkpoints and stops everything within seconds.
 from __future__ import annotations
 
 import logging
-import os
-import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +20,10 @@ from actors.remote import SelfPlayActor
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
-from reversi.errors import ReversiError, RunError, UnreachableError
-from scripts.config import ClusterConfig
+from reversi.errors import ReversiError, RunError
 from scripts.launch import GATE_SLICE_S
 from scripts.preflight import check_threads
+from scripts.ray_cluster import ray_of
 from scripts.sitting import Sitting, registry_url
 
 log = logging.getLogger(__name__)
@@ -56,7 +53,7 @@ class Role:
 def run_ray(sitting: Sitting) -> None:
     """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match."""
     job = sitting.job
-    with _ray(job.cluster):
+    with ray_of(job.cluster):
         check_threads(job, int(ray.cluster_resources().get("CPU", 0)))
         driver = Driver(sitting)
         driver.wait_until_up()
@@ -83,8 +80,6 @@ class Driver:
         self._replay = ReplayActor.options(**_options(1), max_concurrency=1000).remote(
             config=job.replay, rejected_dir=str(folder / "rejected"), **common
         )
-        if data := sitting.part("replay.safetensors"):
-            ray.get(self._replay.restore.remote(data))
 
         def learner(starts: int) -> Any:
             return LearnerActor.options(**_options(job.learner.threads)).remote(
@@ -122,8 +117,12 @@ class Driver:
         self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), progress.replay)
         self._watched = 0.0
         self._pending: dict[Any, Role] = {}
-        for role in (self._learner, self._gate, *self._workers, self._replay_watch):
-            self._start(role)
+        self._roles = (self._learner, self._gate, *self._workers, self._replay_watch)
+        for role in self._roles:
+            role.handle = role.start(0)
+        self._restore(sitting.checkpoint, self._roles)
+        for role in self._roles:
+            self._ask(role)
 
     def wait_until_up(self) -> None:
         """Let every process start, which takes Ray some seconds: the clock of the run begins when games do."""
@@ -214,11 +213,16 @@ class Driver:
             self._watched = time.monotonic()
         self._pending[role.ask(role.handle)] = role
 
-    def _start(self, role: Role) -> None:
-        role.handle = role.start(role.starts)
-        if role is not self._replay_watch and (data := self._sitting.part(f"{role.name}.safetensors")):
-            role.handle.restore.remote(data)
-        self._ask(role)
+    def _restore(self, files: dict[str, bytes], roles: Iterable[Role]) -> None:
+        """Give each of `roles` its part of a checkpoint, if it has one, and wait until all have taken it."""
+        named = {f"{role.name}.safetensors": role.handle for role in roles}
+        taken = [handle.restore.remote(files[name]) for name, handle in named.items() if name in files]
+        try:
+            ray.get(taken)
+        except RayTaskError as error:
+            if isinstance(error.cause, ReversiError):
+                raise error.cause from None
+            raise
 
     def _restart(self, role: Role, error: RayError) -> None:
         """Start a role again after its death; one death too many ends the run.
@@ -236,8 +240,7 @@ class Driver:
             ) from error
         role.handle = role.start(role.starts)
         if role not in self._workers and self._sitting.folder.checkpoints():
-            files = self._sitting.folder.newest_checkpoint()
-            role.handle.restore.remote(files[f"{role.name}.safetensors"])
+            self._restore(self._sitting.folder.newest_checkpoint(), [role])
 
 
 def _last_line(error: Exception) -> str:
@@ -248,44 +251,3 @@ def _options(threads: int) -> dict[str, Any]:
     """Resources of one actor process and the threads of every library in it; Ray would set OMP_NUM_THREADS itself."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     return {"num_cpus": 0, "runtime_env": {"env_vars": dict.fromkeys(names, str(threads))}}
-
-
-@contextmanager
-def _ray(config: ClusterConfig) -> Iterator[None]:
-    """Start a Ray of our own, or join the one at `cluster.address`; leave it, or end it, afterwards."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-    os.environ.setdefault("RAY_task_events_report_interval_ms", "0")  # the GCS stays flat, and calls are 30 % faster
-    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-    if config.address is None:
-        settings |= {
-            "address": "local",
-            "include_dashboard": False,
-            "object_store_memory": config.object_store_mb << 20,
-        }
-    else:
-        _check_reachable(config.address)
-        settings["address"] = config.address
-    try:
-        ray.init(**settings)
-    except (ConnectionError, RuntimeError, RayError) as error:
-        raise UnreachableError(f"cannot use Ray at {config.address or 'this machine'}: {_first_line(error)}") from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    """Fail in seconds where `ray.init` would wait minutes for a cluster that is gone."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=3).close()
-    except (OSError, ValueError) as error:
-        raise UnreachableError(
-            f"no Ray answers at cluster.address={address} ({error}); start one, or leave cluster.address=null"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -96,10 +96,6 @@ class Sitting:
         self._saved = time.monotonic()
         return str(self.folder.checkpoints()[-1])
 
-    def part(self, name: str) -> bytes | None:
-        """Return a part of the checkpoint to resume from, if it has one."""
-        return self.checkpoint.get(name)
-
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""
         return Registry(registry_url(self.job, self.folder.path), create=True)

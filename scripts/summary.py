@@ -40,9 +40,9 @@ def summarise(sitting: Sitting) -> None:
             "no model has been published: the run was too short for a first one; go on with:  " + sitting.resume_command
         )
         return
-    models = registry.models()
-    promoted = sum(model.verdict == "promoted" for model in models)
-    print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(models)} candidates")
+    candidates = registry.models()
+    promoted = sum(model.verdict == "promoted" for model in candidates)
+    print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(candidates)} candidates")
     results = {}
     for opponent in FIXED_PLAYERS if job.run.summary_games else ():
         score = _play(sitting, str(champion.version), opponent)
@@ -50,13 +50,14 @@ def summarise(sitting: Sitting) -> None:
         print(f"  against {opponent:<12} {score.summary}", flush=True)
     sitting.folder.write_json(
         "summary.json",
-        {"champion": champion.version, "promotions": promoted, "candidates": len(models), "results": results},
+        {"champion": champion.version, "promotions": promoted, "candidates": len(candidates), "results": results},
     )
-    here, size = sitting.shown_path, game_named(job.game.name).size
+    here = sitting.shown_path
+    models = job.registry.url or f"{here}/registry"
     print(
-        f"\nmodels in {registry.url}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
-        f"next:  reversi play --registry {registry.url} --size {size}\n"
-        f"       reversi pull --registry {registry.url} -o champion\n"
+        f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
+        f"next:  reversi play --registry {models}\n"
+        f"       reversi pull --registry {models} -o champion\n"
         f"       {sitting.resume_command} run.minutes={2 * job.run.minutes:g}"
     )
 

@@ -65,11 +65,16 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
         _log_to(folder.path / "logs" / "run.log")
         announce(sitting)
         warm(job)
-        try:
-            _launch(sitting)
-        finally:
-            sitting.progress.end()
+        if not interrupt.requested:
+            try:
+                _launch(sitting)
+            finally:
+                sitting.progress.end()
         if interrupt.requested:
+            if not folder.begun:
+                folder.discard()
+                print("stopped before training began; nothing is kept")
+                return EXIT_INTERRUPTED
             print(f"stopped and saved; go on with:  {sitting.resume_command}")
             return EXIT_INTERRUPTED
         summarise(sitting)

@@ -1,4 +1,4 @@
-"""Every command and snippet of the documentation runs, every file it names is there, and generated pages are current."""
+"""Every command and snippet of the documentation runs, every file it names is there, generated pages are current."""
 
 from __future__ import annotations
 

