@@ -170,17 +170,21 @@ def make_player(
 def model_player(
     name: str, game: Game, weights: Weights, *, simulations: int, threads: int = 1, backend: str = "auto"
 ) -> SearchPlayer:
-    """Return the player that searches with `weights`; they must be of `game`.
-
-    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where
-    one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
-    """
+    """Return the player that searches with `weights`; they must be of `game`."""
     from reversi.model.evaluate import open_evaluator
 
     weights.check_game(game)
-    config = SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
-    batch = batch_of(simulations)
-    return SearchPlayer(name, game, open_evaluator(weights, backend=backend, batch=batch, threads=threads), config)
+    evaluate = open_evaluator(weights, backend=backend, batch=batch_of(simulations), threads=threads)
+    return SearchPlayer(name, game, evaluate, playing_config(simulations))
+
+
+def playing_config(simulations: int) -> SearchConfig:
+    """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
+
+    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where one
+    position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
+    """
+    return SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
 
 
 def batch_of(simulations: int) -> int:

@@ -119,14 +119,13 @@ def _make_search(weights: Any, simulations: int, threads: int) -> Search:
 
     from reversi.games.rules import game_named
     from reversi.model.evaluate import open_evaluator
-    from reversi.players import batch_of
+    from reversi.players import batch_of, playing_config
     from reversi.search.apv_mcts import Search
-    from reversi.search.config import SearchConfig
 
-    config = SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
     capacity = batch_of(simulations)
     evaluate = open_evaluator(weights, batch=capacity, threads=threads)
-    return Search(game_named(weights.game), config, evaluate, capacity, np.random.default_rng(0))
+    game = game_named(weights.game)
+    return Search(game, playing_config(simulations), evaluate, capacity, np.random.default_rng(0))
 
 
 def _judge(search: Search, positions: list[Position]) -> Iterator[Judgement]:

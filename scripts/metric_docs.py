@@ -12,7 +12,7 @@ HEAD = """\
 # Metrics
 
 What `metrics.jsonl`, TensorBoard and wandb hold; made from the reports by `python -m scripts.metric_docs`. Rows come
-every five seconds, those of the gate with each verdict; every row has `step` (the learner's) and `elapsed_s` (of training).
+every five seconds, those of the gate with each verdict; every row has `step` (of the learner) and `elapsed_s`.
 
 """
 
