@@ -5,8 +5,8 @@ Kernels are module-level functions that take the game as a small integer: a kern
 other kernels misses numba's disk cache in every process (numba documentation, "Notes on Caching").
 
 numba looks only at a kernel's own file to tell whether cached code is stale, but kernels inline each other across
-files: after a change of the rules, every caller would go on with the old ones.  So the cache folder is named by a hash of all
-files that hold kernels.
+files: after a change of the rules, every caller would go on with the old ones.  So the cache folder is named by a hash
+of all files that hold kernels.
 """
 
 from __future__ import annotations

@@ -181,8 +181,8 @@ def model_player(
 def playing_config(simulations: int) -> SearchConfig:
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
-    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where one
-    position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
+    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where
+    one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
     """
     return SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
 
