@@ -34,7 +34,9 @@ def cmdline(process: psutil.Process) -> list[str]:
 @pytest.mark.parametrize("role", ROLES)
 def test_a_killed_role_comes_back(role: str, tmp_path: Path) -> None:
     run = tmp_path / "killed"
-    start = command(tmp_path, "run.name=killed", "run.minutes=0.5", "run.checkpoint_minutes=0.1", "run.summary_games=0")
+    start = command(
+        tmp_path, "run.name=killed", "run.minutes=0.35", "run.checkpoint_minutes=0.05", "run.summary_games=0"
+    )
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
         (victim,) = processes(process.pid, role)
