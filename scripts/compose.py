@@ -8,6 +8,8 @@ from typing import Any
 
 from reversi.errors import ConfigError
 
+_ABSENT = object()
+
 RESUME = "resume"
 """The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
 
@@ -28,19 +30,20 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
 def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
     """Return the configuration of a run that goes on: what was saved, with single values changed by `overrides`."""
+    import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     try:
         config = OmegaConf.load(saved)
-        OmegaConf.set_struct(config, True)
         for override in overrides:
-            key, separator, value = override.partition("=")
+            key, separator, _ = override.partition("=")
             if not separator or OmegaConf.is_config(OmegaConf.select(config, key)):
                 raise ConfigError(f"with resume= only single values can change, as in run.minutes=20; got {override!r}")
-            OmegaConf.update(config, key, OmegaConf.create({"value": _literal(value)}).value, force_add=False)
-        return plain(config)
-    except (OmegaConfBaseException, OSError) as error:
+            if OmegaConf.select(config, key, default=_ABSENT) is _ABSENT:
+                raise ConfigError(f"unknown key {key!r}{_valid_keys(config, key)}")
+        return plain(OmegaConf.merge(config, OmegaConf.from_dotlist(overrides)))
+    except (OmegaConfBaseException, yaml.YAMLError, OSError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
 
 
@@ -60,17 +63,11 @@ def plain(config: Any) -> dict[str, Any]:
     return {str(key): value for key, value in values.items() if key != RESUME}
 
 
-def _literal(text: str) -> Any:
-    import yaml
-
-    return yaml.safe_load(text)
-
-
 def _one_line(error: Exception, overrides: list[str]) -> str:
     """Say what Hydra said in one line: the bad key or value, and what is valid there."""
     text = str(error)
     if found := re.search(r"Could not override '([^']+)'", text):
-        return f"unknown key {found[1]!r}{_valid_keys(found[1])}"
+        return f"unknown key {found[1]!r}{_valid_keys(_default_config(), found[1])}"
     if found := re.search(r"Could not find '([^']+)'", text):
         return f"unknown choice {found[1]!r}{_valid_choices(found[1])}"
     if found := re.search(r"Could not override '?([\w/]+)'?\. *No match in the defaults list", text, re.S):
@@ -95,11 +92,15 @@ def _valid_choices(choice: str) -> str:
     return f"; valid for {group}: {', '.join(names)}" if names else ""
 
 
-def _valid_keys(key: str) -> str:
+def _default_config() -> Any:
     import hydra
 
     with hydra.initialize_config_module("conf", version_base="1.3"):
-        node: Any = hydra.compose("train")
+        return hydra.compose("train")
+
+
+def _valid_keys(node: Any, key: str) -> str:
+    """Say which keys there are in configuration `node` at the place where `key` leaves it."""
     path: list[str] = []
     for part in key.split("."):
         if not hasattr(node, "keys") or part not in node:

@@ -68,6 +68,13 @@ def test_a_saved_configuration_comes_back_with_single_values_changed(tmp_path: P
     again = recompose(saved, ["run.minutes=20"])
     assert again["run"] == values["run"] | {"minutes": 20}
     assert job_of(again).search == job_of(values).search
-    for wrong in ("search=gumbel", "run.hours=1", "nonsense"):
-        with pytest.raises(ConfigError):
+    for wrong, words in (
+        ("search=gumbel", "only single values can change"),
+        ("nonsense", "only single values can change"),
+        ("run.hours=1", "unknown key 'run.hours'; valid under run: name, "),
+        ("run.minutes=[", "cannot read 'run.minutes=['"),
+    ):
+        with pytest.raises(ConfigError) as error:
             recompose(saved, [wrong])
+        assert words in str(error.value)
+        assert "\n" not in str(error.value)
