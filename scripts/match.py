@@ -29,7 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--games", type=natural, default=400, metavar="G", help="games, an even number (default 400)")
     parser.add_argument("--openings", type=Path, metavar="FILE", help="one transcript per line (default: random plies)")
     parser.add_argument(
-        "--opening-plies", type=natural, default=6, metavar="N", help="plies of a random opening (default 6)"
+        "--opening-plies",
+        type=natural,
+        metavar="N",
+        help="plies of a random opening (default: the fewest that give enough distinct ones)",
     )
     add_simulations(parser, "for a model that is named alone")
     add_registry(parser)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.openings import load_openings, random_openings
+from evaluator.openings import fewest_plies, load_openings, random_openings
 from reversi.errors import ConfigError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, UNFINISHED, outcome
@@ -101,3 +101,19 @@ def test_a_file_without_openings_or_no_file_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=says):
             load_openings(tmp_path / name, GAMES["reversi8"])
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "plies"), [("reversi6", 200, 5), ("reversi8", 200, 5), ("reversi4", 20, 4), ("reversi6", 1, 0)]
+)
+def test_the_fewest_plies_with_openings_to_spare_are_taken(name: str, count: int, plies: int) -> None:
+    game = GAMES[name]
+    assert fewest_plies(game, count) == plies
+    openings = random_openings(game, count, None, 3)
+    discs = [bin(int(own) | int(opp)).count("1") for own, opp in zip(openings.own, openings.opp, strict=True)]
+    assert set(discs) == {4 + plies}
+
+
+def test_a_game_with_too_few_openings_says_so() -> None:
+    with pytest.raises(ConfigError, match="expected 500 distinct openings in tictactoe"):
+        fewest_plies(GAMES["tictactoe"], 500)
