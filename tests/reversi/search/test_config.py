@@ -28,6 +28,7 @@ def test_a_value_out_of_range_is_named(field: str, value: float) -> None:
 
 
 def test_the_defaults_and_the_papers_values_are_in_range() -> None:
-    SearchConfig()
-    SearchConfig(simulations=0, c_puct=0, fpu_reduction=0, dirichlet_weight=0)
-    SearchConfig(simulations=1600, c_puct=1.25, dirichlet_alpha=10, dirichlet_weight=0.25, leaves=8, virtual_loss=3)
+    assert SearchConfig().leaves == 1
+    assert SearchConfig(simulations=0, c_puct=0, fpu_reduction=0, dirichlet_weight=0).simulations == 0
+    zero = SearchConfig(simulations=1600, c_puct=1.25, dirichlet_weight=0.25, leaves=8, virtual_loss=3)
+    assert zero.dirichlet_alpha == 10
