@@ -1,7 +1,8 @@
 """Self-play: G games in lockstep, one search for all of them per ply, finished games out as records.
 
 A game that ends is replaced at once, so the batch stays full.  A position with one legal action (a pass, mostly) is
-played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.
+played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.  With
+`search.keep_subtree` every position is searched, so that each game goes on in its own tree.
 """
 
 from __future__ import annotations
@@ -85,10 +86,13 @@ class SelfPlay:
         chosen = legal.argmax(axis=1).astype(np.int32)
         if not searched.any():
             return chosen, searched, None
+        if self.search.config.keep_subtree:  # tree b is game b's: no game may be left out, or the trees would shift
+            searched[:] = True
         result = self.search.run(self.own[searched], self.opp[searched], noise=True)
         early = self.plies[searched] < self.config.temperature_plies
         temperature = np.where(early, self.config.temperature, 0.0)
         chosen[searched] = choose_actions(result.visits, temperature, self.rng)
+        self.search.advance(chosen[searched])
         return chosen, searched, result
 
     def _begin(self, rows: NDArray[np.int64]) -> None:

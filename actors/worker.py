@@ -47,7 +47,7 @@ class ActorReport:
     positions: int
     """Plies searched."""
     simulations: int
-    """Simulations in those searches."""
+    """Visits those searches asked for; with `search.keep_subtree` some of them were made a ply earlier."""
     version: int
     """Version of the weights that played; -1 while there are none yet."""
     playing_s: float

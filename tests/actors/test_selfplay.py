@@ -6,10 +6,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from actors.config import ActorConfig
 from actors.selfplay import SelfPlay
 from reversi.errors import ConfigError
+from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named, legal_actions_mask, play_batch
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
@@ -69,6 +71,29 @@ def test_positions_with_one_legal_action_are_not_searched_and_openings_not_train
             play_batch(game.id, own, opp, records.actions[at + ply : at + ply + 1].astype(np.int32))
         at += records.plies[index]
     assert kinds == {OPENING, SEARCHED, UNSEARCHED}
+
+
+class CountingEvaluate(UniformEvaluate):
+    """Counts the positions it is asked about."""
+
+    asked = 0
+
+    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self.asked += len(own)
+        return super().__call__(own, opp)
+
+
+def test_a_kept_subtree_saves_evaluations_and_the_games_stay_legal() -> None:
+    game, asked = game_named("reversi6"), {}
+    for keep in (False, True):
+        evaluate = CountingEvaluate(game, 8)
+        search = dataclasses.replace(SEARCH, simulations=32, keep_subtree=keep)
+        player = SelfPlay(game, ACTORS, search, evaluate, np.random.default_rng(1))
+        records = played(player, 60)
+        assert len(records) >= 8
+        assert not check(records).any()
+        asked[keep] = evaluate.asked / player.searched_positions
+    assert asked[True] < 0.9 * asked[False]
 
 
 def test_same_seed_same_games_and_another_seed_others() -> None:
