@@ -234,8 +234,12 @@ class Driver:
         role.starts += 1
         self._sitting.progress.restarted()
         if role.starts > self._sitting.job.cluster.max_restarts or role is self._replay_watch:
+            there = self._sitting.folder.checkpoints()
+            again = (
+                f"go on from the last checkpoint with: {self._sitting.resume_command}" if there else "start it again"
+            )
             raise RunError(
-                f"the {role.name} died {role.starts} times, the last time by {_last_line(error)}; see "
+                f"the {role.name} died {role.starts} times, the last time by {_last_line(error)!r}; {again}; see "
                 f"{self._sitting.folder.path / 'logs' / 'run.log'}"
             ) from error
         role.handle = role.start(role.starts)
@@ -244,7 +248,9 @@ class Driver:
 
 
 def _last_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+    """Return the first sentence of the last line; Ray goes on for paragraphs, which the log has."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1].strip().split(". ")[0]
 
 
 def _options(threads: int) -> dict[str, Any]:

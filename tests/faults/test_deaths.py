@@ -16,12 +16,13 @@ import pytest
 from tests.scripts.test_train import command, metrics, wait_for
 
 ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}
+REPLAY = "AsyncReplay"
 
 
 def processes(driver: int, role: str) -> list[psutil.Process]:
     """Return the processes of a role; Ray names them after their class."""
     children = psutil.Process(driver).children(recursive=True)
-    return [child for child in children if f"ray::{ROLES[role]}" in " ".join(cmdline(child))]
+    return [child for child in children if f"ray::{ROLES.get(role, role)}" in " ".join(cmdline(child))]
 
 
 def cmdline(process: psutil.Process) -> list[str]:
@@ -65,6 +66,18 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "error: the actor-0 died 1 times" in err
+    assert "Traceback" not in err
+
+
+def test_the_death_of_the_replay_ends_the_run_with_the_way_to_go_on(tmp_path: Path) -> None:
+    run = tmp_path / "bereft"
+    start = command(tmp_path, "run.name=bereft", "run.minutes=5", "run.checkpoint_minutes=0.05")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
+        os.kill(processes(process.pid, REPLAY)[0].pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"reversi train resume={run}" in err
     assert "Traceback" not in err
 
 
