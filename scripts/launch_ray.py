@@ -144,7 +144,7 @@ class Driver:
 
     def stop_play(self) -> None:
         """Let the rounds under way end, with the replay's waits released, and ask for no more."""
-        ray.get(self._replay.stop.remote())
+        self._stop_replay()
         while not self._idle([self._learner, self._replay_watch, *self._workers]):
             self._hear(POLL_S)
 
@@ -179,12 +179,25 @@ class Driver:
         for role in self._workers:
             self._ask(role)
 
+    def _stop_replay(self) -> None:
+        try:
+            ray.get(self._replay.stop.remote())
+        except RayError as error:
+            raise self._end(f"the replay could not be stopped: {_last_line(error)}", error) from error
+
     def _state_of(self, role: Role) -> bytes:
         try:
             state: bytes = ray.get(role.handle.state.remote(), timeout=STATE_TIMEOUT_S)
         except (RayError, TimeoutError) as error:
-            raise RunError(f"the {role.name} did not hand out its state: {_last_line(error)}") from error
+            raise self._end(f"the {role.name} did not hand out its state: {_last_line(error)}", error) from error
         return state
+
+    def _end(self, what: str, error: Exception) -> RunError:
+        """Return the error that ends the run: what happened, how to go on, where to read more."""
+        log.error(what, exc_info=error)
+        there = self._sitting.folder.checkpoints()
+        again = f"go on from the last checkpoint with: {self._sitting.resume_command}" if there else "start it again"
+        return RunError(f"{what}; {again}; see {self._sitting.folder.path / 'logs' / 'run.log'}")
 
     def _idle(self, roles: list[Role]) -> bool:
         return not any(role in roles for role in self._pending.values())
@@ -234,14 +247,8 @@ class Driver:
         role.starts += 1
         self._sitting.progress.restarted()
         if role.starts > self._sitting.job.cluster.max_restarts or role is self._replay_watch:
-            there = self._sitting.folder.checkpoints()
-            again = (
-                f"go on from the last checkpoint with: {self._sitting.resume_command}" if there else "start it again"
-            )
-            raise RunError(
-                f"the {role.name} died {role.starts} times, the last time by {_last_line(error)!r}; {again}; see "
-                f"{self._sitting.folder.path / 'logs' / 'run.log'}"
-            ) from error
+            times = f"{role.starts} times, the last time" if role.starts > 1 else "and ended the run,"
+            raise self._end(f"the {role.name} died {times} by {_last_line(error)!r}", error) from error
         role.handle = role.start(role.starts)
         if role not in self._workers and self._sitting.folder.checkpoints():
             self._restore(self._sitting.folder.newest_checkpoint(), [role])

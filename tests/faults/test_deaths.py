@@ -65,7 +65,7 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
         os.kill(processes(process.pid, "actor")[0].pid, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "error: the actor-0 died 1 times" in err
+    assert "error: the actor-0 died and ended the run" in err
     assert "Traceback" not in err
 
 
