@@ -20,7 +20,8 @@ from reversi.games.notation import parse_transcript
 from reversi.games.rules import UNFINISHED, Game, outcome, play
 from reversi.games.symmetry import canonical
 from reversi.kernel import kernel
-from reversi.search.flat_mc import list_actions, random_index, stream
+from reversi.search.chance import random_index, stream
+from reversi.search.flat_mc import list_actions
 
 BATCH = 1024
 """Random openings drawn at once."""

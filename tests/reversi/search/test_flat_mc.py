@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, TICTACTOE, Game
+from reversi.search.chance import stream
 from reversi.search.flat_mc import (
     BLOCK,
     flat_monte_carlo,
     list_actions,
     play_out,
-    random_index,
     random_playouts,
     random_square,
-    stream,
 )
 
 SIGMAS = 4.5
@@ -65,14 +64,6 @@ def test_every_square_of_a_mask_is_drawn_equally_often(squares: int) -> None:
     assert counts[np.setdiff1d(np.arange(64), chosen)].sum() == 0
     sigma = np.sqrt(4000 * (1 - 1 / squares))
     assert np.abs(counts[chosen] - 4000).max() <= SIGMAS * sigma
-
-
-def test_neighbouring_seeds_streams_and_draws_are_unrelated() -> None:
-    streams = [[np.uint64(stream(np.uint64(seed), number)) for number in range(64)] for seed in (1, 2)]
-    bits = np.array([[random_index(one, draw, 2) for one in row for draw in range(64)] for row in streams])
-    for one, other in ((bits[0], bits[1]), (bits[0, 1:], bits[0, :-1]), (bits[0, 64:], bits[0, :-64])):
-        agree = (one == other).mean()
-        assert abs(agree - 0.5) < SIGMAS / 2 / np.sqrt(len(one))
 
 
 def test_tictactoe_comes_out_as_the_whole_tree_says() -> None:
