@@ -1,4 +1,4 @@
-"""`Evaluate`: what the search asks of a network, and all that it knows of one."""
+"""`Evaluate` and `Pipeline`: what search and self-play ask of a network, and all that they know of one."""
 
 from __future__ import annotations
 
@@ -24,6 +24,41 @@ class Evaluate(Protocol):
         The arrays may be overwritten by the next call, so that a backend can answer from its own buffers.
         """
         ...
+
+
+class Pipeline(Protocol):
+    """Judges batches in the background: `submit` one, do other work, `collect` its answers.
+
+    A slot is a place for one batch under way.  A batch that is submitted while another computes starts by itself when
+    that one ends, so that the network never waits for the tree.
+    """
+
+    def submit(self, slot: int, own: Masks, opp: Masks, /) -> None:
+        """Begin to judge positions that are not over and return at once; the masks must stay as they are until then.
+
+        own, opp  uint64[B], B at least 1
+        """
+        ...
+
+    def collect(self, slot: int, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Wait for the slot's batch and return (logits [B, A], value [B]), valid until the slot's next `submit`."""
+        ...
+
+
+class Immediate:
+    """A `Pipeline` over a plain `Evaluate`: the caller's own thread judges a batch when it is collected."""
+
+    def __init__(self, evaluate: Evaluate) -> None:
+        self.evaluate = evaluate
+        self._waiting: dict[int, tuple[Masks, Masks]] = {}
+
+    def submit(self, slot: int, own: Masks, opp: Masks, /) -> None:
+        """Note the batch."""
+        self._waiting[slot] = own, opp
+
+    def collect(self, slot: int, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Judge it."""
+        return self.evaluate(*self._waiting.pop(slot))
 
 
 class UniformEvaluate:
