@@ -47,7 +47,7 @@ def random_uniform(start: np.uint64, draw: int) -> float:
 @kernel
 def random_gumbel(start: np.uint64, draw: int) -> float:
     """Return a draw of the standard Gumbel distribution."""
-    return -np.log(-np.log(random_uniform(start, draw)))
+    return float(-np.log(-np.log(random_uniform(start, draw))))
 
 
 @kernel
@@ -69,4 +69,4 @@ def random_gamma(start: np.uint64, shape: float) -> float:
         draw += 3
         if v > 0 and np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
             break
-    return d * v * random_uniform(start, 0) ** (1.0 / shape) if shape < 1.0 else d * v
+    return float(d * v * random_uniform(start, 0) ** (1.0 / shape) if shape < 1.0 else d * v)
