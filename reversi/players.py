@@ -26,6 +26,7 @@ from reversi.search.apv_mcts import Search
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.search.evaluate import Evaluate
 from reversi.search.flat_mc import flat_monte_carlo, list_actions
+from reversi.search.parallel import Threads
 from reversi.search.temperature import choose_actions
 
 if TYPE_CHECKING:
@@ -91,17 +92,15 @@ class GreedyPlayer:
 class FlatMonteCarloPlayer:
     """Plays the action whose random continuations score best (won less lost, per playout); equals at random."""
 
-    def __init__(self, game: Game, playouts: int, rng: np.random.Generator) -> None:
+    def __init__(self, game: Game, playouts: int, rng: np.random.Generator, threads: int = 1) -> None:
         """`playouts` is the number of random games per decision, all legal actions together."""
         self.name = f"flat-mc:{playouts}"
-        self._game, self._playouts, self._rng = game, playouts, rng
+        self._game, self._playouts, self._rng, self._threads = game, playouts, rng, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Play all positions' random games in one kernel call."""
-        shape = (len(own), self._game.actions)
-        wins, tried = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        seed = self._rng.integers(2**64, dtype=np.uint64)
-        flat_monte_carlo(self._game.id, own, opp, self._playouts, seed, wins, tried)
+        """Play all positions' random games, the same ones on any number of threads."""
+        seed = int(self._rng.integers(2**64, dtype=np.uint64))
+        wins, tried = flat_monte_carlo(self._game, own, opp, self._playouts, seed, self._threads)
         return _best(np.where(tried > 0, wins / np.maximum(tried, 1), -2.0), self._rng)
 
 
@@ -146,7 +145,7 @@ def make_player(
     if spec == "greedy":
         return GreedyPlayer(game, rng)
     if kind == "flat-mc":
-        return FlatMonteCarloPlayer(game, _number(spec, rest, 1, 1_000_000) if rest else PLAYOUTS, rng)
+        return FlatMonteCarloPlayer(game, _number(spec, rest, 1, 1_000_000) if rest else PLAYOUTS, rng, threads)
     if kind in ("policy", "mcts") and not rest:
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
     model = spec

@@ -1,4 +1,6 @@
-"""Random playouts are uniform, reproducible and right; flat Monte Carlo spreads its games evenly and finds the win."""
+"""Random playouts are uniform, the same on any number of threads, and right; flat Monte Carlo spreads its games evenly
+and finds the win.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,19 @@ from numpy.typing import NDArray
 
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, TICTACTOE, Game
+from reversi.search import flat_mc
 from reversi.search.chance import stream
 from reversi.search.flat_mc import (
     BLOCK,
     flat_monte_carlo,
     list_actions,
+    list_children,
+    make_children,
     play_out,
     random_playouts,
     random_square,
 )
+from reversi.search.parallel import Threads
 
 SIGMAS = 4.5
 """Counts are compared at this many standard deviations: a right generator fails once in 150,000 comparisons."""
@@ -28,16 +34,11 @@ def masks(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 def search(positions: list[Position], playouts: int, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     game = positions[0].game
-    shape = (len(positions), game.actions)
-    wins, tried = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-    flat_monte_carlo(game.id, *masks(*positions), playouts, np.uint64(seed), wins, tried)
-    return wins, tried
+    return flat_monte_carlo(game, *masks(*positions), playouts, seed)
 
 
 def playouts(position: Position, count: int, seed: int = 1) -> NDArray[np.int16]:
-    margins = np.zeros(count, np.int16)
-    random_playouts(position.game.id, np.uint64(position.own), np.uint64(position.opp), np.uint64(seed), margins)
-    return margins
+    return random_playouts(position.game, position.own, position.opp, count, seed)
 
 
 def exact(position: Position) -> tuple[float, float]:
@@ -94,6 +95,59 @@ def test_a_seed_gives_the_same_playouts_in_blocks_of_any_size(game: Game) -> Non
     assert len(set(long.tolist())) > 2
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, BLOCK - 1, 2 * BLOCK + 1])
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_play_the_same_playouts(count: int, threads: int) -> None:
+    start = Position.start("reversi6")
+    alone = random_playouts(start.game, start.own, start.opp, count, 3)
+    together = random_playouts(start.game, start.own, start.opp, count, 3, Threads(threads))
+    assert (together == alone).all()
+
+
+@pytest.mark.parametrize("count", [1, 5, 150])
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_find_the_same_in_flat_monte_carlo(count: int, threads: int) -> None:
+    rng = np.random.default_rng(count)
+    positions = [walk("reversi6", int(plies), rng) for plies in rng.integers(0, 25, 40)]
+    positions = [position for position in positions if not position.is_over]
+    alone = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7)
+    together = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7, Threads(threads))
+    assert (together[0] == alone[0]).all()
+    assert (together[1] == alone[1]).all()
+
+
+def test_the_wins_are_those_of_the_playouts_one_by_one() -> None:
+    position = Position.start("reversi6").play("c2")
+    wins, tried = search([position], 10)
+    margins, number = {}, 0
+    children = make_children(position.game, 1)
+    found = list_children(position.game.id, *masks(position), 10, np.uint64(1), 0, children, np.zeros_like(tried))
+    for action in children.action[:found].tolist():
+        after, share = position.play(action), int(tried[0, action])
+        streams = np.array([stream(np.uint64(1), number + i) for i in range(share)], np.uint64)
+        margins[action] = np.zeros(share, np.int16)
+        own, opp = (np.repeat(mask, share) for mask in masks(after))
+        play_out(position.game.id, own, opp, streams, margins[action])
+        number += share
+    assert number == 10
+    assert {a: int((m < 0).sum() - (m > 0).sum()) for a, m in margins.items()} == {a: int(wins[0, a]) for a in margins}
+
+
+def test_positions_are_counted_in_runs_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    positions = [Position.start("reversi6"), next_pass("reversi6"), Position.start("reversi6").play("c2")] * 3
+    whole = search(positions, 20)
+    monkeypatch.setattr(flat_mc, "_RUN", 50)
+    parts = search(positions, 20)
+    assert (parts[0] == whole[0]).all()
+    assert (parts[1] == whole[1]).all()
+
+
+def test_no_positions_need_no_playouts() -> None:
+    empty = np.zeros(0, np.uint64)
+    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, 1)
+    assert wins.shape == tried.shape == (0, 37)
+
+
 def test_a_finished_position_keeps_its_margin() -> None:
     over = Position.parse("XXXXXXXXXXXXXXOO X")
     own, opp = masks(over, Position(over.game, over.opp, over.own))
@@ -129,6 +183,15 @@ def test_a_single_legal_action_costs_no_playout() -> None:
     wins, tried = search([passing], 150)
     assert tried[0].tolist() == [0] * passing.game.squares + [1]
     assert wins.sum() == 0
+
+
+def walk(name: str, plies: int, rng: np.random.Generator) -> Position:
+    """The position after so many random plies, or fewer where the game is over."""
+    position = Position.start(name)
+    for _ in range(plies):
+        if not position.is_over:
+            position = position.play(int(rng.choice(position.legal_actions())))
+    return position
 
 
 def next_pass(name: str) -> Position:
