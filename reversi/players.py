@@ -27,7 +27,6 @@ from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.search.evaluate import Evaluate
 from reversi.search.flat_mc import flat_monte_carlo, list_actions
 from reversi.search.parallel import Threads
-from reversi.search.temperature import choose_actions
 
 if TYPE_CHECKING:
     from reversi.model.weights import Weights
@@ -105,22 +104,20 @@ class FlatMonteCarloPlayer:
 
 
 class SearchPlayer:
-    """Plays the most visited action of a search without noise; with 0 simulations the likeliest of the bare policy."""
+    """Plays what a search without noise would: PUCT's most visited action; with 0 simulations the likeliest."""
 
     def __init__(self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig) -> None:
         """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
         self.name = name
         self._capacity = batch_of(config.simulations)
-        self._rng = np.random.default_rng(0)
-        self._search = Search(game, config, evaluate, self._capacity, self._rng)
+        self._search = Search(game, config, evaluate, self._capacity, np.random.default_rng(0))
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Search all positions, as many at a time as there are trees."""
         actions = np.empty(len(own), np.int32)
         for start in range(0, len(own), self._capacity):
             part = slice(start, start + self._capacity)
-            policy = self._search.run(own[part], opp[part]).policy
-            actions[part] = choose_actions(policy, np.zeros(len(policy)), self._rng)
+            actions[part] = self._search.run(own[part], opp[part]).action
         return actions
 
 

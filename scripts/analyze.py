@@ -42,7 +42,7 @@ class Judgement:
 
     position: Position
     move: str | None
-    """The most visited move, the likeliest without a search; None if the game is over."""
+    """The move that the search would play, the likeliest without a search; None if the game is over."""
     value: float
     """Expected result for the side to move, -1 (lost) to 1 (won)."""
     policy: dict[str, float]
@@ -138,15 +138,19 @@ def _judge(search: Search, positions: list[Position]) -> Iterator[Judgement]:
         opp = np.array([position.opp for position in part], np.uint64)
         result = search.run(own, opp)
         for b, position in enumerate(part):
-            yield _judgement(position, float(result.value[b]), result.policy[b], result.visits[b])
+            yield _judgement(
+                position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b]
+            )
 
 
-def _judgement(position: Position, value: float, policy: NDArray[np.float32], visits: NDArray[np.int32]) -> Judgement:
+def _judgement(
+    position: Position, action: int, value: float, policy: NDArray[np.float32], visits: NDArray[np.int32]
+) -> Judgement:
     actions = dict(zip(position.legal_moves(), position.legal_actions(), strict=True))
     return Judgement(
         position=position,
-        move=max(actions, key=lambda move: float(policy[actions[move]]), default=None),
+        move=next((move for move in actions if actions[move] == action), None),
         value=round(value, 6),
-        policy={move: round(float(policy[action]), 6) for move, action in actions.items()},
-        visits={move: int(visits[action]) for move, action in actions.items()},
+        policy={move: round(float(policy[index]), 6) for move, index in actions.items()},
+        visits={move: int(visits[index]) for move, index in actions.items()},
     )

@@ -11,9 +11,10 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
-from reversi.search.puct import expand_leaves, select_leaves
-from reversi.search.root import keep_subtrees, mix_noise, plant, read_priors, read_visits, root_degrees
+from reversi.search.root import keep_subtrees, mix_noise, plant, read_priors, read_roots, root_degrees
+from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
+from reversi.search.walk import expand_leaves, select_leaves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +23,10 @@ class SearchResult:
 
     visits: NDArray[np.int32]  # [B, A]  simulations through each action of the root
     value: NDArray[np.float32]  # [B]     mean value of the root, its own evaluation included, for the side to move
-    policy: NDArray[np.float32]  # [B, A]  visits, scaled to sum to 1; the prior where there is no visit
+    policy: NDArray[np.float32]  # [B, A]  PUCT: visits, scaled to sum to 1; Gumbel: the improved policy; without
+    #                                      simulations the prior
     prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before noise
+    action: NDArray[np.int32]  # [B]     the action to play: see `root_action`; -1 in a finished game
 
 
 class Search:
@@ -41,6 +44,7 @@ class Search:
         self.evaluate = evaluate
         self.capacity = capacity
         self._rng = rng
+        self._rule = rule_of(config)
         self._simulations = config.simulations  # what the trees have room for
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
@@ -50,7 +54,7 @@ class Search:
         """Search B <= capacity positions and return what was found.
 
         simulations  visits of each root's actions, those of a kept subtree included; by default the config's
-        noise        mix Dirichlet noise into the roots' priors, as self-play does
+        noise        as self-play wants it: PUCT mixes Dirichlet noise into the roots' priors, Gumbel draws its own
 
         A subtree is kept if `config.keep_subtree` and `advance` told the ply that led here; else the tree is fresh.
         """
@@ -62,8 +66,8 @@ class Search:
         self._expand(plant(self._trees, self.game.id, own, opp, keep, self._leaves))
         prior = np.zeros((games, self.game.actions), np.float32)
         read_priors(self._trees, prior)
-        if noise and self.config.dirichlet_weight > 0:
-            self._mix_noise(games)
+        if noise:
+            self._draw_noise(games)
         self._simulate(games, simulations)
         return self._result(prior)
 
@@ -81,9 +85,8 @@ class Search:
 
     def _simulate(self, games: int, simulations: int) -> None:
         """Let every tree grow to `simulations`, a batch of leaves at a time."""
-        config, trees, leaves, game_id = self.config, self._trees, self._leaves, self.game.id
-        settings = (config.leaves, config.c_puct, config.fpu_reduction, config.virtual_loss)
-        while count := select_leaves(trees, game_id, games, simulations, *settings, leaves):
+        trees, leaves, rule = self._trees, self._leaves, self._rule
+        while count := select_leaves(trees, self.game.id, games, simulations, self.config.leaves, rule, leaves):
             self._expand(count)
 
     def _expand(self, count: int) -> None:
@@ -93,19 +96,23 @@ class Search:
             logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
             expand_leaves(self._trees, self.game.id, leaves, count, logits, value)
 
-    def _mix_noise(self, games: int) -> None:
-        """Draw Dirichlet noise as scaled gamma draws, one call for all roots."""
-        degrees = np.empty(games, np.int32)
-        root_degrees(self._trees, degrees)
-        alpha = self.config.dirichlet_alpha / np.maximum(degrees, 1)
-        noise = self._rng.standard_gamma(alpha[:, None], (games, self.game.actions))
-        mix_noise(self._trees, noise, self.config.dirichlet_weight)
+    def _draw_noise(self, games: int) -> None:
+        """Draw the roots' noise in one call: Gumbel noise, or Dirichlet noise as scaled gamma draws."""
+        shape = games, self.game.actions
+        if self._rule.gumbel:
+            self._trees.gumbels[:games] = self._rng.gumbel(size=shape)
+        elif self.config.dirichlet_weight > 0:
+            degrees = np.empty(games, np.int32)
+            root_degrees(self._trees, degrees)
+            alpha = self.config.dirichlet_alpha / np.maximum(degrees, 1)
+            mix_noise(self._trees, self._rng.standard_gamma(alpha[:, None], shape), self.config.dirichlet_weight)
 
     def _result(self, prior: NDArray[np.float32]) -> SearchResult:
         """Read the roots."""
-        visits = np.zeros(prior.shape, np.int32)
-        value = np.empty(prior.shape[0], np.float32)
-        read_visits(self._trees, visits, value)
-        simulations = visits.sum(axis=1, dtype=np.int32, keepdims=True)
-        policy = np.where(simulations > 0, visits / np.maximum(simulations, 1), prior).astype(np.float32)
-        return SearchResult(visits=visits, value=value, policy=policy, prior=prior)
+        visits, policy = np.zeros(prior.shape, np.int32), np.zeros(prior.shape, np.float32)
+        value, action = np.empty(prior.shape[0], np.float32), np.empty(prior.shape[0], np.int32)
+        read_roots(self._trees, self._rule, visits, value, policy, action)
+        searched = visits.any(axis=1, keepdims=True)
+        return SearchResult(
+            visits=visits, value=value, policy=np.where(searched, policy, prior), prior=prior, action=action
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from reversi.errors import ConfigError
 
@@ -15,12 +16,26 @@ class SearchConfig:
     """How a tree is grown.
 
     AlphaZero is Silver et al., Science 362 (2018) with its pseudo-code, AlphaGo Zero is Nature 550 (2017), AlphaGo is
-    Nature 529 (2016).
+    Nature 529 (2016), Gumbel AlphaZero is Danihelka et al., ICLR 2022.
     """
 
     simulations: int = 64
     """Visits of the root's actions per search, those of a kept subtree included; 0 is the bare network.
-    AlphaZero: 800.  AlphaGo Zero: 1600."""
+    AlphaZero: 800.  AlphaGo Zero: 1600.  Gumbel AlphaZero learns from 2 on and usually has 16 to 50."""
+
+    method: Literal["puct", "gumbel"] = "puct"
+    """`puct`: AlphaZero's search, whose target is the share of the visits; `gumbel`: sequential halving at the root and
+    the improved policy as target, made for few simulations."""
+
+    considered: int = 16
+    """Gumbel: actions that the root draws, without replacement, to divide the simulations among; the paper's m: 16."""
+
+    c_visit: float = 50.0
+    """Gumbel: visits that the weight of values against logits begins with, `(c_visit + most visits) * c_scale` per unit
+    of q = (value + 1) / 2.  The paper: 50."""
+
+    c_scale: float = 1.0
+    """Gumbel: see `c_visit`; lower it while values are noise.  The paper: 1 in Go and chess, 0.1 in Atari."""
 
     c_puct: float = 1.5
     """Weight of prior against value in PUCT; raise it if the search overlooks moves, lower it if it wastes visits.
@@ -49,6 +64,15 @@ class SearchConfig:
     evaluations, and root noise that no earlier visit dilutes."""
 
     def __post_init__(self) -> None:
+        if self.method not in ("puct", "gumbel"):
+            raise ConfigError(f"search.method must be one of puct, gumbel, got {self.method!r}")
+        if self.method == "gumbel" and self.keep_subtree:
+            raise ConfigError(
+                "search.keep_subtree must be false with search.method=gumbel: its schedule begins at an unvisited root"
+            )
+        _require("considered", self.considered, 1 <= self.considered <= 64, "1 to 64")
+        _require("c_visit", self.c_visit, 0 <= self.c_visit <= 10_000, "0 to 10000")
+        _require("c_scale", self.c_scale, 0 <= self.c_scale <= 100, "0 to 100")
         _require("simulations", self.simulations, 0 <= self.simulations <= MAX_SIMULATIONS, f"0 to {MAX_SIMULATIONS}")
         _require("c_puct", self.c_puct, 0 <= self.c_puct <= 100, "0 to 100")
         _require("fpu_reduction", self.fpu_reduction, 0 <= self.fpu_reduction <= 2, "0 to 2")

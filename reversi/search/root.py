@@ -1,12 +1,16 @@
-"""What happens at the roots: planted, kept when a ply is played, given noise, read."""
+"""What happens at a root: planted, kept when a ply is played, given noise, read; and the same for all trees."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.kernel import kernel
+from reversi.search.gumbel import best_root_edge, improved_policy
+from reversi.search.rule import Rule
 from reversi.search.tree import (
     EDGES,
     NODES,
@@ -25,6 +29,88 @@ from reversi.search.tree import (
 
 
 @kernel
+def plant_root(tree: Tree, game_id: int, own: np.uint64, opp: np.uint64) -> None:
+    """Empty the tree and give it the root (own, opp), PENDING or TERMINAL, without a visit and without Gumbel noise.
+
+    A TERMINAL root is not backed up: `root_value` of it is for callers who did that.
+    """
+    tree.used[NODES] = 0
+    tree.used[EDGES] = 1
+    tree.gumbels[:] = 0
+    entry = tree.edges[0]
+    entry.total = 0
+    entry.visits = 0
+    entry.pending = 0
+    add_node(tree, game_id, 0, 0, own, opp)
+
+
+@kernel
+def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) -> None:
+    """Replace the root's priors by (1 - weight) * prior + weight * noise.
+
+    noise  floats[A]  gamma draws; scaled to sum to 1 over the legal actions they are Dirichlet noise
+    """
+    root = tree.nodes[0]
+    scale = 0.0
+    for i in range(root.first, root.first + root.degree):
+        scale += noise[tree.edges[i].action]
+    if not scale > 0:  # a finished game, or draws so small that all of them are 0
+        return
+    root.explored = 0
+    for i in range(root.first, root.first + root.degree):
+        edge = tree.edges[i]
+        edge.prior = (1 - weight) * edge.prior + weight * noise[edge.action] / scale
+        if edge.visits > 0:
+            root.explored += edge.prior
+
+
+@kernel
+def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
+    """Write what the search says of the root's actions, summing to 1, into `out` (float32[A], zero before).
+
+    PUCT: each action's share of the visits, the priors while there are none.  Gumbel: the improved policy, without the
+    noise.  A finished game writes nothing.
+    """
+    if rule.gumbel:
+        improved_policy(tree, rule, out)
+        return
+    root = tree.nodes[0]
+    visits = 0
+    for i in range(root.first, root.first + root.degree):
+        visits += tree.edges[i].visits
+    for i in range(root.first, root.first + root.degree):
+        edge = tree.edges[i]
+        out[edge.action] = np.float32(edge.visits / visits) if visits > 0 else edge.prior
+
+
+@kernel
+def root_action(tree: Tree, rule: Rule) -> int:
+    """Return the action to play, the first of equals; -1 if the game is over.
+
+    PUCT: the most visited, without any visit the one with the largest prior.  Gumbel: see `best_root_edge`; the noise
+    counts.
+    """
+    root = tree.nodes[0]
+    if root.degree <= 0:
+        return -1
+    if rule.gumbel:
+        return int(tree.edges[best_root_edge(tree, rule)].action)
+    best = root.first
+    for i in range(root.first + 1, root.first + root.degree):
+        edge, leader = tree.edges[i], tree.edges[best]
+        if edge.visits > leader.visits or (edge.visits == leader.visits == 0 and edge.prior > leader.prior):
+            best = i
+    return int(tree.edges[best].action)
+
+
+@kernel
+def root_value(tree: Tree) -> np.float32:
+    """Return the mean of all that was backed up to the root, its own evaluation included, for the side to move."""
+    entry = tree.edges[0]
+    return np.float32(np.float32(0) - entry.total / np.float32(entry.visits))  # never -0.0, which people would see
+
+
+@kernel
 def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
     """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
 
@@ -38,41 +124,20 @@ def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves
         root = tree.nodes[0]
         if keep and tree.used[NODES] > 0 and root.own == own[g] and root.opp == opp[g] and root.degree != PENDING:
             continue
-        tree.used[NODES] = 0
-        tree.used[EDGES] = 1
-        entry = tree.edges[0]
-        entry.total = 0
-        entry.visits = 0
-        entry.pending = 0
-        node = add_node(tree, game_id, 0, 0, own[g], opp[g])
+        plant_root(tree, game_id, own[g], opp[g])
         if root.degree == TERMINAL:
-            back_up(tree, node, result(game_id, own[g], opp[g]), 0)
+            back_up(tree, 0, result(game_id, own[g], opp[g]), 0)
         else:
-            add_leaf(tree, g, node, leaves, count)
+            add_leaf(tree, g, 0, leaves, count)
             count += 1
     return count
 
 
 @kernel
-def mix_noise(trees: Trees, noise: NDArray[np.float64], weight: float) -> None:
-    """Replace the root's priors of every tree g by (1 - weight) * prior + weight * noise.
-
-    noise  float64[G', A], G' <= G  gamma draws; scaled to sum to 1 over the legal actions they are Dirichlet noise
-    """
+def mix_noise(trees: Trees, noise: NDArray[np.floating[Any]], weight: float) -> None:
+    """Mix `noise[g]` (floats[G', A], G' <= G) into the priors of root g, as `mix_root_noise` does."""
     for g in range(noise.shape[0]):
-        tree = tree_of(trees, g)
-        root = tree.nodes[0]
-        scale = 0.0
-        for i in range(root.first, root.first + root.degree):
-            scale += noise[g, tree.edges[i].action]
-        if not scale > 0:  # a finished game, or draws so small that all of them are 0
-            continue
-        root.explored = 0
-        for i in range(root.first, root.first + root.degree):
-            edge = tree.edges[i]
-            edge.prior = (1 - weight) * edge.prior + weight * noise[g, edge.action] / scale
-            if edge.visits > 0:
-                root.explored += edge.prior
+        mix_root_noise(tree_of(trees, g), noise[g], weight)
 
 
 @kernel
@@ -92,18 +157,29 @@ def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
 
 
 @kernel
-def read_visits(trees: Trees, visits: NDArray[np.int32], value: NDArray[np.float32]) -> None:
-    """Write the root's visits and mean value.
+def read_roots(
+    trees: Trees,
+    rule: Rule,
+    visits: NDArray[np.int32],
+    value: NDArray[np.float32],
+    policy: NDArray[np.float32],
+    action: NDArray[np.int32],
+) -> None:
+    """Write what was found at the root of each of G' <= G trees.
 
-    visits  int32[G', A], G' <= G, zero before  written at the legal actions
-    value   float32[G']                         written: mean of all that was backed up, for the side to move
+    visits  int32[G', A], zero before    written at the legal actions
+    value   float32[G']                  written: `root_value`
+    policy  float32[G', A], zero before  written at the legal actions: `root_policy`
+    action  int32[G']                    written: `root_action`
     """
     for g in range(visits.shape[0]):
-        root = trees.nodes[g, 0]
+        tree = tree_of(trees, g)
+        root = tree.nodes[0]
         for i in range(root.first, root.first + root.degree):
-            visits[g, trees.edges[g, i].action] = trees.edges[g, i].visits
-        entry = trees.edges[g, 0]
-        value[g] = np.float32(0) - entry.total / np.float32(entry.visits)  # never -0.0, which people would see
+            visits[g, tree.edges[i].action] = tree.edges[i].visits
+        value[g] = root_value(tree)
+        root_policy(tree, rule, policy[g])
+        action[g] = root_action(tree, rule)
 
 
 @kernel

@@ -41,6 +41,7 @@ NODE = np.dtype(
         ("first", np.int32),  # first of the node's edges
         ("degree", np.int32),  # number of edges = legal actions, or PENDING or TERMINAL
         ("explored", np.float32),  # sum of the priors of the edges with a visit
+        ("value", np.float32),  # what was last backed up from the node itself, for the side to move
     ],
     align=True,
 )
@@ -67,6 +68,8 @@ class Trees(NamedTuple):
     used: NDArray[np.int32]  # [G, 2]  nodes and edges in use; 0 nodes: no tree
     nodes: NDArray[np.void]  # NODE[G, K]
     edges: NDArray[np.void]  # EDGE[G, E]
+    logits: NDArray[np.float32]  # [G, A]  the root's logits, at its legal actions
+    gumbels: NDArray[np.float32]  # [G, A]  noise that is added to them, 0 where none is wanted
 
 
 class Tree(NamedTuple):
@@ -75,6 +78,8 @@ class Tree(NamedTuple):
     used: NDArray[np.int32]  # [2]
     nodes: Any  # NODE[K]  `nodes[i].own`, as numba reads records; numpy and mypy know no such attribute
     edges: Any  # EDGE[E]
+    logits: NDArray[np.float32]  # [A]
+    gumbels: NDArray[np.float32]  # [A]
 
 
 class Leaves(NamedTuple):
@@ -97,6 +102,8 @@ def make_trees(game: Game, games: int, simulations: int) -> Trees:
         used=np.zeros((games, 2), np.int32),
         nodes=np.empty((games, nodes), NODE),
         edges=np.empty((games, 1 + nodes * game.squares), EDGE),
+        logits=np.zeros((games, game.actions), np.float32),
+        gumbels=np.zeros((games, game.actions), np.float32),
     )
 
 
@@ -110,7 +117,7 @@ def make_leaves(count: int) -> Leaves:
 @kernel
 def tree_of(trees: Trees, g: int) -> Tree:
     """Return tree g, as views."""
-    return Tree(trees.used[g], trees.nodes[g], trees.edges[g])
+    return Tree(trees.used[g], trees.nodes[g], trees.edges[g], trees.logits[g], trees.gumbels[g])
 
 
 @kernel
@@ -157,6 +164,7 @@ def back_up(tree: Tree, node: int, value: np.float32, pending: int) -> None:
     value    from the view of the side to move at `node`
     pending  1 if the edges were marked by `add_leaf`, else 0
     """
+    tree.nodes[node].value = value
     while True:
         value = -value
         edge = tree.edges[tree.nodes[node].entry]

@@ -10,9 +10,11 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.puct import _exp, expand_leaves, select_leaves
+from reversi.search.exponential import exponential
 from reversi.search.root import plant
+from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
+from reversi.search.walk import expand_leaves, select_leaves
 
 from .stubs import Answer, TableEvaluator
 
@@ -179,12 +181,12 @@ def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     weights = np.exp(np.array([-3, 0, 2, -90], np.float64))
     assert edges["action"].tolist() == [B1, A2, D3, C4]
     np.testing.assert_allclose(edges["prior"], weights / weights.sum(), rtol=1e-6, atol=1e-35)
-    assert select_leaves(trees, REVERSI4.id, 1, 0, 1, 1.0, 0.0, 1, leaves) == 0
+    assert select_leaves(trees, REVERSI4.id, 1, 0, 1, rule_of(SearchConfig()), leaves) == 0
 
 
 def test_exp_agrees_with_double_precision() -> None:
     x = np.linspace(-86, 0, 20_001, dtype=np.float32)
-    found = np.array([_exp(each) for each in x])
+    found = np.array([exponential(each) for each in x])
     np.testing.assert_allclose(found, np.exp(x.astype(np.float64)), rtol=2.5e-7)
-    assert _exp(np.float32(0)) == 1
-    assert 0 < _exp(np.float32(-1e9)) < 1e-37
+    assert exponential(np.float32(0)) == 1
+    assert 0 < exponential(np.float32(-1e9)) < 1e-37

@@ -1,0 +1,28 @@
+"""e**x in plain float32 arithmetic: the same bits on every machine, and without a call."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reversi.kernel import kernel
+
+_NEGATIVE_POWERS = np.ldexp(np.float32(1), -np.arange(127))  # float32[127]  2**-i
+
+
+@kernel
+def exponential(x: np.float32) -> np.float32:
+    """Return e**x for x <= 0, to 2 units in the last place; below e**-87 it stays there.
+
+    Cephes' `expf` in plain float32 arithmetic: the same bits on every machine, which the C library does not promise and
+    `reversi signature` needs, and without a call.  http://www.netlib.org/cephes
+    """
+    x = max(x, np.float32(-87))
+    power = np.floor(x * np.float32(1.44269504) + np.float32(0.5))  # e**x = 2**power * e**rest
+    rest = x - power * np.float32(0.693359375) + power * np.float32(2.12194440e-4)
+    series = np.float32(1.9875691500e-4)
+    series = series * rest + np.float32(1.3981999507e-3)
+    series = series * rest + np.float32(8.3334519073e-3)
+    series = series * rest + np.float32(4.1665795894e-2)
+    series = series * rest + np.float32(1.6666665459e-1)
+    series = series * rest + np.float32(5.0000001201e-1)
+    return np.float32((series * rest * rest + rest + np.float32(1)) * _NEGATIVE_POWERS[int(-power)])

@@ -1,0 +1,34 @@
+"""`Rule`: what kernels need to know of a `SearchConfig`, as scalars."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from reversi.search.config import SearchConfig
+
+
+class Rule(NamedTuple):
+    """How a walk chooses among edges, and how a root is read; the fields are those of `SearchConfig`."""
+
+    gumbel: bool  # `method` is gumbel
+    c_puct: np.float32
+    fpu_reduction: np.float32
+    virtual_loss: int
+    considered: int
+    c_visit: np.float32
+    c_scale: np.float32
+
+
+def rule_of(config: SearchConfig) -> Rule:
+    """Return the scalars of a config."""
+    return Rule(
+        gumbel=config.method == "gumbel",
+        c_puct=np.float32(config.c_puct),
+        fpu_reduction=np.float32(config.fpu_reduction),
+        virtual_loss=config.virtual_loss,
+        considered=config.considered,
+        c_visit=np.float32(config.c_visit),
+        c_scale=np.float32(config.c_scale),
+    )

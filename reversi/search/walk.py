@@ -1,0 +1,170 @@
+"""A simulation's way down a tree, and what its end becomes: `walk` and `expand`, and both for the leaves of all trees.
+
+One simulation walks from the root, at every node along the edge that the rule prefers (`puct.py` or `gumbel.py`), to a
+node without edges.  Once the network has judged that node it gets its edges, and `tree.back_up` adds the value to every
+edge of the way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import ONE, ZERO, lowest_square
+from reversi.games.rules import action_of_square, legal_moves, play
+from reversi.kernel import kernel
+from reversi.search.exponential import exponential
+from reversi.search.gumbel import interior_edge, root_edge
+from reversi.search.puct import puct_edge
+from reversi.search.rule import Rule
+from reversi.search.tree import (
+    EDGES,
+    NODES,
+    TERMINAL,
+    UNVISITED,
+    Leaves,
+    Tree,
+    Trees,
+    add_leaf,
+    add_node,
+    back_up,
+    result,
+    tree_of,
+)
+
+
+@kernel
+def walk(tree: Tree, game_id: int, rule: Rule, simulations: int) -> int:
+    """Walk from the root to a node without edges, made now if it is new, and return it.
+
+    The node is PENDING or TERMINAL; it is new if its index is what `tree.used[NODES]` was.  No visit is counted and
+    nothing is marked as pending.
+
+    simulations  the tree's budget, the same in every walk of a search: Gumbel's schedule needs it
+    """
+    node = 0
+    while tree.nodes[node].degree > 0:
+        if not rule.gumbel:
+            index = puct_edge(tree, node, rule)
+        elif node == 0:
+            index = root_edge(tree, rule, simulations)
+        else:
+            index = interior_edge(tree, node, rule)
+        edge = tree.edges[index]
+        if edge.child == UNVISITED:
+            own, opp = play(game_id, tree.nodes[node].own, tree.nodes[node].opp, int(edge.action))
+            return add_node(tree, game_id, node, index, own, opp)
+        node = int(edge.child)
+    return node
+
+
+@kernel
+def expand(tree: Tree, game_id: int, index: int, logits: NDArray[np.float32]) -> None:
+    """Give the PENDING node `index` one edge per legal action, or the pass, with priors from the softmax over them.
+
+    logits  float32[A]  read at the legal actions only
+    """
+    node = tree.nodes[index]
+    first = tree.used[EDGES]
+    end = first
+    moves = legal_moves(game_id, node.own, node.opp)
+    if moves == ZERO:
+        end = _add_edge(tree, end, logits.shape[0] - 1, logits)
+    while moves != ZERO:
+        end = _add_edge(tree, end, action_of_square(game_id, lowest_square(moves)), logits)
+        moves &= moves - ONE
+    node.first = first
+    node.degree = end - first
+    tree.used[EDGES] = end
+    if index == 0:
+        for i in range(first, end):
+            tree.logits[tree.edges[i].action] = tree.edges[i].prior
+    _softmax(tree, first, end)
+
+
+@kernel
+def _add_edge(tree: Tree, index: int, action: int, logits: NDArray[np.float32]) -> int:
+    """Write an edge without visits, its logit in the place of its prior, and return the next."""
+    edge = tree.edges[index]
+    edge.prior = logits[action]
+    edge.total = 0
+    edge.visits = 0
+    edge.child = UNVISITED
+    edge.pending = 0
+    edge.action = action
+    return index + 1
+
+
+@kernel
+def _softmax(tree: Tree, first: int, end: int) -> None:
+    """Replace the logits in the priors of edges first to end by their softmax."""
+    edges = tree.edges
+    largest = edges[first].prior
+    for i in range(first, end):
+        largest = max(largest, edges[i].prior)
+    scale = np.float32(0)
+    for i in range(first, end):
+        edges[i].prior = exponential(edges[i].prior - largest)
+        scale += edges[i].prior
+    for i in range(first, end):
+        edges[i].prior /= scale
+
+
+@kernel
+def select_leaves(
+    trees: Trees,
+    game_id: int,
+    games: int,
+    simulations: int,
+    leaves_per_tree: int,
+    rule: Rule,
+    leaves: Leaves,
+) -> int:
+    """Gather the next leaves of the first `games` trees and return their number; 0 means that every tree is done.
+
+    A tree gives up to `leaves_per_tree` new nodes, fewer when its `simulations` are used up or when a walk ends on a
+    node that waits already.  A walk that ends on a finished game is backed up at once with its exact value and the next
+    one begun, so that the batch stays full.
+
+    leaves  written from 0 on; room for games * leaves_per_tree
+    Cost: 0.18 us per simulation (8x8, 64 games x 64 simulations, one core of a Xeon).
+    """
+    count = 0
+    for g in range(games):
+        tree = tree_of(trees, g)
+        if tree.nodes[0].degree == TERMINAL:
+            continue
+        end = count + leaves_per_tree
+        root = tree.edges[0]
+        while count < end and root.visits - 1 + root.pending < simulations:
+            known = tree.used[NODES]
+            node = walk(tree, game_id, rule, simulations)
+            if tree.nodes[node].degree == TERMINAL:
+                back_up(tree, node, result(game_id, tree.nodes[node].own, tree.nodes[node].opp), 0)
+            elif node == known:
+                add_leaf(tree, g, node, leaves, count)
+                count += 1
+            else:
+                break
+    return count
+
+
+@kernel
+def expand_leaves(
+    trees: Trees,
+    game_id: int,
+    leaves: Leaves,
+    count: int,
+    logits: NDArray[np.float32],
+    value: NDArray[np.float32],
+) -> None:
+    """Turn the first `count` leaves into nodes with priors and back their values up.
+
+    logits  float32[count, A]  read at the legal actions only, whose softmax are the priors
+    value   float32[count]     from the view of the side to move at the leaf
+    Cost: 0.22 us per leaf, measured as for `select_leaves`.
+    """
+    for b in range(count):
+        tree, node = tree_of(trees, int(leaves.game[b])), int(leaves.node[b])
+        expand(tree, game_id, node, logits[b])
+        back_up(tree, node, value[b], 1)
