@@ -1,30 +1,24 @@
 """`open_evaluator`: a network that judges batches of positions, behind one callable whichever backend computes it.
 
-An `Evaluator` writes the planes, cuts long inputs into batches and gives each to a `Backend`, which knows only planes.
-It is the `Evaluate` that `reversi.search` asks for.  Nothing heavy is imported before a backend is opened.
+An `Evaluator` cuts long inputs into batches for a `Backend`, or hands it whole batches to compute in the background.
+Nothing heavy is imported before a backend is opened.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Literal, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.bitboard import Masks
-from reversi.games.planes import write_planes
 from reversi.games.rules import game_named
+from reversi.model.backend import Answers, Backend, BackendName, Precision
 from reversi.model.weights import Weights
-
-Answers = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""(logits [B, A], value [B] = P(win) - P(loss) of the side to move)."""
-
-BackendName = Literal["openvino", "torch"]
-Precision = Literal["bf16", "float32"]
 
 BACKENDS = ("auto", "openvino", "torch")
 DEVICES = ("cpu", "cuda")
@@ -34,33 +28,32 @@ PROBE_POSITIONS = 16
 """Batch on which precisions are compared: bf16 with AMX is 4-7 times float32 there already, as it is at 256."""
 PROBE_S = 0.03
 """Time given to each precision after its first call; with compiling, the choice costs 0.15 s once per process."""
-FINE_BATCH = 32
-"""Batches up to this are padded to a power of two, larger ones to a multiple of half of it (see `padded`)."""
 
 
-class Backend(Protocol):
-    """One network, ready to judge up to `batch` positions' planes at a time."""
+@dataclass(frozen=True)
+class Prepared:
+    """Another version of an evaluator's network, ready to be taken by that evaluator."""
 
-    name: BackendName
-    planes: NDArray[np.float32]  # [batch, 4, N, N]  written by the caller before `run`
-
-    def run(self, count: int) -> Answers:
-        """Judge the first `count` planes, 1 to batch; the next call overwrites the answers."""
-
-    def load(self, weights: Weights) -> None:
-        """Take another version of the same network."""
+    version: int
+    network: Any
+    """The backend's own."""
 
 
 class Evaluator:
-    """Judges positions with one network; `load` swaps in a newer version of it.  Used by one thread at a time."""
+    """Judges positions with one network: an `Evaluate` and a `Pipeline` of `reversi.search`, for one thread at a time.
 
-    def __init__(self, backend: Backend, weights: Weights, precision: Precision) -> None:
+    A newer version of the network is swapped in with `load`, or in two steps: `prepare` does the slow part in any
+    thread while judging goes on, `take` swaps at once.
+    """
+
+    def __init__(self, backend: Backend, weights: Weights, precision: Precision, slots: int) -> None:
         self.game = game_named(weights.game)
         self.network = weights.network
         self.name = backend.name
         self.precision = precision
         self.version = weights.version
-        self.batch = len(backend.planes)
+        self.batch = backend.batch
+        self.slots = slots
         self._backend = backend
 
     def __call__(self, own: Masks, opp: Masks, /) -> Answers:
@@ -70,29 +63,51 @@ class Evaluator:
         logits    float32[B, A]  unnormalised log-probability of every action, illegal ones included
         value     float32[B]     P(win) - P(loss) of the side to move, in [-1, 1]
 
-        The next call may overwrite both.  Up to `batch` positions are one run of the network; more are cut.
+        The next call may overwrite both.  Up to `batch` positions are one run of the network; more are cut.  Nothing
+        may be under way in slot 0.
         """
         count = len(own)
         if 0 < count <= self.batch:
-            return self._run(own, opp)
+            return self._backend.run(own, opp)
         logits = np.empty((count, self.game.actions), np.float32)
         value = np.empty(count, np.float32)
         for start in range(0, count, self.batch):
             part = slice(start, start + self.batch)
-            logits[part], value[part] = self._run(own[part], opp[part])
+            logits[part], value[part] = self._backend.run(own[part], opp[part])
         return logits, value
 
-    def load(self, weights: Weights) -> None:
-        """Answer with `weights` from now on: another version of the same network, in well under 0.2 s."""
+    def submit(self, slot: int, own: Masks, opp: Masks, /) -> None:
+        """Begin to judge positions that are not over and return at once; the masks may change afterwards.
+
+        own, opp  uint64[B], B from 1 to `batch`
+
+        A batch that is submitted while another slot's computes starts by itself when that one ends.
+        """
+        assert 1 <= len(own) <= self.batch, f"expected 1 to {self.batch} positions, got {len(own)}"
+        self._backend.submit(slot, own, opp)
+
+    def collect(self, slot: int, /) -> Answers:
+        """Wait, without the GIL, for the slot's batch: (logits [B, A], value [B]), the slot's until its next use."""
+        return self._backend.collect(slot)
+
+    def prepare(self, weights: Weights) -> Prepared:
+        """Make another version of the same network ready for `take`; in any thread, while judging goes on.
+
+        Raises IncompatibleModelError for another game or network.
+        """
         weights.check_game(self.game)
         if weights.network != self.network:
             raise IncompatibleModelError(f"expected weights of {self.network}, got {weights.network}")
-        self._backend.load(weights)
-        self.version = weights.version
+        return Prepared(weights.version, self._backend.prepare(weights))
 
-    def _run(self, own: Masks, opp: Masks) -> Answers:
-        write_planes(self.game.id, own, opp, self._backend.planes)
-        return self._backend.run(len(own))
+    def take(self, prepared: Prepared) -> None:
+        """Answer with `prepared` whatever is asked from now on; batches under way keep the version they began with."""
+        self._backend.take(prepared.network)
+        self.version = prepared.version
+
+    def load(self, weights: Weights) -> None:
+        """Prepare and take `weights`, another version of the same network, in well under 0.2 s."""
+        self.take(self.prepare(weights))
 
 
 def open_evaluator(
@@ -103,6 +118,7 @@ def open_evaluator(
     precision: str = "auto",
     batch: int,
     threads: int = 1,
+    slots: int = 1,
 ) -> Evaluator:
     """Return an Evaluator of `weights`.
 
@@ -111,6 +127,7 @@ def open_evaluator(
     precision  auto (on a CPU what is measured to be faster, on a GPU bf16), bf16 or float32
     batch      positions of one run of the network; buffers are made for it
     threads    CPU threads of one run
+    slots      batches that may be under way at a time; with 2, one computes while the caller works on the other
     """
     for key, value, choices in (
         ("backend", backend, BACKENDS),
@@ -119,19 +136,19 @@ def open_evaluator(
     ):
         if value not in choices:
             raise ConfigError(f"{key} must be one of {', '.join(choices)}, got {value!r}")
-    for key, number in (("batch", batch), ("threads", threads)):
+    for key, number in (("batch", batch), ("threads", threads), ("slots", slots)):
         if number < 1:
             raise ConfigError(f"{key} must be 1 or more, got {number}")
     name = _backend_name(backend, device)
 
-    def make(chosen: Precision, positions: int) -> Backend:
+    def make(chosen: Precision, positions: int, slots: int) -> Backend:
         if name == "openvino":
             from reversi.model.openvino_backend import OpenVinoBackend
 
-            return OpenVinoBackend(weights, precision=chosen, batch=positions, threads=threads)
+            return OpenVinoBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)
         from reversi.model.torch_backend import TorchBackend
 
-        return TorchBackend(weights, precision=chosen, batch=positions, threads=threads, device=device)
+        return TorchBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots, device=device)
 
     chosen: Precision
     if precision != "auto":
@@ -140,22 +157,7 @@ def open_evaluator(
         chosen = "bf16"
     else:
         chosen = _faster_precision((name, weights.game, weights.network, threads), make)
-    return Evaluator(make(chosen, batch), weights, chosen)
-
-
-def padded(count: int, batch: int) -> int:
-    """Return the size that a run of `count` positions is padded to, 1 <= count <= result <= batch.
-
-    Backends prepare themselves for every batch size they meet (OpenVINO: 5-10 ms each), so that they should meet few.
-    Sizes are powers of two up to 32, then multiples of 16, or of a sixteenth of a large batch: self-play at 256 games
-    asks for 244 on average, and multiples of 32 wasted 5 % of the network.
-    """
-    if count <= FINE_BATCH:
-        size = 1 << (count - 1).bit_length()
-    else:
-        step = max(FINE_BATCH // 2, batch // 16)
-        size = -(-count // step) * step
-    return min(size, batch)
+    return Evaluator(make(chosen, batch, slots), weights, chosen, slots)
 
 
 def _backend_name(backend: str, device: str) -> BackendName:
@@ -173,25 +175,25 @@ def _backend_name(backend: str, device: str) -> BackendName:
 _chosen: dict[object, Precision] = {}
 
 
-def _faster_precision(key: object, make: Callable[[Precision, int], Backend]) -> Precision:
+def _faster_precision(key: object, make: Callable[[Precision, int, int], Backend]) -> Precision:
     """Return the precision that `make`'s backend is faster with on this CPU, measured once per process and `key`.
 
     bf16 must win by a tenth to be taken: it pays only with AMX or AVX512-BF16, and float32 is the more exact.
     """
     if key not in _chosen:
-        fast, exact = (_run_s(make(precision, PROBE_POSITIONS)) for precision in ("bf16", "float32"))
+        fast, exact = (_run_s(make(precision, PROBE_POSITIONS, 1)) for precision in ("bf16", "float32"))
         _chosen[key] = "bf16" if fast < 0.9 * exact else "float32"
     return _chosen[key]
 
 
 def _run_s(backend: Backend) -> float:
     """Return the seconds of the fastest run of a full batch, after one that warms up."""
-    backend.planes[:] = 0
-    backend.run(len(backend.planes))
+    own, opp = np.full(backend.batch, 1, np.uint64), np.full(backend.batch, 2, np.uint64)
+    backend.run(own, opp)
     fastest, end_s = float("inf"), time.perf_counter() + PROBE_S
     while True:
         start_s = time.perf_counter()
-        backend.run(len(backend.planes))
+        backend.run(own, opp)
         now_s = time.perf_counter()
         fastest = min(fastest, now_s - start_s)
         if now_s > end_s:

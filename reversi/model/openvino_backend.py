@@ -20,9 +20,10 @@ import openvino
 from numpy.typing import NDArray
 from openvino import opset13 as op
 
-from reversi.games.planes import PLANES
-from reversi.games.rules import game_named
-from reversi.model.evaluate import Answers, BackendName, Precision, padded
+from reversi.games.bitboard import Masks
+from reversi.games.planes import PLANES, write_planes
+from reversi.games.rules import Game, game_named
+from reversi.model.backend import Answers, BackendName, Precision, padded
 from reversi.model.weights import WDL, Weights
 
 _HINTS = {"bf16": "bf16", "float32": "f32"}
@@ -32,15 +33,16 @@ Node = Any
 
 
 class OpenVinoBackend:
-    """One stream on `threads` threads; reads its input and writes its answers in place, in buffers of its own."""
+    """One stream on `threads` threads, one request per slot; answers are written in place, in the slot's buffers.
+
+    A request that is started while another runs waits in the stream's queue, and follows it without Python.
+    """
 
     name: BackendName = "openvino"
 
-    def __init__(self, weights: Weights, *, precision: Precision, batch: int, threads: int) -> None:
-        game = game_named(weights.game)
-        self.planes = np.zeros((batch, PLANES, game.size, game.size), np.float32)
-        self._logits = np.zeros((batch, game.actions), np.float32)
-        self._value = np.zeros(batch, np.float32)
+    def __init__(self, weights: Weights, *, precision: Precision, batch: int, threads: int, slots: int) -> None:
+        self._game = game_named(weights.game)
+        self.batch = batch
         self._settings = {
             "INFERENCE_PRECISION_HINT": _HINTS[precision],
             "INFERENCE_NUM_THREADS": threads,
@@ -48,30 +50,73 @@ class OpenVinoBackend:
             # Several actors share a machine: pinned, all of them would sit on its first cores.
             "ENABLE_CPU_PINNING": False,
         }
-        self._tensors: dict[int, tuple[Any, Any, Any]] = {}
-        self.load(weights)
+        self._slots = [_Slot(self._game, batch) for _ in range(slots)]
+        self._sizes: set[int] = set()
+        self.take(self.prepare(weights))
 
-    def load(self, weights: Weights) -> None:
-        """Build and compile the graph of `weights`."""
+    def run(self, own: Masks, opp: Masks) -> Answers:
+        """Compute in the caller's thread: waking the stream's costs 0.1 ms, as much as a batch of 1."""
+        request = self._fill(0, own, opp)
+        request.infer()
+        return self._slots[0].answers()
+
+    def submit(self, slot: int, own: Masks, opp: Masks) -> None:
+        """Write the planes and start the slot's request; rows up to the padded size are computed and thrown away."""
+        self._fill(slot, own, opp).start_async()
+
+    def collect(self, slot: int) -> Answers:
+        """Wait for the slot's request."""
+        self._slots[slot].request.wait()
+        return self._slots[slot].answers()
+
+    def prepare(self, weights: Weights) -> list[Any]:
+        """Build and compile the graph, and run it once at every size met so far, or the next run of each is slow."""
         compiled = _core().compile_model(build_graph(weights), "CPU", self._settings)
-        self._request = compiled.create_infer_request()
+        requests = [compiled.create_infer_request() for _ in self._slots]
+        for size in tuple(self._sizes):
+            requests[0].set_input_tensor(openvino.Tensor(np.zeros(planes_shape(self._game, size), np.float32)))
+            requests[0].infer()
+        return requests
 
-    def run(self, count: int) -> Answers:
-        """Judge the first `count` planes; rows up to the padded size are computed and thrown away."""
-        planes, logits, value = self._views(padded(count, len(self.planes)))
-        self._request.set_input_tensor(planes)
-        self._request.set_output_tensor(0, logits)
-        self._request.set_output_tensor(1, value)
-        self._request.infer()
-        return self._logits[:count], self._value[:count]
+    def take(self, prepared: list[Any]) -> None:
+        """Start new requests from now on; one under way is the slot's until it is collected."""
+        self._requests = prepared
 
-    def _views(self, size: int) -> tuple[Any, Any, Any]:
+    def _fill(self, slot: int, own: Masks, opp: Masks) -> Any:
+        """Return the slot's request, bound to its buffers with the positions' planes in them."""
+        place, size = self._slots[slot], padded(len(own), self.batch)
+        self._sizes.add(size)
+        write_planes(self._game.id, own, opp, place.planes)
+        place.count, place.request = len(own), self._requests[slot]
+        planes, logits, value = place.views(size)
+        place.request.set_input_tensor(planes)
+        place.request.set_output_tensor(0, logits)
+        place.request.set_output_tensor(1, value)
+        return place.request
+
+
+class _Slot:
+    """Buffers of one batch, and the request that computes in them."""
+
+    def __init__(self, game: Game, batch: int) -> None:
+        self.planes = np.zeros(planes_shape(game, batch), np.float32)
+        self._logits = np.zeros((batch, game.actions), np.float32)
+        self._value = np.zeros(batch, np.float32)
+        self._views: dict[int, tuple[Any, Any, Any]] = {}
+        self.request: Any = None
+        self.count = 0
+
+    def answers(self) -> Answers:
+        """Return the last batch's rows."""
+        return self._logits[: self.count], self._value[: self.count]
+
+    def views(self, size: int) -> tuple[Any, Any, Any]:
         """Return OpenVINO's tensors over the first `size` rows of the buffers."""
-        if size not in self._tensors:
+        if size not in self._views:
             buffers = (self.planes, self._logits, self._value)
             planes, logits, value = (openvino.Tensor(buffer[:size], shared_memory=True) for buffer in buffers)
-            self._tensors[size] = (planes, logits, value)
-        return self._tensors[size]
+            self._views[size] = (planes, logits, value)
+        return self._views[size]
 
 
 @functools.cache
@@ -94,6 +139,11 @@ def build_graph(weights: Weights) -> Any:
         inner = op.relu(graph.convolution(f"blocks.{block}.first", features))
         features = op.relu(op.add(graph.convolution(f"blocks.{block}.second", inner), features))
     return openvino.Model([op.result(graph.policy(features)), op.result(graph.value(features))], [planes])
+
+
+def planes_shape(game: Game, batch: int) -> tuple[int, int, int, int]:
+    """Return the shape of a batch's input: [B, 4, N, N]."""
+    return batch, PLANES, game.size, game.size
 
 
 class _Graph:

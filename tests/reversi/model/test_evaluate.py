@@ -12,8 +12,9 @@ from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named
 from reversi.model import evaluate
+from reversi.model.backend import padded
 from reversi.model.config import NetworkConfig
-from reversi.model.evaluate import open_evaluator, padded
+from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
 from tests.reversi.model.samples import SMALL, network, positions, weights
 
