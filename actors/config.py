@@ -15,18 +15,32 @@ class ActorConfig:
     count: int | None
     """Actor processes; null takes the machine's cores less one for the learner.  AlphaZero: 5,000 TPUs."""
 
+    device: Literal["auto", "cpu", "cuda"]
+    """Where the network runs; `auto` takes a GPU if torch finds one."""
+
     threads: int
     """Threads of the network's inference in one actor.  One process per core with one thread is fastest on CPUs."""
 
+    tree_threads: int
+    """Threads that grow the trees of a group, while the network judges another group's positions.  1 beside a CPU
+    network, which is a hundred times slower than the tree; a GPU wants all cores."""
+
     games: int
-    """Games that one actor plays in lockstep: the batch of its network.  More fill the hardware, but make a game older
-    when it ends.  256 is near the peak of a CPU with AMX."""
+    """Games that one actor plays at once.  More fill the hardware, but make a game older when it ends."""
+
+    groups: int
+    """Groups that take turns with the network; a batch is `games` / `groups`.  With 2 the trees of one grow while the
+    network judges the other's positions; with 1 tree and network alternate."""
+
+    cache_positions: int
+    """Positions whose answers an actor remembers until new weights come, equal up to symmetry counted once; 0 is none.
+    285 bytes each on 8x8."""
 
     weights: Literal["latest", "gated"]
     """Which weights play: the learner's newest averaged ones (AlphaZero, KataGo) or the champion (AlphaGo Zero)."""
 
     backend: Literal["auto", "openvino", "torch"]
-    """Inference backend; `auto` takes OpenVINO where it is installed."""
+    """Inference backend; `auto` takes OpenVINO where it is installed, and torch for a GPU."""
 
     precision: Literal["auto", "bf16", "float32"]
     """Inference precision; `auto` measures which one this CPU does faster."""
@@ -37,25 +51,44 @@ class ActorConfig:
 
     temperature: float
     """Temperature of the move choice in the first `temperature_plies` plies: moves are drawn in proportion to
-    visits^(1/temperature).  AlphaZero: 1."""
+    visits^(1/temperature).  AlphaZero: 1.  With Gumbel the noise at the root draws instead."""
 
     temperature_plies: int
-    """Plies (openings included) after which the most visited move is played.  AlphaGo Zero: 30 in Go; short games want
-    fewer, because late random moves make contradictory results."""
+    """Plies (openings included) after which the best move is played.  AlphaGo Zero: 30 in Go; short games want fewer,
+    because late random moves make contradictory results."""
 
-    round_plies: int
-    """Lockstep plies per round; between rounds an actor takes new weights and can be stopped.  A round should take
+    first_simulations: int | None
+    """Simulations of a search when the run begins, growing in a straight line to `search.simulations` at its end; null
+    is the same number all along.  Few win more per simulation early, many win more per position late."""
+
+    full_share: float
+    """Playout-cap randomisation: the chance that a search is a full one, of `search.simulations`, whose policy is
+    trained on; the others take `fast_simulations`, without noise, for games that end sooner.  KataGo: 0.25 (Wu, arXiv
+    1902.10565, section 3.1); 1 is none."""
+
+    fast_simulations: int
+    """Simulations of a search that is not a full one.  KataGo: a sixth of a full one."""
+
+    round_batches: int
+    """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take
     well under 5 s."""
 
     def __post_init__(self) -> None:
         if self.count is not None and self.count < 1:
             raise ConfigError(f"actors.count must be null or at least 1, got {self.count}")
-        for name in ("threads", "games", "round_plies"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"actors.{name} must be at least 1, got {getattr(self, name)}")
+        for name, least in {
+            **dict.fromkeys(("threads", "tree_threads", "games", "groups", "round_batches"), 1),
+            **dict.fromkeys(("cache_positions", "temperature_plies", "fast_simulations"), 0),
+        }.items():
+            if getattr(self, name) < least:
+                raise ConfigError(f"actors.{name} must be at least {least}, got {getattr(self, name)}")
+        if self.games % self.groups:
+            raise ConfigError(f"actors.games must be a multiple of actors.groups={self.groups}, got {self.games}")
+        if self.first_simulations is not None and self.first_simulations < 0:
+            raise ConfigError(f"actors.first_simulations must be null or at least 0, got {self.first_simulations}")
+        if not 0 < self.full_share <= 1:
+            raise ConfigError(f"actors.full_share must be above 0 and at most 1, got {self.full_share}")
         if not 0 <= self.opening_plies <= 8:
             raise ConfigError(f"actors.opening_plies must be from 0 to 8, got {self.opening_plies}")
         if self.temperature <= 0:
             raise ConfigError(f"actors.temperature must be positive, got {self.temperature}")
-        if self.temperature_plies < 0:
-            raise ConfigError(f"actors.temperature_plies must not be negative, got {self.temperature_plies}")

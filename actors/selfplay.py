@@ -1,148 +1,170 @@
-"""Self-play: G games in lockstep, one search for all of them per ply, finished games out as records.
+"""Self-play: G games at once, in groups that take turns with the network, finished games out as records.
 
-A game that ends is replaced at once, so the batch stays full.  A position with one legal action (a pass, mostly) is
-played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.  With
-`search.keep_subtree` every position is searched, so that each game goes on in its own tree.
+While the network judges the positions of one group, the next group's trees grow: it finds its next batch waiting and
+never idles.  A game that ends is replaced at once, so every batch is full.  A position with one legal action (a pass,
+mostly) is played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.advance import Play, advance
 from actors.config import ActorConfig
-from reversi.games.rules import UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
-from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records
-from reversi.search.apv_mcts import Search, SearchResult
+from actors.games import begin_games, make_games, records_of
+from reversi.games.rules import Game
+from reversi.games.symmetry import action_table
+from reversi.record import Records
+from reversi.search.cache import forget_all, make_cache, pack_cache, store, unpack_cache
 from reversi.search.config import SearchConfig
-from reversi.search.evaluate import Evaluate
-from reversi.search.temperature import choose_actions
+from reversi.search.evaluate import Pipeline
+from reversi.search.parallel import Threads
+from reversi.search.rule import rule_of
+from reversi.search.saved import pack_trees, unpack_trees
+from reversi.search.tree import make_trees
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What self-play has done since it began."""
+
+    positions: int
+    """Plies searched in full."""
+    simulations: int
+    """Simulations, those that ended in a finished game or in the cache included."""
+    asked: int
+    """Positions that the network was asked about."""
+    looked_up: int
+    """Positions that the cache was asked about."""
+    found: int
+    """Those it knew."""
+
+    def __sub__(self, earlier: Counts) -> Counts:
+        """Return what has been done since `earlier`."""
+        return Counts(**{name: value - getattr(earlier, name) for name, value in vars(self).items()})
 
 
 class SelfPlay:
-    """G unfinished games and their histories; `step` plays one ply in each."""
+    """G unfinished games, their trees and the cache they share; `play` goes on with all of them."""
 
-    def __init__(
-        self,
-        game: Game,
-        config: ActorConfig,
-        search: SearchConfig,
-        evaluate: Evaluate,
-        rng: np.random.Generator,
-        seed: int = 0,
-    ) -> None:
-        """`seed` is written into the records; `rng` is where all randomness comes from (children of one seed)."""
-        games, plies, actions = config.games, game.max_plies, game.actions
-        self.game, self.config, self.rng, self.seed = game, config, rng, seed
-        self.search = Search(game, search, evaluate, games, rng)
-        self.own = np.zeros(games, np.uint64)  # [G] discs of the side to move
-        self.opp = np.zeros(games, np.uint64)  # [G]
-        self.plies = np.zeros(games, np.int32)  # [G] plies played, openings included
-        self.actions = np.zeros((games, plies), np.uint8)  # [G, plies]
-        self.ply_kind = np.zeros((games, plies), np.uint8)  # [G, plies] OPENING, SEARCHED or UNSEARCHED
-        self.values = np.zeros((games, plies), np.float16)  # [G, plies] root value for the mover
-        self.policies = np.zeros((games, plies, actions), np.uint8)  # [G, plies, A] visits, the largest is 255
-        self.searched_positions = 0  # searches made so far, one per searched ply
-        self._begin(np.arange(games))
+    def __init__(self, game: Game, config: ActorConfig, search: SearchConfig, network: Pipeline, seed: int) -> None:
+        """`network` has a slot for each of `config.groups`; all chance comes from `seed` (64 bits)."""
+        self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
+        self._rule = rule_of(search)
+        self._action_table = action_table(game)
+        self._threads = Threads(config.tree_threads)
+        self._cache = make_cache(game, config.cache_positions)
+        self._trees = make_trees(game, config.games, max(search.simulations, config.fast_simulations))
+        self._batch = config.games // config.groups
+        self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
+        self.games = make_games(game, config.games)
+        self._begun = 0
+        self._begin(np.arange(config.games))
+        for group in range(config.groups):
+            self._advance(group, *self._no_answers, search.simulations)
 
-    def step(self, version: int) -> Records | None:
-        """Play one ply in every game; return the games that ended with it, stamped with the model `version`, if any."""
-        chosen, searched, result = self._choose()
-        rows = np.arange(self.config.games)
-        self.actions[rows, self.plies] = chosen
-        self.ply_kind[rows, self.plies] = np.where(searched, SEARCHED, UNSEARCHED)
-        self.values[rows, self.plies] = 0
-        self.policies[rows, self.plies] = 0
-        if result is not None:
-            at = rows[searched]
-            self.searched_positions += len(at)
-            self.values[at, self.plies[at]] = result.value
-            largest = result.visits.max(axis=1, keepdims=True)
-            self.policies[at, self.plies[at]] = np.rint(result.visits * (255.0 / largest))
-        self.plies += 1
-        play_batch(self.game.id, self.own, self.opp, chosen)
-        ended = np.flatnonzero(self._outcomes(rows) != UNFINISHED)
-        if not len(ended):
-            return None
-        records = self._records(ended, version)
-        self._begin(ended)
-        return records
+    @property
+    def counts(self) -> Counts:
+        """Everything done so far, by all games."""
+        return Counts(**dict(zip(Counts.__dataclass_fields__, self.games.counts.sum(axis=0).tolist(), strict=True)))
 
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """Everything that a resumed actor needs besides its random state: the games in progress."""
-        names = ("own", "opp", "plies", "actions", "ply_kind", "values", "policies")
-        return {name: getattr(self, name) for name in names}
+    def play(self, batches: int, version: int, simulations: int | None = None) -> Records | None:
+        """Let every group have `batches` batches judged; return the games that ended meanwhile, if any.
 
-    def restore(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        version      of the network, stamped on the records
+        simulations  of a full search that begins now, by default the config's (its most, too)
+
+        No batch is under way between two calls: the network may be replaced, `arrays` may be called.
+        """
+        simulations = self.search.simulations if simulations is None else simulations
+        ended: list[Records] = []
+        for group in range(self.config.groups):
+            self._submit(group)
+        for batch in range(batches):
+            for group in range(self.config.groups):
+                logits, value = self.network.collect(group)
+                rows = self._rows(group)
+                store(self._cache, self.games.leaf_own[rows], self.games.leaf_opp[rows], logits, value)
+                self._advance(group, logits, value, simulations)
+                ended += self._replace_ended(group, version)
+                if batch + 1 < batches:
+                    self._submit(group)
+        return Records.concatenate(ended) if ended else None
+
+    def forget(self) -> None:
+        """Empty the cache: the network has changed."""
+        forget_all(self._cache)
+
+    def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
+        """Return everything that a resumed actor needs: the games in progress and their trees.
+
+        cache  add what the cache knows: without it the same games are played, but the first ones end some batches later
+        """
+        packed = {**self.games._asdict(), **pack_trees(self._trees), "begun": np.array([self._begun])}
+        return packed | pack_cache(self._cache) if cache else packed
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the games of `arrays()` back; shapes must be this actor's own."""
-        for name, array in arrays.items():
-            getattr(self, name)[...] = array
+        for name, array in self.games._asdict().items():
+            array[...] = arrays[name]
+        unpack_trees(self._trees, arrays)
+        self._begun = int(arrays["begun"][0])
+        if "cache_rows" in arrays:
+            unpack_cache(self._cache, arrays)
 
-    def _choose(self) -> tuple[NDArray[np.int32], NDArray[np.bool_], SearchResult | None]:
-        """Return the action of every game [G], which games were searched [G], and the search of those."""
-        legal = np.zeros((self.config.games, self.game.actions), np.uint8)
-        legal_actions_mask(self.game.id, self.own, self.opp, legal)
-        searched = legal.sum(axis=1) > 1
-        chosen = legal.argmax(axis=1).astype(np.int32)
-        if not searched.any():
-            return chosen, searched, None
-        if self.search.config.keep_subtree:  # tree b is game b's: no game may be left out, or the trees would shift
-            searched[:] = True
-        result = self.search.run(self.own[searched], self.opp[searched], noise=True)
-        early = self.plies[searched] < self.config.temperature_plies
-        temperature = np.where(early, self.config.temperature, 0.0)
-        chosen[searched] = choose_actions(result.visits, temperature, self.rng)
-        self.search.advance(chosen[searched])
-        return chosen, searched, result
+    def _rows(self, group: int) -> slice:
+        return slice(group * self._batch, (group + 1) * self._batch)
+
+    def _submit(self, group: int) -> None:
+        rows = self._rows(group)
+        self.network.submit(group, self.games.leaf_own[rows], self.games.leaf_opp[rows])
+
+    def _advance(self, group: int, logits: NDArray[np.float32], value: NDArray[np.float32], simulations: int) -> None:
+        """Let the games of a group take their answers and play on, on all tree threads."""
+        config, start = self.config, group * self._batch
+        play = Play(
+            self.game.id,
+            np.uint64(self.seed),
+            simulations,
+            config.fast_simulations,
+            config.full_share,
+            config.temperature,
+            config.temperature_plies,
+            self.search.dirichlet_alpha,
+            self.search.dirichlet_weight,
+            self.search.keep_subtree,
+        )
+
+        shared = (self.games, self._trees, self._cache, self._action_table, self._rule, play)
+
+        def part(first: int, last: int) -> None:
+            advance(*shared, start + first, start + last, start, logits, value)
+
+        self._threads.each(part, self._batch)
+
+    def _replace_ended(self, group: int, version: int) -> list[Records]:
+        """Return the games of the group that have ended, as one batch of records if any, and begin others for them."""
+        rows = group * self._batch + np.flatnonzero(self.games.over[self._rows(group)])
+        if not len(rows):
+            return []
+        records = records_of(self.game, self.games, rows, version, self.seed)
+        self._begin(rows)
+        return [records]
 
     def _begin(self, rows: NDArray[np.int64]) -> None:
-        """Start new games in `rows`, each with 0 to `opening_plies` uniformly random plies."""
-        self.own[rows], self.opp[rows], self.plies[rows] = self.game.start_own, self.game.start_opp, 0
-        length = self.rng.integers(0, self.config.opening_plies + 1, len(rows))
-        for ply in range(self.config.opening_plies):
-            self._play_random_ply(rows[length > ply])
-        over = rows[self._outcomes(rows) != UNFINISHED]  # tic-tac-toe can end within its opening: begin without one
-        self.own[over], self.opp[over], self.plies[over] = self.game.start_own, self.game.start_opp, 0
-
-    def _play_random_ply(self, rows: NDArray[np.int64]) -> None:
-        rows = rows[self._outcomes(rows) == UNFINISHED]
-        own, opp = self.own[rows], self.opp[rows]
-        legal = np.zeros((len(rows), self.game.actions), np.uint8)
-        legal_actions_mask(self.game.id, own, opp, legal)
-        chosen = choose_actions(legal.astype(np.int32), np.ones(len(rows)), self.rng)
-        self.actions[rows, self.plies[rows]] = chosen
-        self.ply_kind[rows, self.plies[rows]] = OPENING
-        self.values[rows, self.plies[rows]] = 0
-        self.policies[rows, self.plies[rows]] = 0
-        play_batch(self.game.id, own, opp, chosen)
-        self.own[rows], self.opp[rows] = own, opp
-        self.plies[rows] += 1
-
-    def _outcomes(self, rows: NDArray[np.int64]) -> NDArray[np.int16]:
-        out = np.empty(len(rows), np.int16)
-        outcomes(self.game.id, self.own[rows], self.opp[rows], out)
-        return out
-
-    def _records(self, rows: NDArray[np.int64], version: int) -> Records:
-        """Flatten the finished games in `rows`; margins and final boards from the view of the side that moved first."""
-        plies = self.plies[rows]
-        played = np.arange(self.game.max_plies) < plies[:, None]
-        turned = plies % 2 == 1
-        own, opp = self.own[rows], self.opp[rows]
-        margin = self._outcomes(rows)
-        return Records(
-            game=self.game.name,
-            start_own=np.full(len(rows), self.game.start_own, np.uint64),
-            start_opp=np.full(len(rows), self.game.start_opp, np.uint64),
-            black_first=np.ones(len(rows), np.uint8),
-            plies=plies.copy(),
-            actions=self.actions[rows][played],
-            policy=self.policies[rows][played],
-            value=self.values[rows][played],
-            ply_kind=self.ply_kind[rows][played],
-            margin=np.where(turned, -margin, margin).astype(np.int8),
-            final_own=np.where(turned, opp, own),
-            final_opp=np.where(turned, own, opp),
-            version=np.full(len(rows), version, np.int32),
-            seed=np.full(len(rows), self.seed, np.uint64),
+        start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)
+        begin_games(
+            self.games,
+            self.game.id,
+            rows,
+            self._begun,
+            start_own,
+            start_opp,
+            np.uint64(self.seed),
+            self.config.opening_plies,
         )
+        self._begun += len(rows)

@@ -7,8 +7,9 @@ here: weights come from a `WeightSource`, records go to a `RecordSink`.
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,12 +17,12 @@ from actors.config import ActorConfig
 from actors.selfplay import SelfPlay
 from reversi import archive
 from reversi.games.rules import game_named
-from reversi.model.evaluate import Evaluator, open_evaluator
+from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
 from reversi.model.weights import Weights
-from reversi.record import Records, encode
+from reversi.record import encode
 from reversi.search.config import SearchConfig
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 
 class WeightSource(Protocol):
@@ -45,9 +46,15 @@ class ActorReport:
     games: int
     """Games finished."""
     positions: int
-    """Plies searched."""
+    """Plies searched in full."""
     simulations: int
-    """Visits those searches asked for; with `search.keep_subtree` some of them were made a ply earlier."""
+    """Simulations, those that ended in a finished game or in the cache included."""
+    asked: int
+    """Positions that the network judged."""
+    looked_up: int
+    """Positions that the cache was asked for."""
+    found: int
+    """Those that it knew."""
     version: int
     """Version of the weights that played; -1 while there are none yet."""
     playing_s: float
@@ -57,7 +64,7 @@ class ActorReport:
 
 
 class Worker:
-    """Plays rounds of self-play.  Same weights, same seed, same device: same records."""
+    """Plays rounds of self-play.  Same weights in the same rounds, same seed, same device: same records."""
 
     def __init__(
         self,
@@ -70,93 +77,129 @@ class Worker:
         weights: WeightSource,
         records: RecordSink,
         epoch: int = 0,
+        background: bool = False,
     ) -> None:
         """`index` numbers the run's actors from 0; with `seed` it decides all of this actor's random choices.
 
-        `epoch` counts the starts of the run, so that a producer that lost its state never reuses a sequence number.
+        epoch       counts the starts of the run, so that a producer that lost its state never reuses a sequence number
+        background  make new weights ready while play goes on with the old ones; which round takes them is then chance
         """
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
         self._game, self._weights, self._records = game_named(game), weights, records
-        self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, epoch)))
         self._seed = int(np.random.SeedSequence(seed, spawn_key=(index, epoch)).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
         self._selfplay: SelfPlay | None = None
         self._version = -1
         self._sequence = 0
-        self._resumed: dict[str, np.ndarray] = {}
+        self._resumed: dict[str, Any] = {}
+        self._pool = ThreadPoolExecutor(1, "weights") if background else None
+        self._coming: Future[Prepared] | None = None
 
-    def round(self) -> ActorReport:
-        """Take the newest weights, play `round_plies` plies in every game, deliver the games that ended."""
+    def round(self, progress: float) -> ActorReport:
+        """Take the newest weights, play `round_batches` batches per group, deliver the games that ended.
+
+        `progress` of the run, 0 to 1, places the round in the schedule of simulations.
+        """
         start = time.monotonic()
         selfplay = self._with_newest_weights()
         if selfplay is None:
-            return ActorReport(games=0, positions=0, simulations=0, version=-1, playing_s=0.0, waiting_s=0.0)
-        before = selfplay.searched_positions
-        rounds = (selfplay.step(self._version) for _ in range(self.config.round_plies))
-        finished = [records for records in rounds if records is not None]
+            nothing = dict.fromkeys(("games", "positions", "simulations", "asked", "looked_up", "found"), 0)
+            return ActorReport(**nothing, version=-1, playing_s=0.0, waiting_s=0.0)
+        before = selfplay.counts
+        records = selfplay.play(self.config.round_batches, self._version, self._simulations(progress))
         played = time.monotonic()
-        positions = selfplay.searched_positions - before
-        self._deliver(finished)
+        done = selfplay.counts - before
+        if records is not None:
+            self._records.push(encode(records, self.producer, self._sequence))
+            self._sequence += 1
         return ActorReport(
-            games=sum(map(len, finished)),
-            positions=positions,
-            simulations=positions * self.search_config.simulations,
+            games=0 if records is None else len(records),
+            **vars(done),
             version=self._version,
             playing_s=played - start,
             waiting_s=time.monotonic() - played,
         )
 
     def state(self) -> bytes:
-        """Return the games in progress, the random state and the counters as an archive."""
-        arrays = self._selfplay.arrays() if self._selfplay else self._resumed
+        """Return the games in progress, their trees and the counters as an archive.
+
+        The cache is part of it only where rounds repeat exactly; elsewhere its megabytes would buy nothing.
+        """
+        arrays = self._selfplay.arrays(cache=self._pool is None) if self._selfplay else self._resumed
         header = {
             "producer": self.producer,
             "sequence": self._sequence,
-            "random": self._rng.bit_generator.state,
+            "seed": self._seed,
+            "shape": self._shape,
         }
         return archive.pack("actor", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
-        """Go on from `state()`: same games, same random numbers, next sequence number.
+        """Go on from `state()`: same games, same chance, next sequence number.
 
-        Games of another shape (the run was resumed with another `actors.games`) are left: they are only unfinished.
+        Games of another shape (the run was resumed with other numbers) are left: they are only unfinished.
         """
         arrays, header = archive.unpack(data, "actor", STATE_FORMAT, "actor state")
         self.producer, self._sequence = header["producer"], header["sequence"]
-        self._rng.bit_generator.state = header["random"]
-        if arrays and len(arrays["own"]) == self.config.games:
-            self._resumed = arrays
+        if header["shape"] == self._shape:
+            self._seed, self._resumed = header["seed"], arrays
+
+    @property
+    def _shape(self) -> list[int]:
+        config, search = self.config, self.search_config
+        return [config.games, config.groups, search.simulations, config.fast_simulations]
+
+    def _simulations(self, progress: float) -> int:
+        """Return the simulations of a full search: from the config's first number to its last, in a straight line."""
+        last = self.search_config.simulations
+        first = last if self.config.first_simulations is None else self.config.first_simulations
+        return round(first + (last - first) * min(max(progress, 0.0), 1.0))
 
     def _with_newest_weights(self) -> SelfPlay | None:
         """Return the self-play, its network brought up to date; None while no weights have been published."""
+        if self._coming is not None:
+            if self._coming.done():
+                self._take(self._coming.result())
+                self._coming = None
+            return self._selfplay
         data = self._weights.fetch(self.config.weights, self._version)
         if data is None:
             return self._selfplay
-        weights = Weights.from_bytes(data, "weights from the learner")
-        self._version = weights.version
         if self._evaluator is None:
-            self._evaluator = open_evaluator(
-                weights,
-                backend=self.config.backend,
-                precision=self.config.precision,
-                batch=self.config.games,
-                threads=self.config.threads,
-            )
-            self._selfplay = self._open_selfplay(self._evaluator)
+            weights = Weights.from_bytes(data, "weights from the learner")
+            self._evaluator = self._open_evaluator(weights)
+            self._version = weights.version
+            self._selfplay = SelfPlay(self._game, self.config, self.search_config, self._evaluator, self._seed)
+            if self._resumed:
+                self._selfplay.restore(self._resumed)
+        elif self._pool is not None:
+            self._coming = self._pool.submit(_prepared, self._evaluator, data)
         else:
-            self._evaluator.load(weights)
+            self._take(_prepared(self._evaluator, data))
         return self._selfplay
 
-    def _open_selfplay(self, evaluator: Evaluator) -> SelfPlay:
-        state = self._rng.bit_generator.state
-        selfplay = SelfPlay(self._game, self.config, self.search_config, evaluator, self._rng, self._seed)
-        if self._resumed:
-            selfplay.restore(self._resumed)
-            self._rng.bit_generator.state = state  # opening the games drew numbers; the resumed ones were drawn before
-        return selfplay
+    def _open_evaluator(self, weights: Weights) -> Evaluator:
+        config = self.config
+        return open_evaluator(
+            weights,
+            backend=config.backend,
+            device=config.device,
+            precision=config.precision,
+            batch=config.games // config.groups,
+            threads=config.threads,
+            slots=config.groups,
+        )
 
-    def _deliver(self, finished: list[Records]) -> None:
-        if finished:
-            self._records.push(encode(Records.concatenate(finished), self.producer, self._sequence))
-            self._sequence += 1
+    def _take(self, prepared: Prepared) -> None:
+        """Go on with new weights; what the cache knows is the old ones' opinion."""
+        assert self._evaluator is not None
+        assert self._selfplay is not None
+        self._evaluator.take(prepared)
+        self._selfplay.forget()
+        self._version = self._evaluator.version
+
+
+def _prepared(evaluator: Evaluator, data: bytes) -> Prepared:
+    """Return the weights of an archive, ready to be taken."""
+    return evaluator.prepare(Weights.from_bytes(data, "weights from the learner"))

@@ -35,7 +35,7 @@ def _sources_hash() -> str:
     """Return a hash of every file of ours that defines a kernel; 5 ms."""
     packages = Path(__file__).parent.parent
     digest = hashlib.sha256(numba.__version__.encode())
-    for package in ("reversi", "learner", "evaluator"):
+    for package in ("reversi", "actors", "learner", "evaluator"):
         for path in sorted((packages / package).rglob("*.py")):
             source = path.read_bytes()
             if b"@kernel" in source or b"@intrinsic" in source:

@@ -95,7 +95,7 @@ def run_serial(sitting: Sitting) -> None:
     progress = sitting.progress
     while sitting.goes_on:
         for worker in parts.workers:
-            progress.actor(worker.round())
+            progress.actor(worker.round(sitting.fraction))
         progress.learner(parts.learner.round(sitting.fraction))
         progress.gate(parts.gate.round(GATE_SLICE_S))
         progress.replay(parts.replay.report())

@@ -21,6 +21,7 @@ from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
 from reversi.errors import ReversiError, RunError
+from scripts.config import JobConfig
 from scripts.launch import GATE_SLICE_S
 from scripts.preflight import check_threads
 from scripts.ray_cluster import ray_of
@@ -76,13 +77,14 @@ class Driver:
         self._sitting = sitting
         job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
         common = {"game": job.game.name, "seed": job.run.seed}
+        gpus = _gpu_shares(job)
         self._weights = WeightActor.options(**_options(1), max_restarts=job.cluster.max_restarts).remote()
         self._replay = ReplayActor.options(**_options(1), max_concurrency=1000).remote(
             config=job.replay, rejected_dir=str(folder / "rejected"), **common
         )
 
         def learner(starts: int) -> Any:
-            return LearnerActor.options(**_options(job.learner.threads)).remote(
+            return LearnerActor.options(**_options(job.learner.threads, gpus[job.learner.device])).remote(
                 config=job.learner,
                 algorithm=job.algorithm,
                 network=job.network,
@@ -98,20 +100,21 @@ class Driver:
             )
 
         def worker(index: int) -> Callable[[int], Any]:
-            return lambda starts: SelfPlayActor.options(**_options(job.actors.threads)).remote(
+            return lambda starts: SelfPlayActor.options(**_options(job.actors.threads, gpus[job.actors.device])).remote(
                 index=index,
                 config=job.actors,
                 search=job.search,
                 weights=self._weights,
                 records=self._replay,
                 epoch=1000 * sitting.starts + starts,
+                background=True,
                 **common,
             )
 
         self._learner = Role("learner", learner, lambda a: a.round.remote(sitting.fraction), progress.learner)
         self._gate = Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate)
         self._workers = [
-            Role(f"actor-{index}", worker(index), lambda a: a.round.remote(), progress.actor)
+            Role(f"actor-{index}", worker(index), lambda a: a.round.remote(sitting.fraction), progress.actor)
             for index in range(job.actor_count)
         ]
         self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), progress.replay)
@@ -260,7 +263,18 @@ def _last_line(error: Exception) -> str:
     return lines[-1].strip().split(". ")[0]
 
 
-def _options(threads: int) -> dict[str, Any]:
-    """Resources of one actor process and the threads of every library in it; Ray would set OMP_NUM_THREADS itself."""
+def _gpu_shares(job: JobConfig) -> dict[str, float]:
+    """Return the share of a GPU that a process gets, by its `device`: they divide what the cluster has evenly."""
+    devices = [job.learner.device, *[job.actors.device] * job.actor_count]
+    wanted = sum(device != "cpu" for device in devices)
+    share = min(1.0, ray.cluster_resources().get("GPU", 0.0) / wanted) if wanted else 0.0
+    return {"cpu": 0.0, "auto": share, "cuda": share}
+
+
+def _options(threads: int, gpu: float = 0.0) -> dict[str, Any]:
+    """Resources of one actor process and the threads of every library in it; Ray would set OMP_NUM_THREADS itself.
+
+    A process without a share of a GPU does not see any: Ray hides it.
+    """
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return {"num_cpus": 0, "runtime_env": {"env_vars": dict.fromkeys(names, str(threads))}}
+    return {"num_cpus": 0, "num_gpus": gpu, "runtime_env": {"env_vars": dict.fromkeys(names, str(threads))}}

@@ -43,6 +43,10 @@ class RunReport:
     """Positions searched per second, since the last row."""
     simulations_per_s: float
     """Simulations per second, since the last row."""
+    asked_per_simulation: float
+    """Positions that the network judged per simulation, since the last row; cache and rules know the others."""
+    cache_hit_share: float
+    """Share of the positions looked up in the actors' caches that were found there, since the last row."""
     actor_waiting_share: float
     """Share of the actors' time spent waiting for room in the replay, since the last row."""
     resident_mb: float
@@ -59,6 +63,9 @@ class _Counters:
     games: int = 0
     positions: int = 0
     simulations: int = 0
+    asked: int = 0
+    looked_up: int = 0
+    found: int = 0
     playing_s: float = 0.0
     waiting_s: float = 0.0
     steps: int = 0
@@ -108,6 +115,9 @@ class Progress:
         self._sum.games += report.games
         self._sum.positions += report.positions
         self._sum.simulations += report.simulations
+        self._sum.asked += report.asked
+        self._sum.looked_up += report.looked_up
+        self._sum.found += report.found
         self._sum.playing_s += report.playing_s
         self._sum.waiting_s += report.waiting_s
 
@@ -185,7 +195,9 @@ class Progress:
             simulations=now.simulations,
             positions_per_s=(now.positions - then.positions) / seconds,
             simulations_per_s=(now.simulations - then.simulations) / seconds,
-            actor_waiting_share=(now.waiting_s - then.waiting_s) / actor_s if actor_s > 0 else 0.0,
+            asked_per_simulation=_share(now.asked - then.asked, now.simulations - then.simulations),
+            cache_hit_share=_share(now.found - then.found, now.looked_up - then.looked_up),
+            actor_waiting_share=_share(now.waiting_s - then.waiting_s, actor_s),
             resident_mb=resident_mb(),
             restarts=now.restarts,
         )
@@ -244,3 +256,7 @@ def resident_mb() -> float:
         except psutil.NoSuchProcess:
             continue
     return total / (1 << 20)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

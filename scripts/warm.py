@@ -18,7 +18,7 @@ from learner.replay.memory import MemoryReplay
 from reversi.games.rules import game_named
 from reversi.players import make_player
 from reversi.record import encode
-from reversi.search.evaluate import UniformEvaluate
+from reversi.search.evaluate import Immediate, UniformEvaluate
 from scripts.config import JobConfig
 
 SLOW_S = 3.0
@@ -29,13 +29,12 @@ def warm(job: JobConfig) -> None:
     start = time.monotonic()
     print("preparing (the first time on a machine compiles the engine: about a minute)", file=sys.stderr)
     game = game_named(job.game.name)
-    config = dataclasses.replace(job.actors, games=2)
+    config = dataclasses.replace(job.actors, games=2 * job.actors.groups, cache_positions=64)
     search = dataclasses.replace(job.search, simulations=2)
-    rng = np.random.default_rng(0)
-    selfplay = SelfPlay(game, config, search, UniformEvaluate(game, 2 * search.leaves), rng)
+    selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)
     records = None
     while records is None:
-        records = selfplay.step(0)
+        records = selfplay.play(16, 0)
     replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None)
     replay.add(encode(records, "warm", 0))
     samples = replay.sample(1, 1)
@@ -43,6 +42,6 @@ def warm(job: JobConfig) -> None:
     training_batch(game, samples, np.zeros(1, np.int64))
     random_openings(game, 1, 2, 0)
     for opponent in ("greedy", "flat-mc:1"):
-        make_player(opponent, game, seed=0).choose(selfplay.own, selfplay.opp)
+        make_player(opponent, game, seed=0).choose(selfplay.games.own, selfplay.games.opp)
     if time.monotonic() - start > SLOW_S:
         print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)

@@ -111,6 +111,13 @@ def root_value(tree: Tree) -> np.float32:
 
 
 @kernel
+def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether the tree has the root (own, opp) already, judged: `keep_subtree` left it."""
+    root = tree.nodes[0]
+    return bool(tree.used[NODES] > 0 and root.own == own and root.opp == opp and root.degree != PENDING)
+
+
+@kernel
 def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
     """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
 
@@ -122,7 +129,7 @@ def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves
     for g in range(own.shape[0]):
         tree = tree_of(trees, g)
         root = tree.nodes[0]
-        if keep and tree.used[NODES] > 0 and root.own == own[g] and root.opp == opp[g] and root.degree != PENDING:
+        if keep and has_root(tree, own[g], opp[g]):
             continue
         plant_root(tree, game_id, own[g], opp[g])
         if root.degree == TERMINAL:
@@ -187,25 +194,33 @@ def keep_subtrees(trees: Trees, actions: NDArray[np.int32]) -> None:
     """Make the node below `actions[g]` the root of tree g and drop the rest; a tree without such a node is emptied.
 
     actions  int32[G'], G' <= G  trees from G' on are emptied
+    """
+    marked = np.empty(trees.nodes.shape[1], np.bool_)
+    for g in range(trees.used.shape[0]):
+        keep_subtree(tree_of(trees, g), int(actions[g]) if g < actions.shape[0] else -1, marked)
+
+
+@kernel
+def keep_subtree(tree: Tree, action: int, marked: NDArray[np.bool_]) -> None:
+    """Make the node below `action` of the root the root and drop the rest; without such a node empty the tree.
+
+    marked  bool[K]  overwritten with scratch: the nodes that are kept
 
     Works in place and in one pass: nodes and edges move to lower places in their old order, parents before children.
     """
-    marked = np.empty(trees.nodes.shape[1], np.bool_)  # nodes to keep
-    for g in range(trees.used.shape[0]):
-        tree = tree_of(trees, g)
-        root = _child_of_root(tree, actions[g]) if g < actions.shape[0] else UNVISITED
-        used = tree.used[NODES]
-        tree.used[NODES] = 0
-        tree.used[EDGES] = 1
-        if root == UNVISITED:
-            continue
-        marked[:used] = False
-        marked[root] = True
-        _move_edge(tree, tree.nodes[root].entry, 0)
-        tree.nodes[root].parent = 0
-        for node in range(root, used):
-            if marked[node]:
-                _move_node(tree, node, marked)
+    root = _child_of_root(tree, action)
+    used = tree.used[NODES]
+    tree.used[NODES] = 0
+    tree.used[EDGES] = 1
+    if root == UNVISITED:
+        return
+    marked[:used] = False
+    marked[root] = True
+    _move_edge(tree, tree.nodes[root].entry, 0)
+    tree.nodes[root].parent = 0
+    for node in range(root, used):
+        if marked[node]:
+            _move_node(tree, node, marked)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,42 +11,90 @@ from numpy.typing import NDArray
 
 from actors.config import ActorConfig
 from actors.selfplay import SelfPlay
+from learner.replay.samples import samples_of
 from reversi.errors import ConfigError
 from reversi.games.bitboard import Masks
-from reversi.games.rules import game_named, legal_actions_mask, play_batch
+from reversi.games.rules import Game, game_named, legal_actions_mask, play_batch
+from reversi.games.symmetry import action_table, canonical
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
+from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.evaluate import UniformEvaluate
+from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
+from reversi.search.signature import HashEvaluator
 
 ACTORS = ActorConfig(
     count=1,
+    device="cpu",
     threads=1,
+    tree_threads=1,
     games=8,
+    groups=2,
+    cache_positions=0,
     weights="latest",
     backend="auto",
     precision="float32",
     opening_plies=4,
     temperature=1.0,
     temperature_plies=8,
-    round_plies=4,
+    first_simulations=None,
+    full_share=1.0,
+    fast_simulations=2,
+    round_batches=32,
 )
 SEARCH = SearchConfig(simulations=8)
+GUMBEL = SearchConfig(simulations=8, method="gumbel")
 
 
-def selfplay(name: str, seed: int = 1, games: int = 8) -> SelfPlay:
-    game = game_named(name)
-    config = dataclasses.replace(ACTORS, games=games)
-    return SelfPlay(game, config, SEARCH, UniformEvaluate(game, games), np.random.default_rng(seed), seed)
+class ImageEvaluator:
+    """An `Evaluate` by hashes that answers a position's images alike, as a perfectly trained network would."""
+
+    def __init__(self, game: Game) -> None:
+        self._game, self._hash, self._table = game, HashEvaluator(game), action_table(game)
+        self.asked = 0
+
+    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self.asked += len(own)
+        keys = [canonical(self._game.id, mover, other) for mover, other in zip(own, opp, strict=True)]
+        mover, other = (np.array([key[side] for key in keys], np.uint64) for side in (0, 1))
+        logits, value = self._hash(mover, other)
+        turned = np.take_along_axis(logits, self._table[[key[2] for key in keys]], axis=1)
+        return turned, value
 
 
-def played(player: SelfPlay, steps: int) -> Records:
-    ended = [records for records in (player.step(3) for _ in range(steps)) if records is not None]
-    return Records.concatenate(ended)
+def selfplay(
+    name: str, seed: int = 1, *, search: SearchConfig = SEARCH, evaluate: Evaluate | None = None, **changed: Any
+) -> SelfPlay:
+    game, config = game_named(name), dataclasses.replace(ACTORS, **changed)
+    return SelfPlay(game, config, search, Immediate(evaluate or ImageEvaluator(game)), seed)
 
 
+def played(player: SelfPlay, batches: int) -> Records:
+    records = player.play(batches, 3)
+    assert records is not None
+    return records
+
+
+def games_of(records: Records) -> set[tuple[bytes, bytes, bytes]]:
+    """Every game as its plies, their kinds and their targets."""
+    ends = records.plies.cumsum()
+    starts = ends - records.plies
+    columns = (records.actions, records.ply_kind, records.policy)
+    return {
+        (columns[0][a:b].tobytes(), columns[1][a:b].tobytes(), columns[2][a:b].tobytes())
+        for a, b in zip(starts, ends, strict=True)
+    }
+
+
+def same(first: Records, second: Records) -> bool:
+    return all(
+        np.array_equal(getattr(first, field.name), getattr(second, field.name)) for field in dataclasses.fields(Records)
+    )
+
+
+@pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
 @pytest.mark.parametrize("name", ["reversi4", "reversi6", "reversi8", "tictactoe"])
-def test_every_game_replays_by_the_rules(name: str) -> None:
-    records = played(selfplay(name), 150)
+def test_every_game_replays_by_the_rules(name: str, search: SearchConfig) -> None:
+    records = played(selfplay(name, search=search), 1200)
     assert len(records) >= 8
     assert not check(records).any()
     assert set(records.version) == {3}
@@ -53,7 +102,7 @@ def test_every_game_replays_by_the_rules(name: str) -> None:
 
 
 def test_positions_with_one_legal_action_are_not_searched_and_openings_not_trained() -> None:
-    records = played(selfplay("reversi6", games=32), 120)
+    records = played(selfplay("reversi6", games=32), 600)
     game, at, kinds = game_named("reversi6"), 0, set()
     for index in range(len(records)):
         own, opp = records.start_own[index : index + 1].copy(), records.start_opp[index : index + 1].copy()
@@ -73,54 +122,148 @@ def test_positions_with_one_legal_action_are_not_searched_and_openings_not_train
     assert kinds == {OPENING, SEARCHED, UNSEARCHED}
 
 
-class CountingEvaluate(UniformEvaluate):
-    """Counts the positions it is asked about."""
+def test_targets_are_those_of_the_search_that_matches_use() -> None:
+    """Without noise, every searched ply has the visits and the value that `Search` finds in its position."""
+    for search in (SEARCH, GUMBEL):
+        quiet = dataclasses.replace(search, dirichlet_weight=0.0)
+        records = played(selfplay("reversi6", search=quiet, temperature_plies=0), 600)
+        game = game_named("reversi6")
+        samples = samples_of(records)
+        chosen = samples.policy_weight == 1
+        own, opp = samples.own[chosen], samples.opp[chosen]
+        found = Search(game, quiet, ImageEvaluator(game), len(own), np.random.default_rng(0)).run(own, opp)
+        scale = 255 / found.policy.max(axis=1, keepdims=True)
+        assert np.abs(samples.policy[chosen] - found.policy * scale).max() <= 0.51
+        assert np.array_equal(samples.value[chosen], found.value.astype(np.float16))
+        assert np.array_equal(records.actions[records.ply_kind == SEARCHED], found.action)
 
-    asked = 0
 
-    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        self.asked += len(own)
-        return super().__call__(own, opp)
+@pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
+def test_the_cache_changes_nothing_but_the_number_of_questions(search: SearchConfig) -> None:
+    found, asked = [], []
+    for positions in (0, 64, 1 << 16):
+        evaluate = ImageEvaluator(game_named("reversi6"))
+        player = selfplay("reversi6", search=search, evaluate=evaluate, cache_positions=positions)
+        games: set[tuple[bytes, bytes, bytes]] = set()
+        while player.counts.positions < 3000:
+            games |= games_of(played(player, 300))
+        found.append(games)
+        asked.append(player.counts.asked / player.counts.simulations)
+        assert (player.counts.found > 0) == (positions > 0)
+    assert len(set.intersection(*found)) >= 80, "games do not depend on the cache"
+    assert asked[0] > asked[1] > 1.5 * asked[2]
+
+
+@pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
+def test_games_do_not_depend_on_threads_or_groups(search: SearchConfig) -> None:
+    one = played(selfplay("reversi6", search=search, games=12), 400)
+    several = played(selfplay("reversi6", search=search, games=12, tree_threads=3, cache_positions=1 << 12), 400)
+    whole = played(selfplay("reversi6", search=search, games=12, groups=1), 400)
+    assert len(games_of(one) & games_of(whole)) > len(one) // 2
+    assert len(games_of(one) & games_of(several)) > len(one) // 2
+    again = played(selfplay("reversi6", search=search, games=12, tree_threads=3), 400)
+    assert same(one, again)
+
+
+def test_forgetting_follows_the_network() -> None:
+    """After `forget` every answer is the new network's, though the cache was full of the old one's."""
+    game = game_named("reversi6")
+    swapped = Immediate(ImageEvaluator(game))
+    player = SelfPlay(game, dataclasses.replace(ACTORS, cache_positions=1 << 16), SEARCH, swapped, 1)
+    played(player, 300)
+    swapped.evaluate = UniformEvaluate(game, 4)
+    player.forget()
+    player.play(100, 4)
+    records = played(player, 300)
+    values = records.value[records.ply_kind == SEARCHED]
+    assert (np.abs(values) < 1).all()
+    decided = np.abs(values * (SEARCH.simulations + 1) - np.rint(values * (SEARCH.simulations + 1)))
+    assert decided.max() < 0.01, "values are counts of finished games, the network's own being 0"
+
+
+def test_playout_caps_give_targets_to_their_share_of_the_plies_alone() -> None:
+    player = selfplay("reversi6", games=32, full_share=0.25, fast_simulations=2, opening_plies=0)
+    records = played(player, 800)
+    game = game_named("reversi6")
+    samples = samples_of(records)
+    legal = np.zeros((len(samples), game.actions), np.uint8)
+    legal_actions_mask(game.id, samples.own, samples.opp, legal)
+    free = legal.sum(axis=1) > 1
+    share = (samples.policy_weight[free] == 1).mean()
+    assert abs(share - 0.25) < 4.5 * np.sqrt(0.25 * 0.75 / free.sum())
+    assert not samples.policy[samples.policy_weight == 0].any()
+    expected = (0.25 * SEARCH.simulations + 0.75 * 2) / 0.25
+    assert abs(player.counts.simulations / player.counts.positions / expected - 1) < 0.15
+
+
+def test_the_number_of_simulations_follows_what_play_is_told() -> None:
+    player = selfplay("reversi8", search=SearchConfig(simulations=32), games=4)
+    for simulations in (4, 32):
+        player.play(200, 0, simulations)
+        before = player.counts
+        player.play(400, 0, simulations)
+        done = player.counts - before
+        assert abs(done.simulations / done.positions / simulations - 1) < 0.1
+
+
+def test_moves_are_drawn_early_and_the_best_later() -> None:
+    early = played(selfplay("reversi8", games=64, opening_plies=0, temperature_plies=4), 700)
+    starts = early.plies.cumsum() - early.plies
+    assert len({early.actions[a : a + 4].tobytes() for a in starts}) > 20
+    assert len({early.actions[a : a + 1].tobytes() for a in starts}) > 1
+    at = np.concatenate([np.arange(4, count) + start for start, count in zip(starts, early.plies, strict=True)])
+    at = at[early.ply_kind[at] == SEARCHED]
+    chosen = np.take_along_axis(early.policy[at], early.actions[at][:, None].astype(np.int64), 1)[:, 0]
+    assert (chosen == 255).all()
 
 
 def test_a_kept_subtree_saves_evaluations_and_the_games_stay_legal() -> None:
-    game, asked = game_named("reversi6"), {}
+    asked = {}
     for keep in (False, True):
-        evaluate = CountingEvaluate(game, 8)
         search = dataclasses.replace(SEARCH, simulations=32, keep_subtree=keep)
-        player = SelfPlay(game, ACTORS, search, evaluate, np.random.default_rng(1))
-        records = played(player, 60)
+        player = selfplay("reversi6", search=search)
+        records = played(player, 1500)
         assert len(records) >= 8
         assert not check(records).any()
-        asked[keep] = evaluate.asked / player.searched_positions
+        asked[keep] = player.counts.asked / player.counts.positions
     assert asked[True] < 0.9 * asked[False]
 
 
 def test_same_seed_same_games_and_another_seed_others() -> None:
-    first, again, other = (played(selfplay("reversi6", seed), 80) for seed in (1, 1, 2))
-    for field in dataclasses.fields(Records):
-        assert np.array_equal(getattr(first, field.name), getattr(again, field.name))
-    assert len({tuple(first.actions[:20]), tuple(other.actions[:20])}) == 2
+    first, again, other = (played(selfplay("reversi6", seed), 500) for seed in (1, 1, 2))
+    assert same(first, again)
+    assert not games_of(first) & games_of(other)
 
 
-def test_a_restored_self_play_goes_on_with_the_same_games() -> None:
-    player = selfplay("reversi6")
-    for _ in range(10):
-        player.step(0)
+@pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
+def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) -> None:
+    player = selfplay("reversi6", search=search, cache_positions=1 << 12)
+    player.play(77, 0)  # in the middle of searches
     kept = {name: array.copy() for name, array in player.arrays().items()}
-    random_state = player.rng.bit_generator.state
-    expected = played(player, 40)
-    other = selfplay("reversi6", seed=9)
+    expected = played(player, 300)
+    other = selfplay("reversi6", search=search, cache_positions=1 << 12)
     other.restore(kept)
-    other.rng.bit_generator.state = random_state
-    got = played(other, 40)
-    assert np.array_equal(expected.actions, got.actions)
-    assert np.array_equal(expected.policy, got.policy)
+    assert same(expected, played(other, 300))
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("games", 0), ("opening_plies", 9), ("temperature", 0.0), ("count", 0), ("temperature_plies", -1)],
+    [
+        ("games", 0),
+        ("games", 7),
+        ("groups", 0),
+        ("tree_threads", 0),
+        ("cache_positions", -1),
+        ("opening_plies", 9),
+        ("temperature", 0.0),
+        ("count", 0),
+        ("temperature_plies", -1),
+        ("first_simulations", -1),
+        ("full_share", 0.0),
+        ("full_share", 1.5),
+        ("fast_simulations", -1),
+        ("round_batches", 0),
+    ],
 )
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"actors\.{field}"):

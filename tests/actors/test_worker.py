@@ -50,13 +50,13 @@ class Sink:
 
 
 def worker(source: Source, sink: Sink, games: int = 8) -> Worker:
-    config = dataclasses.replace(ACTORS, games=games, opening_plies=2)
+    config = dataclasses.replace(ACTORS, games=games, opening_plies=2, cache_positions=1 << 12)
     search = SearchConfig(simulations=4)
     return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink)
 
 
 def test_a_worker_without_weights_plays_nothing() -> None:
-    report = worker(Source(), Sink()).round()
+    report = worker(Source(), Sink()).round(0.0)
     assert (report.games, report.positions, report.version) == (0, 0, -1)
 
 
@@ -64,16 +64,19 @@ def test_records_carry_the_version_that_played_and_count_up() -> None:
     source, sink = Source(), Sink()
     player = worker(source, sink)
     source.data = weights(0)
-    reports = [player.round() for _ in range(6)]
+    reports = [player.round(0.0) for _ in range(6)]
     source.data = weights(7)
-    reports += [player.round() for _ in range(6)]
+    reports += [player.round(0.0) for _ in range(6)]
     decoded = [decode(data, "test") for data in sink.data]
     assert [sequence for _, _, sequence in decoded] == list(range(len(decoded)))
     assert {producer for _, producer, _ in decoded} == {"actor-0-0"}
     assert sum(len(records) for records, _, _ in decoded) == sum(report.games for report in reports)
     assert {int(v) for records, _, _ in decoded for v in records.version} == {0, 7}
     assert all(not check(records).any() for records, _, _ in decoded)
-    assert reports[-1].simulations == 4 * reports[-1].positions
+    done = reports[-1]
+    assert abs(done.simulations / done.positions / 4 - 1) < 0.1
+    assert done.asked + done.found == done.looked_up
+    assert 0 < done.found < done.asked
 
 
 def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does() -> None:
@@ -83,13 +86,13 @@ def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does() -> None:
     uninterrupted = worker(source, whole)
     first = worker(source, cut)
     for _ in range(4):
-        uninterrupted.round()
-        first.round()
+        uninterrupted.round(0.0)
+        first.round(0.0)
     second = worker(source, cut)
     second.restore(first.state())
     for _ in range(6):
-        uninterrupted.round()
-        second.round()
+        uninterrupted.round(0.0)
+        second.round(0.0)
     assert whole.data == cut.data
 
 
@@ -97,8 +100,51 @@ def test_games_of_another_number_are_dropped_on_resume() -> None:
     source, sink = Source(), Sink()
     source.data = weights(0)
     small = worker(source, sink, games=4)
-    small.round()
+    small.round(0.0)
     large = worker(source, sink, games=8)
     large.restore(small.state())
-    assert large.round().positions > 0
+    assert large.round(0.0).positions > 0
     assert np.all([not check(decode(data, "test")[0]).any() for data in sink.data])
+
+
+def test_weights_are_made_ready_while_play_goes_on_with_the_old_ones() -> None:
+    source, sink = Source(), Sink()
+    config = dataclasses.replace(ACTORS, opening_plies=2)
+    player = Worker(
+        index=0,
+        game="reversi4",
+        config=config,
+        search=SearchConfig(simulations=4),
+        seed=5,
+        weights=source,
+        records=sink,
+        background=True,
+    )
+    source.data = weights(0)
+    assert player.round(0.0).version == 0
+    source.data = weights(7)
+    versions = [player.round(0.0).version]
+    while versions[-1] != 7:
+        versions.append(player.round(0.0).version)
+    assert versions[0] == 0, "the round that hears of new weights does not wait for them"
+    decoded = [decode(data, "test")[0] for data in sink.data]
+    assert {int(v) for records in decoded for v in records.version} <= {0, 7}
+
+
+def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
+    source = Source()
+    source.data = weights(0)
+    config = dataclasses.replace(ACTORS, first_simulations=4, round_batches=100)
+    player = Worker(
+        index=0,
+        game="reversi4",
+        config=config,
+        search=SearchConfig(simulations=20),
+        seed=5,
+        weights=source,
+        records=Sink(),
+    )
+    for progress, simulations in ((0.0, 4), (0.5, 12), (1.0, 20)):
+        player.round(progress)  # searches begun before end with the old number
+        done = player.round(progress)
+        assert abs(done.simulations / done.positions / simulations - 1) < 0.15

@@ -1,0 +1,41 @@
+"""Trees as plain arrays, for checkpoints: only what is in use, game after game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.search.tree import EDGES, NODES, Trees
+
+
+def pack_trees(trees: Trees) -> dict[str, NDArray[Any]]:
+    """Return arrays that `unpack_trees` takes back; nodes and edges as raw bytes of their records."""
+    nodes, edges = _used(trees)
+    return {
+        "tree_used": trees.used,
+        "tree_nodes": trees.nodes[nodes].view(np.uint8),
+        "tree_edges": trees.edges[edges].view(np.uint8),
+        "tree_logits": trees.logits,
+        "tree_gumbels": trees.gumbels,
+    }
+
+
+def unpack_trees(trees: Trees, arrays: dict[str, NDArray[Any]]) -> None:
+    """Fill `trees`, which must have the games and at least the room of those that were packed."""
+    trees.used[...] = arrays["tree_used"]
+    nodes, edges = _used(trees)
+    trees.nodes[nodes] = arrays["tree_nodes"].view(trees.nodes.dtype)
+    trees.edges[edges] = arrays["tree_edges"].view(trees.edges.dtype)
+    trees.logits[...] = arrays["tree_logits"]
+    trees.gumbels[...] = arrays["tree_gumbels"]
+
+
+def _used(trees: Trees) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which nodes [G, K] and which edges [G, E] are in use."""
+    nodes, edges = (
+        np.arange(array.shape[1]) < trees.used[:, column, None]
+        for array, column in ((trees.nodes, NODES), (trees.edges, EDGES))
+    )
+    return nodes, edges
