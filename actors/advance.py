@@ -7,19 +7,14 @@ in every batch, the batch is always full, and a pass over all games is one call 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.games import (
-    ASKED,
-    FOUND,
-    LOOKED_UP,
     NO_LEAF,
     NO_SEARCH,
-    SEARCHED_PLIES,
-    SIMULATIONS,
     Games,
     only_reply,
     ply_stream,
@@ -83,7 +78,7 @@ def advance(
 
     action_table  int32[8, A]    where each action goes under each symmetry
     start         row of the game that `logits[0]` and `value[0]` belong to
-    logits        float32[B, A]  answers for `games.leaf_own`, `games.leaf_opp` of games start to start + B - 1
+    logits        float32[B, A]  answers for the leaves of games start to start + B - 1
     value         float32[B]     from the view of the side to move there
 
     Games are independent: ranges may be worked on by several threads at once.
@@ -91,19 +86,19 @@ def advance(
     scratch = np.empty(action_table.shape[1], np.float32)
     marked = np.empty(trees.nodes.shape[1], np.bool_)
     for g in range(first, last):
-        tree = tree_of(trees, g)
-        if games.leaf[g] != NO_LEAF:
-            node = int(games.leaf[g])
-            games.leaf[g] = NO_LEAF
-            _turn_back(logits[g - start], action_table[games.symmetry[g]], scratch)
-            _judge(games, tree, rule, play, g, node, scratch, value[g - start])
-        while not games.over[g] and games.leaf[g] == NO_LEAF:
-            if games.budget[g] == NO_SEARCH:
+        now, tree = games.now[g], tree_of(trees, g)
+        if now.leaf != NO_LEAF:
+            node = int(now.leaf)
+            now.leaf = NO_LEAF
+            _turn_back(logits[g - start], action_table[now.symmetry], scratch)
+            _judge(now, tree, rule, play, node, scratch, value[g - start])
+        while not now.over and now.leaf == NO_LEAF:
+            if now.budget == NO_SEARCH:
                 _begin_ply(games, tree, rule, play, g, scratch, marked)
-            elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > games.budget[g]:
+            elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > now.budget:
                 _end_search(games, tree, rule, play, g, scratch, marked)
             else:
-                _simulate(games, tree, cache, action_table, rule, play, g, scratch)
+                _simulate(now, tree, cache, action_table, rule, play, scratch)
 
 
 @kernel
@@ -111,17 +106,17 @@ def _begin_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
     """Play the only reply, or begin a search and draw whether it is a full one."""
-    action = only_reply(play.game_id, games.own[g], games.opp[g])
+    now = games.now[g]
+    action = only_reply(play.game_id, now.own, now.opp)
     if action >= 0:
         _take(games, tree, play, g, action, UNSEARCHED, marked)
         return
-    drawn = random_uniform(ply_stream(play.seed, games.number[g], games.plies[g]), _CAP)
-    games.full[g] = drawn < play.full_share
-    games.budget[g] = play.simulations if games.full[g] else play.fast_simulations
-    if not (play.keep_subtree and has_root(tree, games.own[g], games.opp[g])):
-        plant_root(tree, play.game_id, games.own[g], games.opp[g])
-    elif games.full[g]:
-        _draw_noise(games, tree, rule, play, g, scratch)
+    now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
+    now.budget = play.simulations if now.full else play.fast_simulations
+    if not (play.keep_subtree and has_root(tree, now.own, now.opp)):
+        plant_root(tree, play.game_id, now.own, now.opp)
+    elif now.full:
+        _draw_noise(now, tree, rule, play, scratch)
 
 
 @kernel
@@ -134,38 +129,36 @@ def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, 
 
 @kernel
 def _simulate(
-    games: Games,
+    now: Any,
     tree: Tree,
     cache: Cache,
     action_table: NDArray[np.int32],
     rule: Rule,
     play: Play,
-    g: int,
     scratch: NDArray[np.float32],
 ) -> None:
     """Walk once, and judge where it ends by the rules or the cache; else leave that node waiting."""
     node = 0
     if tree.nodes[0].degree != PENDING:
-        node = walk(tree, play.game_id, rule, games.budget[g])
-        games.counts[g, SIMULATIONS] += 1
+        node = walk(tree, play.game_id, rule, now.budget)
+        now.simulations += 1
     own, opp = tree.nodes[node].own, tree.nodes[node].opp
     if tree.nodes[node].degree == TERMINAL:
         back_up(tree, node, result(play.game_id, own, opp), 0)
         return
-    symmetry = 0
-    if cache.keys.shape[0] > 0:
-        own, opp, symmetry = canonical(play.game_id, own, opp)
-        games.counts[g, LOOKED_UP] += 1
-        row = find(cache, own, opp)
-        if row != MISSING:
-            games.counts[g, FOUND] += 1
-            _turn_back(cache.logits[row], action_table[symmetry], scratch)
-            _judge(games, tree, rule, play, g, node, scratch, cache.value[row])
+    now.symmetry = 0
+    if cache.entries.shape[0] > 0:
+        own, opp, now.symmetry = canonical(play.game_id, own, opp)
+        now.looked_up += 1
+        row, way = find(cache, own, opp)
+        if way != MISSING:
+            now.found += 1
+            _turn_back(cache.logits[row, way], action_table[now.symmetry], scratch)
+            _judge(now, tree, rule, play, node, scratch, cache.entries[row, way].value)
             return
-    games.counts[g, ASKED] += 1
-    games.leaf[g] = node
-    games.symmetry[g] = symmetry
-    games.leaf_own[g], games.leaf_opp[g] = own, opp
+    now.asked += 1
+    now.leaf = node
+    now.leaf_own, now.leaf_opp = own, opp
 
 
 @kernel
@@ -177,29 +170,22 @@ def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out
 
 @kernel
 def _judge(
-    games: Games,
-    tree: Tree,
-    rule: Rule,
-    play: Play,
-    g: int,
-    node: int,
-    logits: NDArray[np.float32],
-    value: np.float32,
+    now: Any, tree: Tree, rule: Rule, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
 ) -> None:
-    """Give a node its edges, back its value up, and the root of a full search its noise."""
+    """Give a node its edges, back its value up, and the root of a full search its noise; `logits` are then scratch."""
     expand(tree, play.game_id, node, logits)
     back_up(tree, node, value, 0)
-    if node == 0 and games.full[g]:
-        _draw_noise(games, tree, rule, play, g, logits)
+    if node == 0 and now.full:
+        _draw_noise(now, tree, rule, play, logits)
 
 
 @kernel
-def _draw_noise(games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32]) -> None:
+def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[np.float32]) -> None:
     """Give the root Gumbel noise in the plies that explore, or Dirichlet noise; `scratch` (float32[A]) is written."""
-    start = ply_stream(play.seed, games.number[g], games.plies[g])
+    start = ply_stream(play.seed, now.number, now.plies)
     root = tree.nodes[0]
     if rule.gumbel:
-        if games.plies[g] < play.temperature_plies:
+        if now.plies < play.temperature_plies:
             for i in range(root.first, root.first + root.degree):
                 action = int(tree.edges[i].action)
                 tree.gumbels[action] = random_gumbel(stream(start, _NOISE + action), 0)
@@ -216,12 +202,13 @@ def _end_search(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
     """Play the move that the search found; a full search leaves its targets."""
-    ply, kind = games.plies[g], UNSEARCHED
+    now, kind = games.now[g], UNSEARCHED
+    ply = now.plies
     scratch[:] = 0
     root_policy(tree, rule, scratch)
-    if games.full[g]:
+    if now.full:
         kind = SEARCHED
-        games.counts[g, SEARCHED_PLIES] += 1
+        now.positions += 1
         games.values[g, ply] = root_value(tree)
         scale = np.float32(255) / scratch.max()
         for action in range(scratch.shape[0]):
@@ -229,7 +216,7 @@ def _end_search(
     if rule.gumbel or ply >= play.temperature_plies:
         action = root_action(tree, rule)
     else:
-        draw = random_uniform(ply_stream(play.seed, games.number[g], ply), _MOVE)
+        draw = random_uniform(ply_stream(play.seed, now.number, ply), _MOVE)
         action = _drawn(scratch, play.temperature, draw)
     _take(games, tree, play, g, action, kind, marked)
 

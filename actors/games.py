@@ -6,12 +6,12 @@ depend on each other, on the threads that play them, or on the order in which th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import ONE, ZERO, Masks, lowest_square
+from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, play
 from reversi.kernel import kernel
 from reversi.record import OPENING, SEARCHED, Records
@@ -24,51 +24,55 @@ NO_SEARCH = -1
 NO_LEAF = -1
 """`leaf` of a game that waits for nothing."""
 
-SEARCHED_PLIES, SIMULATIONS, ASKED, LOOKED_UP, FOUND = range(5)
-"""Columns of `counts`: plies searched in full, simulations, positions the network judged, the cache was asked, knew."""
+GAME = np.dtype(
+    [
+        ("own", np.uint64),  # discs of the side to move
+        ("opp", np.uint64),  # discs of the other side
+        ("leaf_own", np.uint64),  # the position to be judged, as the network shall see it
+        ("leaf_opp", np.uint64),
+        ("number", np.int64),  # the game's number, from 0 on, never used twice
+        ("plies", np.int32),  # plies played, openings included
+        ("budget", np.int32),  # simulations of the search under way, or NO_SEARCH
+        ("leaf", np.int32),  # node that waits for its evaluation, or NO_LEAF
+        ("symmetry", np.int32),  # what leads from that node's position to (leaf_own, leaf_opp)
+        ("full", np.bool_),  # the search under way gives targets
+        ("over", np.bool_),  # the game has ended and waits to be taken away
+        ("positions", np.int64),  # what has been done in this row since the actor began: see `selfplay.Counts`
+        ("simulations", np.int64),
+        ("asked", np.int64),
+        ("looked_up", np.int64),
+        ("found", np.int64),
+    ],
+    align=True,
+)
 
 
 class Games(NamedTuple):
-    """G games in progress; P is the longest a game can be."""
+    """G games in progress and their plies so far; P is the longest a game can be.
 
-    own: Masks  # uint64[G]  discs of the side to move
-    opp: Masks  # uint64[G]
-    number: NDArray[np.int64]  # [G]  the game's number, from 0 on, never used twice
-    plies: NDArray[np.int32]  # [G]  plies played, openings included
+    What changes at every simulation is one record per game and not one array per field, for the reason that
+    `reversi.search.tree` gives.
+    """
+
+    now: NDArray[np.void]  # GAME[G]
     actions: NDArray[np.uint8]  # [G, P]
     kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED or UNSEARCHED
     values: NDArray[np.float32]  # [G, P]  root value for the mover
     policies: NDArray[np.uint8]  # [G, P, A]  policy target, the largest is 255
-    over: NDArray[np.bool_]  # [G]  the game has ended and waits to be taken away
-    budget: NDArray[np.int32]  # [G]  simulations of the search under way, or NO_SEARCH
-    full: NDArray[np.bool_]  # [G]  the search under way gives targets
-    leaf: NDArray[np.int32]  # [G]  node that waits for its evaluation, or NO_LEAF
-    leaf_own: Masks  # uint64[G]  the position to evaluate, as the network shall see it
-    leaf_opp: Masks  # uint64[G]
-    symmetry: NDArray[np.int64]  # [G]  what leads from the leaf to that position
-    counts: NDArray[np.int64]  # [G, 5]  what has been done in this row since the actor began
 
 
 def make_games(game: Game, count: int) -> Games:
-    """Return room for `count` games, all of them over: `begin_game` starts each."""
+    """Return room for `count` games, all of them over: `begin_games` starts each."""
     plies = game.max_plies
+    now = np.zeros(count, GAME)
+    now["over"] = True
+    now["leaf_own"], now["leaf_opp"] = game.start_own, game.start_opp  # something to judge until there is a leaf
     return Games(
-        own=np.zeros(count, np.uint64),
-        opp=np.zeros(count, np.uint64),
-        number=np.zeros(count, np.int64),
-        plies=np.zeros(count, np.int32),
+        now=now,
         actions=np.zeros((count, plies), np.uint8),
         kinds=np.zeros((count, plies), np.uint8),
         values=np.zeros((count, plies), np.float32),
         policies=np.zeros((count, plies, game.actions), np.uint8),
-        over=np.ones(count, np.bool_),
-        budget=np.full(count, NO_SEARCH, np.int32),
-        full=np.zeros(count, np.bool_),
-        leaf=np.full(count, NO_LEAF, np.int32),
-        leaf_own=np.full(count, game.start_own, np.uint64),
-        leaf_opp=np.full(count, game.start_opp, np.uint64),
-        symmetry=np.zeros(count, np.int64),
-        counts=np.zeros((count, 5), np.int64),
     )
 
 
@@ -95,25 +99,26 @@ def begin_games(
     """
     for index in range(rows.shape[0]):
         g, number = rows[index], first_number + index
-        _set_up(games, g, number, start_own, start_opp)
+        now = games.now[g]
+        _set_up(now, number, start_own, start_opp)
         length = random_index(ply_stream(seed, number, 0), 0, opening_plies + 1)
         for ply in range(length):
-            legal = legal_moves(game_id, games.own[g], games.opp[g])
+            legal = legal_moves(game_id, now.own, now.opp)
             square = random_square(legal, ply_stream(seed, number, ply), 1) if legal != ZERO else 64
             take_ply(games, game_id, g, action_of_square(game_id, square), OPENING)
-            if games.over[g]:
-                _set_up(games, g, number, start_own, start_opp)
+            if now.over:
+                _set_up(now, number, start_own, start_opp)
                 break
 
 
 @kernel
-def _set_up(games: Games, g: int, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
-    games.own[g], games.opp[g] = start_own, start_opp
-    games.number[g] = number
-    games.plies[g] = 0
-    games.over[g] = False
-    games.budget[g] = NO_SEARCH
-    games.leaf[g] = NO_LEAF
+def _set_up(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
+    now.own, now.opp = start_own, start_opp
+    now.number = number
+    now.plies = 0
+    now.over = False
+    now.budget = NO_SEARCH
+    now.leaf = NO_LEAF
 
 
 @kernel
@@ -128,24 +133,26 @@ def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
 @kernel
 def take_ply(games: Games, game_id: int, g: int, action: int, kind: int) -> None:
     """Play `action` in game g and write it down; the targets of a SEARCHED ply stand there already."""
-    ply = games.plies[g]
+    now = games.now[g]
+    ply = now.plies
     if kind != SEARCHED:
         games.values[g, ply] = 0
         games.policies[g, ply] = 0
     games.actions[g, ply] = action
     games.kinds[g, ply] = kind
-    games.own[g], games.opp[g] = play(game_id, games.own[g], games.opp[g], action)
-    games.plies[g] = ply + 1
-    games.budget[g] = NO_SEARCH
-    games.over[g] = outcome(game_id, games.own[g], games.opp[g]) != UNFINISHED
+    now.own, now.opp = play(game_id, now.own, now.opp, action)
+    now.plies = ply + 1
+    now.budget = NO_SEARCH
+    now.over = outcome(game_id, now.own, now.opp) != UNFINISHED
 
 
 def records_of(game: Game, games: Games, rows: NDArray[np.int64], version: int, seed: int) -> Records:
     """Return the finished games in `rows`, stamped; margins and final boards from the view of the side that began."""
-    plies = games.plies[rows]
+    now = games.now[rows]
+    plies = now["plies"]
     played = np.arange(game.max_plies) < plies[:, None]
     turned = plies % 2 == 1
-    own, opp = games.own[rows], games.opp[rows]
+    own, opp = np.ascontiguousarray(now["own"]), np.ascontiguousarray(now["opp"])
     margin = np.empty(len(rows), np.int16)
     outcomes(game.id, own, opp, margin)
     return Records(
@@ -153,7 +160,7 @@ def records_of(game: Game, games: Games, rows: NDArray[np.int64], version: int, 
         start_own=np.full(len(rows), game.start_own, np.uint64),
         start_opp=np.full(len(rows), game.start_opp, np.uint64),
         black_first=np.ones(len(rows), np.uint8),
-        plies=plies,
+        plies=np.ascontiguousarray(plies),
         actions=games.actions[rows][played],
         policy=games.policies[rows][played],
         value=games.values[rows][played].astype(np.float16),

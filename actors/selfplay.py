@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from actors.advance import Play, advance
 from actors.config import ActorConfig
 from actors.games import begin_games, make_games, records_of
+from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
 from reversi.record import Records
@@ -62,6 +63,7 @@ class SelfPlay:
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
+        self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
         for group in range(config.groups):
@@ -70,7 +72,7 @@ class SelfPlay:
     @property
     def counts(self) -> Counts:
         """Everything done so far, by all games."""
-        return Counts(**dict(zip(Counts.__dataclass_fields__, self.games.counts.sum(axis=0).tolist(), strict=True)))
+        return Counts(**{name: int(self.games.now[name].sum()) for name in Counts.__dataclass_fields__})
 
     def play(self, batches: int, version: int, simulations: int | None = None) -> Records | None:
         """Let every group have `batches` batches judged; return the games that ended meanwhile, if any.
@@ -87,8 +89,7 @@ class SelfPlay:
         for batch in range(batches):
             for group in range(self.config.groups):
                 logits, value = self.network.collect(group)
-                rows = self._rows(group)
-                store(self._cache, self.games.leaf_own[rows], self.games.leaf_opp[rows], logits, value)
+                store(self._cache, *self._asked[group], logits, value)
                 self._advance(group, logits, value, simulations)
                 ended += self._replace_ended(group, version)
                 if batch + 1 < batches:
@@ -104,13 +105,14 @@ class SelfPlay:
 
         cache  add what the cache knows: without it the same games are played, but the first ones end some batches later
         """
-        packed = {**self.games._asdict(), **pack_trees(self._trees), "begun": np.array([self._begun])}
+        games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
+        packed = {**games, **pack_trees(self._trees), "begun": np.array([self._begun])}
         return packed | pack_cache(self._cache) if cache else packed
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the games of `arrays()` back; shapes must be this actor's own."""
         for name, array in self.games._asdict().items():
-            array[...] = arrays[name]
+            array[...] = arrays[name].view(array.dtype)
         unpack_trees(self._trees, arrays)
         self._begun = int(arrays["begun"][0])
         if "cache_rows" in arrays:
@@ -120,8 +122,9 @@ class SelfPlay:
         return slice(group * self._batch, (group + 1) * self._batch)
 
     def _submit(self, group: int) -> None:
-        rows = self._rows(group)
-        self.network.submit(group, self.games.leaf_own[rows], self.games.leaf_opp[rows])
+        leaves = self.games.now[self._rows(group)]
+        self._asked[group] = np.ascontiguousarray(leaves["leaf_own"]), np.ascontiguousarray(leaves["leaf_opp"])
+        self.network.submit(group, *self._asked[group])
 
     def _advance(self, group: int, logits: NDArray[np.float32], value: NDArray[np.float32], simulations: int) -> None:
         """Let the games of a group take their answers and play on, on all tree threads."""
@@ -148,7 +151,7 @@ class SelfPlay:
 
     def _replace_ended(self, group: int, version: int) -> list[Records]:
         """Return the games of the group that have ended, as one batch of records if any, and begin others for them."""
-        rows = group * self._batch + np.flatnonzero(self.games.over[self._rows(group)])
+        rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
         if not len(rows):
             return []
         records = records_of(self.game, self.games, rows, version, self.seed)

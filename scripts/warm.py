@@ -41,7 +41,8 @@ def warm(job: JobConfig) -> None:
     assert samples is not None
     training_batch(game, samples, np.zeros(1, np.int64))
     random_openings(game, 1, 2, 0)
+    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
     for opponent in ("greedy", "flat-mc:1"):
-        make_player(opponent, game, seed=0).choose(selfplay.games.own, selfplay.games.opp)
+        make_player(opponent, game, seed=0).choose(own, opp)
     if time.monotonic() - start > SLOW_S:
         print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)

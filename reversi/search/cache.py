@@ -4,7 +4,7 @@ A position and its seven images are one entry: the smallest image is what the ne
 stored.  So an answer out of the cache is, bit for bit, the one that the network gives.  Entries carry the generation
 they were written in; new weights begin a new generation, and older entries are as good as gone.
 
-Sets of four: the keys of a set fill one cache line, and a full set forgets its oldest entry.  Kernels on several
+Sets of four entries, side by side in memory; a full set forgets its oldest one.  Kernels on several
 threads may look up together; storing is for one thread while nobody looks up.
 """
 
@@ -25,44 +25,50 @@ WAYS = 4
 """Entries of a set."""
 
 MISSING = -1
-"""`find`'s answer for a position that is not there."""
+"""`find`'s way for a position that is not there."""
+
+
+ENTRY = np.dtype(
+    [
+        ("own", np.uint64),
+        ("opp", np.uint64),
+        ("value", np.float32),
+        ("born", np.int32),  # generation the entry was written in; 0 is none
+    ],
+    align=True,
+)
 
 
 class Cache(NamedTuple):
     """S sets; a cache without sets (S = 0) holds nothing and is never asked."""
 
-    keys: NDArray[np.uint64]  # [S, WAYS, 2]  own, opp
-    born: NDArray[np.int32]  # [S, WAYS]  generation an entry was written in; 0 is none
+    entries: NDArray[np.void]  # ENTRY[S, WAYS]
+    logits: NDArray[np.float32]  # [S, WAYS, A]  in the orientation of the entry's position
     oldest: NDArray[np.uint8]  # [S]  the way to overwrite next
-    value: NDArray[np.float32]  # [S * WAYS]
-    logits: NDArray[np.float32]  # [S * WAYS, A]  in the orientation of the key
     generation: NDArray[np.int32]  # [1]  the present one, from 1 on
 
 
 def make_cache(game: Game, positions: int) -> Cache:
     """Return a cache for up to `positions`, rounded down to a power of two of sets; 0 makes one that holds nothing.
 
-    An entry takes 4 A + 25 bytes: 173 on 6x6, 285 on 8x8.
+    An entry takes 4 A + 24 bytes: 172 on 6x6, 284 on 8x8.
     """
     sets = 1 << (positions // WAYS).bit_length() - 1 if positions >= WAYS else 0
     return Cache(
-        keys=np.zeros((sets, WAYS, 2), np.uint64),
-        born=np.zeros((sets, WAYS), np.int32),
+        entries=np.zeros((sets, WAYS), ENTRY),
+        logits=np.empty((sets, WAYS, game.actions), np.float32),
         oldest=np.zeros(sets, np.uint8),
-        value=np.empty(sets * WAYS, np.float32),
-        logits=np.empty((sets * WAYS, game.actions), np.float32),
         generation=np.ones(1, np.int32),
     )
 
 
 def pack_cache(cache: Cache) -> dict[str, NDArray[Any]]:
     """Return arrays that `unpack_cache` takes back: the entries of this generation, and what each set forgets next."""
-    rows = np.flatnonzero(cache.born == cache.generation[0])
+    held = cache.entries["born"] == cache.generation[0]
     return {
-        "cache_rows": rows,
-        "cache_keys": cache.keys.reshape(-1, 2)[rows],
-        "cache_value": cache.value[rows],
-        "cache_logits": cache.logits[rows],
+        "cache_rows": np.flatnonzero(held),
+        "cache_entries": cache.entries[held].view(np.uint8),
+        "cache_logits": cache.logits[held],
         "cache_oldest": cache.oldest,
     }
 
@@ -71,11 +77,10 @@ def unpack_cache(cache: Cache, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Give an empty cache the entries that were packed; one of another size stays empty."""
     if len(arrays["cache_oldest"]) != len(cache.oldest):
         return
-    rows = arrays["cache_rows"]
-    cache.keys.reshape(-1, 2)[rows] = arrays["cache_keys"]
-    cache.born.reshape(-1)[rows] = cache.generation[0]
-    cache.value[rows] = arrays["cache_value"]
-    cache.logits[rows] = arrays["cache_logits"]
+    places = np.divmod(arrays["cache_rows"], WAYS)
+    cache.entries[places] = arrays["cache_entries"].view(ENTRY)
+    cache.entries["born"][places] = cache.generation[0]
+    cache.logits[places] = arrays["cache_logits"]
     cache.oldest[...] = arrays["cache_oldest"]
 
 
@@ -85,27 +90,19 @@ def forget_all(cache: Cache) -> None:
 
 
 @kernel
-def _set_of(cache: Cache, own: np.uint64, opp: np.uint64) -> int:
-    return int(scramble(own ^ scramble(opp)) & np.uint64(cache.keys.shape[0] - 1))
-
-
-@kernel
-def find(cache: Cache, own: np.uint64, opp: np.uint64) -> int:
-    """Return the row of `value` and `logits` with the answer for a canonical position, or MISSING."""
+def find(cache: Cache, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
+    """Return (set, way) of the entry of a canonical position; the way is MISSING if there is none."""
     row = _set_of(cache, own, opp)
     for way in range(WAYS):
-        if _holds(cache, row, way, own, opp):
-            return row * WAYS + way
-    return MISSING
+        entry = cache.entries[row, way]
+        if entry.own == own and entry.opp == opp and entry.born == cache.generation[0]:
+            return row, way
+    return row, MISSING
 
 
 @kernel
-def _holds(cache: Cache, row: int, way: int, own: np.uint64, opp: np.uint64) -> bool:
-    return bool(
-        cache.keys[row, way, 0] == own
-        and cache.keys[row, way, 1] == opp
-        and cache.born[row, way] == cache.generation[0]
-    )
+def _set_of(cache: Cache, own: np.uint64, opp: np.uint64) -> int:
+    return int(scramble(own ^ scramble(opp)) & np.uint64(cache.entries.shape[0] - 1))
 
 
 @kernel
@@ -116,24 +113,16 @@ def store(cache: Cache, own: Masks, opp: Masks, logits: NDArray[np.float32], val
     logits    float32[B, A]
     value     float32[B]
     """
-    if cache.keys.shape[0] == 0:
+    if cache.entries.shape[0] == 0:
         return
     for b in range(own.shape[0]):
-        row = _set_of(cache, own[b], opp[b])
-        way = _way(cache, row, own[b], opp[b])
-        cache.keys[row, way, 0] = own[b]
-        cache.keys[row, way, 1] = opp[b]
-        cache.born[row, way] = cache.generation[0]
-        cache.value[row * WAYS + way] = value[b]
-        cache.logits[row * WAYS + way] = logits[b]
-
-
-@kernel
-def _way(cache: Cache, row: int, own: np.uint64, opp: np.uint64) -> int:
-    """Return the way of the set to write: the position's own if it is there, else the one written longest ago."""
-    for way in range(WAYS):
-        if _holds(cache, row, way, own, opp):
-            return way
-    way = int(cache.oldest[row])
-    cache.oldest[row] = (way + 1) % WAYS
-    return way
+        row, way = find(cache, own[b], opp[b])
+        if way == MISSING:
+            way = int(cache.oldest[row])
+            cache.oldest[row] = (way + 1) % WAYS
+        entry = cache.entries[row, way]
+        entry.own = own[b]
+        entry.opp = opp[b]
+        entry.value = value[b]
+        entry.born = cache.generation[0]
+        cache.logits[row, way] = logits[b]

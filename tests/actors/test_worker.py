@@ -76,7 +76,7 @@ def test_records_carry_the_version_that_played_and_count_up() -> None:
     done = reports[-1]
     assert abs(done.simulations / done.positions / 4 - 1) < 0.1
     assert done.asked + done.found == done.looked_up
-    assert 0 < done.found < done.asked
+    assert done.found > 0
 
 
 def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does() -> None:

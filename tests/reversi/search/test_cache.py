@@ -27,52 +27,56 @@ def answers(count: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.
     return rng.normal(size=(count, GAME.actions)).astype(np.float32), rng.normal(size=count).astype(np.float32)
 
 
-def rows(cache: Cache, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> NDArray[np.int64]:
-    return np.array([find(cache, mover, other) for mover, other in zip(own, opp, strict=True)])
+def places(cache: Cache, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> tuple[NDArray[np.int64], ...]:
+    """Sets and ways of the positions."""
+    return tuple(np.array([find(cache, mover, other) for mover, other in zip(own, opp, strict=True)]).T)
+
+
+def missing(cache: Cache, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    return places(cache, own, opp)[1] == MISSING
 
 
 def test_what_is_stored_is_found_bit_for_bit_and_nothing_else() -> None:
     cache, (own, opp), (logits, value) = make_cache(GAME, 4096), canonical_positions(200), answers(100)
     store(cache, own[:100], opp[:100], logits, value)
-    found = rows(cache, own, opp)
-    assert (found[:100] != MISSING).all()
-    assert (found[100:] == MISSING).all()
-    assert np.array_equal(cache.logits[found[:100]], logits)
-    assert np.array_equal(cache.value[found[:100]], value)
-    assert (rows(cache, opp[:100], own[:100]) == MISSING).all(), "own and opponent's discs are not the same"
+    assert missing(cache, own, opp).tolist() == [False] * 100 + [True] * 100
+    found = places(cache, own[:100], opp[:100])
+    assert np.array_equal(cache.logits[found], logits)
+    assert np.array_equal(cache.entries["value"][found], value)
+    assert missing(cache, opp[:100], own[:100]).all(), "own and opponent's discs are not the same"
 
 
 def test_a_new_answer_replaces_the_old_one() -> None:
     cache, (own, opp) = make_cache(GAME, 4096), canonical_positions(50)
     store(cache, own, opp, *answers(50, 0))
     store(cache, own, opp, *answers(50, 1))
-    assert np.array_equal(cache.value[rows(cache, own, opp)], answers(50, 1)[1])
+    assert np.array_equal(cache.entries["value"][places(cache, own, opp)], answers(50, 1)[1])
 
 
 def test_a_full_set_forgets_what_was_stored_first() -> None:
     cache, (own, opp), (logits, value) = make_cache(GAME, WAYS), canonical_positions(WAYS + 2), answers(WAYS + 2)
-    assert len(cache.keys) == 1
+    assert len(cache.entries) == 1
     store(cache, own, opp, logits, value)
-    assert (rows(cache, own, opp) == MISSING).tolist() == [True] * 2 + [False] * WAYS
+    assert missing(cache, own, opp).tolist() == [True] * 2 + [False] * WAYS
 
 
 def test_new_weights_find_nothing_of_the_old_ones() -> None:
     cache, (own, opp) = make_cache(GAME, 4096), canonical_positions(100)
     store(cache, own, opp, *answers(100))
     forget_all(cache)
-    assert (rows(cache, own, opp) == MISSING).all()
+    assert missing(cache, own, opp).all()
     store(cache, own[:10], opp[:10], *answers(10, 2))
-    assert ((rows(cache, own, opp) != MISSING) == (np.arange(100) < 10)).all()
+    assert (missing(cache, own, opp) == (np.arange(100) >= 10)).all()
 
 
 def test_the_empty_board_is_not_in_an_empty_cache() -> None:
     tictactoe = game_named("tictactoe")
-    assert find(make_cache(tictactoe, 64), np.uint64(0), np.uint64(0)) == MISSING
+    assert find(make_cache(tictactoe, 64), np.uint64(0), np.uint64(0))[1] == MISSING
 
 
 @pytest.mark.parametrize(("positions", "sets"), [(0, 0), (3, 0), (4, 1), (7, 1), (8, 2), (1000, 128), (1024, 256)])
 def test_memory_is_bounded_by_the_positions_asked_for(positions: int, sets: int) -> None:
-    assert len(make_cache(GAME, positions).keys) == sets
+    assert len(make_cache(GAME, positions).entries) == sets
 
 
 def test_all_images_of_a_position_share_an_entry_and_its_logits_turn_back() -> None:
