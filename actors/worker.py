@@ -61,6 +61,8 @@ class ActorReport:
     """Seconds spent playing."""
     waiting_s: float
     """Seconds spent delivering records and waiting for room in the replay."""
+    between_s: float
+    """Seconds since the round before: what the caller took, under Ray its share of the actor's time."""
 
 
 class Worker:
@@ -92,6 +94,7 @@ class Worker:
         self._selfplay: SelfPlay | None = None
         self._version = -1
         self._sequence = 0
+        self._ended_s = 0.0
         self._resumed: dict[str, Any] = {}
         self._pool = ThreadPoolExecutor(1, "weights") if background else None
         self._coming: Future[Prepared] | None = None
@@ -102,10 +105,11 @@ class Worker:
         `progress` of the run, 0 to 1, places the round in the schedule of simulations.
         """
         start = time.monotonic()
+        between_s = start - self._ended_s if self._ended_s else 0.0
         selfplay = self._with_newest_weights()
         if selfplay is None:
             nothing = dict.fromkeys(("games", "positions", "simulations", "asked", "looked_up", "found"), 0)
-            return ActorReport(**nothing, version=-1, playing_s=0.0, waiting_s=0.0)
+            return ActorReport(**nothing, version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
         before = selfplay.counts
         records = selfplay.play(self.config.round_batches, self._version, self._simulations(progress))
         played = time.monotonic()
@@ -113,12 +117,14 @@ class Worker:
         if records is not None:
             self._records.push(encode(records, self.producer, self._sequence))
             self._sequence += 1
+        self._ended_s = time.monotonic()
         return ActorReport(
             games=0 if records is None else len(records),
             **vars(done),
             version=self._version,
             playing_s=played - start,
-            waiting_s=time.monotonic() - played,
+            waiting_s=self._ended_s - played,
+            between_s=between_s,
         )
 
     def state(self) -> bytes:

@@ -29,11 +29,13 @@ def check_machine(job: JobConfig) -> None:
 
 def check_threads(job: JobConfig, cores: int) -> None:
     """Refuse a job that wants more threads than there are `cores`: Ray would wait for them, or all would crawl."""
-    wanted = job.actor_count * job.actors.threads + job.learner.threads
+    each = max(job.actors.threads, job.actors.tree_threads)
+    wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):
         raise ConfigError(
             f"expected at most {max(2, cores)} threads, as there are cores, but actors.count={job.actor_count} x "
-            f"actors.threads={job.actors.threads} and learner.threads={job.learner.threads} want {wanted}; lower one"
+            f"{each} threads (of actors.threads and actors.tree_threads the larger) and "
+            f"learner.threads={job.learner.threads} want {wanted}; lower one"
         )
 
 

@@ -49,6 +49,8 @@ class RunReport:
     """Share of the positions looked up in the actors' caches that were found there, since the last row."""
     actor_waiting_share: float
     """Share of the actors' time spent waiting for room in the replay, since the last row."""
+    actor_idle_share: float
+    """Share of the actors' time between two rounds, since the last row: under Ray, Ray's and the driver's own share."""
     resident_mb: float
     """Resident memory of the whole run, all processes, in MB (shared pages counted once a process)."""
     restarts: int
@@ -68,6 +70,7 @@ class _Counters:
     found: int = 0
     playing_s: float = 0.0
     waiting_s: float = 0.0
+    between_s: float = 0.0
     steps: int = 0
     samples: int = 0
     restarts: int = 0
@@ -120,6 +123,7 @@ class Progress:
         self._sum.found += report.found
         self._sum.playing_s += report.playing_s
         self._sum.waiting_s += report.waiting_s
+        self._sum.between_s += report.between_s
 
     def learner(self, report: LearnerReport) -> None:
         """Keep the learner's newest losses."""
@@ -187,7 +191,9 @@ class Progress:
     def _run_report(self) -> RunReport:
         now, then = self._sum, self._last_row
         seconds = max(now.at_s - then.at_s, 1e-9)
-        actor_s = now.playing_s + now.waiting_s - then.playing_s - then.waiting_s
+        playing_s, waiting_s = now.playing_s - then.playing_s, now.waiting_s - then.waiting_s
+        between_s = now.between_s - then.between_s
+        actor_s = playing_s + waiting_s + between_s
         return RunReport(
             elapsed_s=now.at_s,
             games=now.games,
@@ -197,7 +203,8 @@ class Progress:
             simulations_per_s=(now.simulations - then.simulations) / seconds,
             asked_per_simulation=_share(now.asked - then.asked, now.simulations - then.simulations),
             cache_hit_share=_share(now.found - then.found, now.looked_up - then.looked_up),
-            actor_waiting_share=_share(now.waiting_s - then.waiting_s, actor_s),
+            actor_waiting_share=_share(waiting_s, actor_s),
+            actor_idle_share=_share(between_s, actor_s),
             resident_mb=resident_mb(),
             restarts=now.restarts,
         )
