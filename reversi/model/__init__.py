@@ -1,1 +1,1 @@
-"""The network, its weights, the two backends that evaluate positions with it, and the registry of published models."""
+"""The network, its weights, the backends that evaluate positions with it, and the registry of published models."""

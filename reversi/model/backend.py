@@ -1,6 +1,6 @@
 """`Backend`: what computes a network's answers, and the batch sizes it meets.
 
-`openvino_backend` and `torch_backend` fulfil it; `evaluate` opens them.  No heavy imports.
+`openvino_backend`, `torch_backend` and `cuda_backend` fulfil it; `evaluate` opens them.  No heavy imports.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ FINE_BATCH = 32
 """Batches up to this are padded to a power of two, larger ones to a multiple of half of it (see `padded`)."""
 
 
+class NoGpuError(Exception):
+    """A GPU that is not there or cannot be used; the message says why, in one line."""
+
+
 class Backend(Protocol):
     """One network, ready to judge up to `batch` positions at a time in each of its slots; it writes its own input.
 
@@ -30,6 +34,7 @@ class Backend(Protocol):
     """
 
     name: BackendName
+    device: str
     batch: int
 
     def run(self, own: Masks, opp: Masks) -> Answers:

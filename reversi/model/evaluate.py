@@ -6,10 +6,8 @@ Nothing heavy is imported before a backend is opened.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import logging
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, cast
 
 import numpy as np
@@ -17,17 +15,16 @@ import numpy as np
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named
-from reversi.model.backend import Answers, Backend, BackendName, Precision
+from reversi.model import machine
+from reversi.model.backend import Answers, Backend, BackendName, NoGpuError, Precision
+from reversi.model.precision import faster_precision
 from reversi.model.weights import Weights
 
 BACKENDS = ("auto", "openvino", "torch")
-DEVICES = ("cpu", "cuda")
+DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "bf16", "float32")
 
-PROBE_POSITIONS = 16
-"""Batch on which precisions are compared: bf16 with AMX is 4-7 times float32 there already, as it is at 256."""
-PROBE_S = 0.03
-"""Time given to each precision after its first call; with compiling, the choice costs 0.15 s once per process."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,7 @@ class Evaluator:
         self.game = game_named(weights.game)
         self.network = weights.network
         self.name = backend.name
+        self.device = backend.device
         self.precision = precision
         self.version = weights.version
         self.batch = backend.batch
@@ -123,11 +121,14 @@ def open_evaluator(
     """Return an Evaluator of `weights`.
 
     backend    auto (OpenVINO on a CPU where it is installed, else torch), openvino or torch
-    device     cpu or cuda; cuda wants torch
-    precision  auto (on a CPU what is measured to be faster, on a GPU bf16), bf16 or float32
+    device     auto (a GPU where torch finds one with memory for the batch, else the CPU), cpu or cuda
+    precision  auto (on a CPU what is measured to be faster, on a GPU bf16 if it has it), bf16 or float32
     batch      positions of one run of the network; buffers are made for it
     threads    CPU threads of one run
     slots      batches that may be under way at a time; with 2, one computes while the caller works on the other
+
+    A backend or device that is asked for by name and is not there is a ConfigError; `auto` takes the next best and logs
+    a line about it.  A CPU without bf16 computes in float32, whatever was asked for.
     """
     for key, value, choices in (
         ("backend", backend, BACKENDS),
@@ -139,62 +140,60 @@ def open_evaluator(
     for key, number in (("batch", batch), ("threads", threads), ("slots", slots)):
         if number < 1:
             raise ConfigError(f"{key} must be 1 or more, got {number}")
-    name = _backend_name(backend, device)
+    asked = None if precision == "auto" else cast(Precision, precision)
+    if device == "cuda" or (device == "auto" and backend != "openvino" and machine.has_nvidia_gpu()):
+        if backend == "openvino":
+            raise ConfigError("backend must be torch (or auto) for device cuda, got 'openvino'")
+        try:
+            on_gpu, chosen = _on_gpu(weights, asked, batch, slots, shrink=device == "auto")
+            return Evaluator(on_gpu, weights, chosen, slots)
+        except NoGpuError as error:
+            if device == "cuda":
+                raise ConfigError(f"device cuda cannot be used: {error}") from error
+            log.warning("the network runs on the CPU, the GPU cannot be used: %s", error)
+    on_cpu, chosen = _on_cpu(weights, _cpu_backend(backend), asked, batch, threads, slots)
+    return Evaluator(on_cpu, weights, chosen, slots)
 
-    def make(chosen: Precision, positions: int, slots: int) -> Backend:
+
+def _on_gpu(
+    weights: Weights, precision: Precision | None, batch: int, slots: int, *, shrink: bool
+) -> tuple[Backend, Precision]:
+    if not machine.installed("torch"):
+        raise NoGpuError("torch is not installed")
+    from reversi.model.cuda_backend import open_cuda_backend
+
+    return open_cuda_backend(weights, precision=precision, batch=batch, slots=slots, shrink=shrink)
+
+
+def _cpu_backend(backend: str) -> BackendName:
+    """Return the backend to open on the CPU, or raise ConfigError where this machine does not have it."""
+    if backend == "torch" or machine.installed("openvino"):
+        return "torch" if backend == "torch" else "openvino"
+    if backend == "openvino":
+        raise ConfigError("backend must be torch (or auto) where openvino is not installed, got 'openvino'")
+    log.warning("openvino is not installed: the network runs in torch, several times slower")
+    return "torch"
+
+
+def _on_cpu(
+    weights: Weights, name: BackendName, precision: Precision | None, batch: int, threads: int, slots: int
+) -> tuple[Backend, Precision]:
+    """Return the backend called `name` in the precision asked for, or in the faster one."""
+
+    def make(chosen: Precision, positions: int, slots: int = 1) -> Backend:
         if name == "openvino":
             from reversi.model.openvino_backend import OpenVinoBackend
 
             return OpenVinoBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)
+        if not machine.installed("torch"):
+            raise ConfigError("expected openvino or torch to compute the network with, found neither installed")
         from reversi.model.torch_backend import TorchBackend
 
-        return TorchBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots, device=device)
+        return TorchBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)
 
-    chosen: Precision
-    if precision != "auto":
-        chosen = cast(Precision, precision)
-    elif device == "cuda":
-        chosen = "bf16"
-    else:
-        chosen = _faster_precision((name, weights.game, weights.network, threads), make)
-    return Evaluator(make(chosen, batch, slots), weights, chosen, slots)
-
-
-def _backend_name(backend: str, device: str) -> BackendName:
-    """Return the backend to open, or raise ConfigError where this machine does not have it."""
-    if device == "cuda":
-        if backend == "openvino":
-            raise ConfigError("backend must be torch (or auto) for device cuda, got 'openvino'")
-        return "torch"
-    installed = find_spec("openvino") is not None
-    if backend == "openvino" and not installed:
-        raise ConfigError("backend must be torch (or auto) where openvino is not installed, got 'openvino'")
-    return "openvino" if installed and backend != "torch" else "torch"
-
-
-_chosen: dict[object, Precision] = {}
-
-
-def _faster_precision(key: object, make: Callable[[Precision, int, int], Backend]) -> Precision:
-    """Return the precision that `make`'s backend is faster with on this CPU, measured once per process and `key`.
-
-    bf16 must win by a tenth to be taken: it pays only with AMX or AVX512-BF16, and float32 is the more exact.
-    """
-    if key not in _chosen:
-        fast, exact = (_run_s(make(precision, PROBE_POSITIONS, 1)) for precision in ("bf16", "float32"))
-        _chosen[key] = "bf16" if fast < 0.9 * exact else "float32"
-    return _chosen[key]
-
-
-def _run_s(backend: Backend) -> float:
-    """Return the seconds of the fastest run of a full batch, after one that warms up."""
-    own, opp = np.full(backend.batch, 1, np.uint64), np.full(backend.batch, 2, np.uint64)
-    backend.run(own, opp)
-    fastest, end_s = float("inf"), time.perf_counter() + PROBE_S
-    while True:
-        start_s = time.perf_counter()
-        backend.run(own, opp)
-        now_s = time.perf_counter()
-        fastest = min(fastest, now_s - start_s)
-        if now_s > end_s:
-            return fastest
+    if not machine.cpu_has_bf16():  # emulated it is slow, and OpenVINO refuses where there is no AVX-512
+        if precision == "bf16":
+            log.warning("this CPU has no bf16 arithmetic: the network runs in float32")
+        precision = "float32"
+    chosen = precision or faster_precision((name, weights.game, weights.network, threads), make)
+    return make(chosen, batch, slots), chosen

@@ -11,7 +11,7 @@ import torch
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named
-from reversi.model import evaluate
+from reversi.model import evaluate, machine
 from reversi.model.backend import padded
 from reversi.model.config import NetworkConfig
 from reversi.model.evaluate import open_evaluator
@@ -93,17 +93,6 @@ def test_loading_another_game_or_network_is_refused_and_the_old_one_stays():
     assert evaluator.version == 1
 
 
-def test_auto_measures_once_per_kind_of_network(monkeypatch):
-    opened = []
-    monkeypatch.setattr(evaluate, "_chosen", {})
-    monkeypatch.setattr(evaluate, "_run_s", lambda backend: opened.append(backend) or float(len(opened) == 2))
-    assert open_evaluator(weights("reversi4", 1), batch=8).precision == "bf16"
-    assert open_evaluator(weights("reversi4", 2), batch=64).precision == "bf16"
-    assert len(opened) == 2
-    monkeypatch.setattr(evaluate, "_run_s", lambda backend: 1.0)
-    assert open_evaluator(weights("tictactoe", 1), batch=8).precision == "float32"
-
-
 def test_padded_sizes_are_few_and_never_wasteful():
     for batch in (1, 5, 32, 64, 100, 256, 2048):
         sizes = {padded(count, batch) for count in range(1, batch + 1)}
@@ -117,10 +106,11 @@ def test_padded_sizes_are_few_and_never_wasteful():
     ("wrong", "message"),
     [
         ({"backend": "onnx"}, "backend must be one of auto, openvino, torch, got 'onnx'"),
-        ({"device": "tpu"}, "device must be one of cpu, cuda, got 'tpu'"),
+        ({"device": "tpu"}, "device must be one of auto, cpu, cuda, got 'tpu'"),
         ({"precision": "int8"}, "precision must be one of auto, bf16, float32, got 'int8'"),
         ({"batch": 0}, "batch must be 1 or more, got 0"),
         ({"threads": 0}, "threads must be 1 or more, got 0"),
+        ({"slots": 0}, "slots must be 1 or more, got 0"),
         ({"device": "cuda", "backend": "openvino"}, "backend must be torch"),
     ],
 )
@@ -129,21 +119,42 @@ def test_a_wrong_choice_is_a_config_error(wrong, message):
         open_evaluator(weights("reversi4"), **{"batch": 4} | wrong)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
-def test_cuda_without_a_gpu_is_a_config_error():
-    with pytest.raises(ConfigError, match="device must be cpu where torch finds no CUDA GPU"):
-        open_evaluator(weights("reversi4"), device="cuda", batch=4)
+@pytest.mark.parametrize("backend", ["openvino", "auto"])
+def test_a_missing_openvino_is_an_error_or_a_line(backend, monkeypatch, caplog):
+    monkeypatch.setattr(machine, "installed", lambda package: package != "openvino")
+    if backend == "openvino":
+        with pytest.raises(ConfigError, match=r"backend must be torch \(or auto\) where openvino is not installed"):
+            open_evaluator(weights("reversi4"), backend=backend, batch=4)
+    else:
+        own, opp = positions(game_named("reversi4"), 4)
+        evaluator = open_evaluator(weights("reversi4"), backend=backend, precision="float32", batch=4)
+        assert evaluator.name == "torch"
+        assert caplog.messages == ["openvino is not installed: the network runs in torch, several times slower"]
+        monkeypatch.undo()
+        other = open_evaluator(weights("reversi4"), precision="float32", batch=4)
+        assert other.name == "openvino"
+        np.testing.assert_allclose(evaluator(own, opp)[1], other(own, opp)[1], atol=1e-5)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
-def test_a_gpu_answers_as_the_cpu(precision):
-    game = game_named("reversi8")
-    net, (own, opp) = network(game, seed=1), positions(game, 100)
-    # float32 convolutions on a GPU are TF32 by default, with as many digits as bf16 has and three more
-    evaluator = open_evaluator(fold(net, game, 0), device="cuda", precision=precision, batch=64)
-    for answer, expected, tolerance in zip(evaluator(own, opp), truth(net, game, own, opp), (0.1, 0.03), strict=True):
-        np.testing.assert_allclose(answer, expected, atol=tolerance)
+def test_without_any_backend_there_is_one_line(monkeypatch):
+    monkeypatch.setattr(machine, "installed", lambda package: False)
+    with pytest.raises(ConfigError, match="expected openvino or torch to compute the network with"):
+        open_evaluator(weights("reversi4"), batch=4)
+
+
+@BOTH
+def test_a_cpu_without_bf16_computes_in_float32_and_says_so_if_bf16_was_asked_for(backend, monkeypatch, caplog):
+    monkeypatch.setattr(machine, "cpu_has_bf16", lambda: False)
+    monkeypatch.setattr(evaluate, "faster_precision", None)  # nothing to measure
+    game = game_named("reversi6")
+    own, opp = positions(game, 8)
+    assert open_evaluator(weights(game), backend=backend, batch=8).precision == "float32"
+    assert not caplog.messages
+    evaluator = open_evaluator(weights(game), backend=backend, precision="bf16", batch=8)
+    assert evaluator.precision == "float32"
+    assert caplog.messages == ["this CPU has no bf16 arithmetic: the network runs in float32"]
+    truth = open_evaluator(weights(game), backend=backend, precision="float32", batch=8)(own, opp)
+    np.testing.assert_array_equal(evaluator(own, opp)[1], truth[1])
 
 
 def test_torch_keeps_the_thread_count_of_the_learner_beside_it():

@@ -1,0 +1,39 @@
+"""What this machine can run a network on, found without importing anything heavy."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+CPU_DESCRIPTION = Path("/proc/cpuinfo")
+BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16", "svebf16"}
+"""As Linux names them, on x86 and on Arm."""
+
+
+def installed(package: str) -> bool:
+    """Return whether `package` could be imported."""
+    return find_spec(package) is not None
+
+
+def has_nvidia_gpu() -> bool:
+    """Return whether an NVIDIA driver and a GPU that this process may see are there; torch may still not find it.
+
+    Ray hides GPUs from actors that asked for none by an empty CUDA_VISIBLE_DEVICES.
+    """
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1"):
+        return False
+    return any(Path("/dev").glob("nvidia[0-9]*")) or shutil.which("nvidia-smi") is not None
+
+
+@functools.cache
+def cpu_has_bf16() -> bool:
+    """Return whether the CPU multiplies bf16 in hardware; False where the system does not say: float32 always works."""
+    try:
+        description = CPU_DESCRIPTION.read_text(encoding="utf-8")
+    except OSError:
+        return False
+    lines = (line.partition(":") for line in description.splitlines())
+    return any(BF16_FLAGS & set(value.split()) for key, _, value in lines if key.strip() in ("flags", "Features"))

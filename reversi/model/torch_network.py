@@ -1,0 +1,76 @@
+"""`FoldedNetwork`: what a network's weights compute, in plain torch on any device, from the four masks of a position.
+
+Masks are 32 bytes a position where planes are up to 1,024, so they are what goes to a GPU; they become planes there.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from reversi.games.planes import PLANES
+from reversi.games.rules import game_named
+from reversi.model.backend import Precision
+from reversi.model.weights import WDL, Weights
+
+_TYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
+
+
+class FoldedNetwork:
+    """One version's weights on a device, in the type and layout its convolutions like."""
+
+    def __init__(self, weights: Weights, device: torch.device, precision: Precision) -> None:
+        self._device, self._type = device, _TYPES[precision]
+        self._size = game_named(weights.game).size
+        self._blocks = weights.network.blocks
+        self._bits = square_bits(self._size).to(device)
+        self.parameters = self.placed(weights)
+
+    def placed(self, weights: Weights) -> dict[str, Tensor]:
+        """Return the arrays as this network's parameters would be: on the device, convolutions channels-last."""
+        return {
+            name: torch.from_numpy(array).to(
+                self._device,
+                self._type,
+                copy=True,
+                memory_format=torch.channels_last if array.ndim == 4 else torch.contiguous_format,
+            )
+            for name, array in weights.arrays.items()
+        }
+
+    def __call__(self, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits f32[B, A] and value f32[B] of masks i64[B, 4]; the value is computed in float32."""
+        tower = self._convolution("stem", unpack_planes(masks, self._bits, self._size, self._type)).relu_()
+        for block in range(self._blocks):
+            inner = self._convolution(f"blocks.{block}.first", tower).relu_()
+            tower = self._convolution(f"blocks.{block}.second", inner).add_(tower).relu_()
+        policy = self._convolution("policy.features", tower).relu_()
+        squares = self._convolution("policy.square_logit", policy).flatten(1)
+        logits = torch.cat((squares, self._dense("policy.pass_logit", policy.mean((2, 3)))), 1)
+        features = self._convolution("value.features", tower).relu_().flatten(1)
+        output = self._dense("value.output", self._dense("value.hidden", features).relu_())
+        chances = output[:, :WDL].float().softmax(1)
+        return logits.float(), chances[:, 0] - chances[:, 2]
+
+    def _convolution(self, layer: str, features: Tensor) -> Tensor:
+        weight, bias = self.parameters[f"{layer}.weight"], self.parameters[f"{layer}.bias"]
+        return functional.conv2d(features, weight, bias, padding=weight.shape[2] // 2)
+
+    def _dense(self, layer: str, features: Tensor) -> Tensor:
+        return functional.linear(features, self.parameters[f"{layer}.weight"], self.parameters[f"{layer}.bias"])
+
+
+def square_bits(size: int) -> Tensor:
+    """Return i64[N*N]: the bit number of every square of an N by N board, row by row."""
+    rows = torch.arange(size)
+    return (8 * rows[:, None] + rows).flatten()
+
+
+def unpack_planes(masks: Tensor, bits: Tensor, size: int, precision: torch.dtype) -> Tensor:
+    """Return the planes [B, 4, N, N] of masks i64[B, 4], channels-last; `bits` is `square_bits(size)` on their device.
+
+    Equal to `write_planes`' of the same positions.  Shifts of negative masks bring ones in from the left, past bit 0.
+    """
+    squares = (masks[:, None, :] >> bits[None, :, None]) & 1
+    return squares.to(precision).view(-1, size, size, PLANES).permute(0, 3, 1, 2)
