@@ -1,5 +1,7 @@
 """`@kernel`: how a function becomes machine code, decided once, and where that code is kept on disk.
 
+`@bare_kernel` and `@inlined_kernel` are for small kernels that are called millions of times with many arrays.
+
 numba's `njit` with an on-disk cache, released GIL and C division, wrapped so that strict mypy keeps the signature.
 Kernels are module-level functions that take the game as a small integer: a kernel built by a factory that closes over
 other kernels misses numba's disk cache in every process (numba documentation, "Notes on Caching").
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +34,23 @@ def kernel(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def bare_kernel(function: F) -> F:
+    """Compile like `kernel`, inlined, and without counting references to arrays: for kernels that only use those given.
+
+    Such a kernel can make no array (numba refuses it) and must return none, since its caller would count one reference
+    too few.  Any kernel may call it.  Counting is two atomic operations for every array whenever a kernel calls another
+    one; without it the tree went from 2.4 to 3.6 million PUCT simulations/s, and from 0.6 to 2.7 million with Gumbel.
+    Inlining is worth another 8 %.
+    """
+    options = {"_nrt": False, "forceinline": True}
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+
+
+def inlined_kernel(function: F) -> F:
+    """Compile like `kernel`, as a part of every caller: the way to hand arrays back to bare and other kernels alike."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+
+
 def _sources_hash() -> str:
     """Return a hash of every file of ours that defines a kernel; 5 ms."""
     packages = Path(__file__).parent.parent
@@ -38,7 +58,7 @@ def _sources_hash() -> str:
     for package in ("reversi", "actors", "learner", "evaluator"):
         for path in sorted((packages / package).rglob("*.py")):
             source = path.read_bytes()
-            if b"@kernel" in source or b"@intrinsic" in source:
+            if re.search(rb"^@\w*kernel|@intrinsic", source, re.MULTILINE):
                 digest.update(path.name.encode() + source)
     return digest.hexdigest()[:16]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel
 
 _NEGATIVE_POWERS = np.ldexp(np.float32(1), -np.arange(127))  # float32[127]  2**-i
 
 
-@kernel
+@bare_kernel
 def exponential(x: np.float32) -> np.float32:
     """Return e**x for x <= 0, to 2 units in the last place; below e**-87 it stays there.
 

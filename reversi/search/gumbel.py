@@ -4,20 +4,24 @@ Danihelka, Guez, Schrittwieser, Silver, "Policy improvement by planning with Gum
 (https://openreview.net/forum?id=bERaNdoegnO), called "the paper" below.  With
 
     g(a), l(a), P(a)  Gumbel noise (0 where none was drawn), logit and prior of an action
-    n(a)              its visits; simulations that wait for their evaluation count as `virtual_loss` visits, all lost
+    n(a)              its visits
     q(a)              its mean value for the side that chooses it, as (value + 1) / 2, so from 0 to 1
-    v                 the network's value of the node, on the same scale
+    v                 what the network said of the node, on the same scale
 
-    mix               (v + sum(n) * mean of q over visited actions, weighted by P) / (1 + sum(n))         (appendix D)
-    completed(a)      q(a) if visited, else mix                                                           (section 4)
-    sigma(q)          (c_visit + max(n)) * c_scale * q                                                    (section 3)
-    improved          softmax(l + sigma(completed))                                                       (section 4)
+    mix               (v + sum(n) * mean of q over visited actions, weighted by P) / (1 + sum(n))    appendix D
+    completed(a)      q(a) if visited, else mix                                                      equation 10
+    sigma(q)          (c_visit + max(n)) * c_scale * q                                               equation 8
+    improved          softmax(l + sigma(completed))                                                  section 4
 
-* At the root every simulation goes to the action with the largest g + l + sigma(q) among those whose visits are what
-  the schedule of sequential halving considers now (`considered_visits`); the move is the best of the most visited
-  (algorithm 2).
-* Elsewhere it goes to the action with the largest improved(a) - n(a) / (1 + sum(n)): visits that follow the improved
-  policy, without noise (section 5).
+* At the root a simulation goes to the action with the largest g + l + sigma(q) among those that have as many visits as
+  the schedule of sequential halving considers now (`considered_visits`), and the move is the best of the most visited:
+  algorithm 2.
+* Elsewhere it goes to the action with the largest improved(a) - n(a) / (1 + sum(n)), so that visits come to follow the
+  improved policy, without noise: section 5.  A simulation that waits for its evaluation counts as
+  `virtual_loss` visits there, all lost.
+
+The order of visits is that of DeepMind's mctx (mctx/_src/seq_halving.py), and so are the values, with its
+`rescale_values=False` and `value_scale` half of `c_scale`, as its q goes from -1 to 1 (qtransforms.py).
 """
 
 from __future__ import annotations
@@ -25,16 +29,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel
 from reversi.search.exponential import exponential
 from reversi.search.rule import Rule
 from reversi.search.tree import Tree
 
 _TINY = np.float32(2.0**-126)
-"""Least weight of a visited action in the mixed value, so that its weights never sum to 0."""
+"""Least prior of a visited action, so that the weights of visited actions never sum to 0."""
 
 
-@kernel
+@bare_kernel
 def considered_visits(considered: int, simulations: int, index: int) -> int:
     """Return the visits that an action must have to be taken by the root's simulation number `index` (from 0).
 
@@ -60,129 +64,145 @@ def considered_visits(considered: int, simulations: int, index: int) -> int:
         considered = max(2, considered // 2)
 
 
-@kernel
+@bare_kernel
 def root_edge(tree: Tree, rule: Rule, simulations: int) -> int:
     """Return the root's edge that the next simulation takes; the first of equals.
 
-    The actions compared have equal visits, so either all of them have a value or none: nothing is to be completed.
+    simulations  the tree's budget, the same in every walk of a search
     """
     root, entry = tree.nodes[0], tree.edges[0]
     index = entry.visits - 1 + entry.pending
-    visits = considered_visits(min(rule.considered, root.degree), simulations, index)
-    return _best_of_visits(tree, rule, visits)
+    return _best_of_visits(tree, rule, considered_visits(min(rule.considered, root.degree), simulations, index))
 
 
-@kernel
+@bare_kernel
 def best_root_edge(tree: Tree, rule: Rule) -> int:
-    """Return the edge to play: among the most visited ones the largest g + l + sigma(q) (the paper's algorithm 2)."""
+    """Return the root's edge to play: of the most visited ones that with the largest g + l + sigma(completed)."""
     root = tree.nodes[0]
     visits = 0
     for i in range(root.first, root.first + root.degree):
-        visits = max(visits, tree.edges[i].visits + tree.edges[i].pending)
+        visits = max(visits, tree.edges[i].visits)
     return _best_of_visits(tree, rule, visits)
 
 
-@kernel
+@bare_kernel
 def _best_of_visits(tree: Tree, rule: Rule, visits: int) -> int:
-    """Return the root's edge with the largest g + l + sigma(q) among those with `visits`, pending ones included."""
+    """Return the root's edge with the largest g + l + sigma(completed) among those with `visits`.
+
+    Simulations that wait for their evaluation count as visits, and not as losses: the schedule alone sends the next
+    ones elsewhere, and a loss could drop an action from the next phase.  Where nothing waits there is nothing to
+    complete: the actions compared are all visited or all not.
+    """
     root = tree.nodes[0]
     most = 0
     for i in range(root.first, root.first + root.degree):
-        most = max(most, tree.edges[i].visits + rule.virtual_loss * tree.edges[i].pending)
+        most = max(most, tree.edges[i].visits + tree.edges[i].pending)
     scale = (rule.c_visit + np.float32(most)) * rule.c_scale
+    mixed = np.float32(0)
+    if tree.edges[0].pending > 0:
+        mixed, _, _ = mixed_value(tree, 0, 0)
     best, best_score = int(root.first), np.float32(-np.inf)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
         if edge.visits + edge.pending == visits:
-            score = tree.gumbels[edge.action] + tree.logits[edge.action] + scale * _q(tree, i, rule)
+            score = tree.gumbels[edge.action] + tree.logits[edge.action]
+            if visits > 0:
+                score += scale * (_q(edge.total, edge.visits) if edge.visits > 0 else mixed)
             if score > best_score:
                 best, best_score = i, score
     return best
 
 
-@kernel
-def _q(tree: Tree, index: int, rule: Rule) -> np.float32:
-    """Return the value of an edge on the scale from 0 to 1, a half while there is none."""
-    edge = tree.edges[index]
-    lost = rule.virtual_loss * edge.pending
-    n = max(edge.visits + lost, 1)
-    return np.float32(np.float32(0.5) * (edge.total - np.float32(lost)) / np.float32(n) + np.float32(0.5))
+@bare_kernel
+def _q(total: np.float32, visits: int) -> np.float32:
+    """Return a mean value on the scale from 0 to 1."""
+    return np.float32(np.float32(0.5) * total / np.float32(visits) + np.float32(0.5))
 
 
-@kernel
-def mixed_value(tree: Tree, index: int, rule: Rule) -> tuple[np.float32, int, int]:
+@bare_kernel
+def mixed_value(tree: Tree, index: int, virtual_loss: int) -> tuple[np.float32, int, int]:
     """Return the mixed value of node `index`, the visits of its actions, and the most that one of them has.
 
-    The paper's appendix D: what the network says, and the values found weighted by their priors, as many times as there
-    were visits.
+    The paper's appendix D: what the network said, once, and the mean of the actions' values by their priors, as many
+    times as there were visits.
     """
     node = tree.nodes[index]
     visits, most = 0, 0
     mass, weighted = np.float32(0), np.float32(0)
     for i in range(node.first, node.first + node.degree):
         edge = tree.edges[i]
-        n = edge.visits + rule.virtual_loss * edge.pending
+        lost = virtual_loss * edge.pending
+        n = edge.visits + lost
         if n > 0:
+            prior = max(edge.prior, _TINY)
             visits += n
             most = max(most, n)
-            prior = max(edge.prior, _TINY)
             mass += prior
-            weighted += prior * _q(tree, i, rule)
+            weighted += prior * _q(edge.total - np.float32(lost), n)
     value = np.float32(0.5) * node.value + np.float32(0.5)
     if visits > 0:
         value = (value + np.float32(visits) * (weighted / mass)) / np.float32(1 + visits)
     return value, visits, most
 
 
-@kernel
+@bare_kernel
 def interior_edge(tree: Tree, index: int, rule: Rule) -> int:
-    """Return the edge of node `index` with the largest improved(a) - n(a) / (1 + sum(n)); the first of equals."""
-    node = tree.nodes[index]
-    mixed, visits, most = mixed_value(tree, index, rule)
+    """Return the edge of node `index` with the largest improved(a) - n(a) / (1 + sum(n)); the first of equals.
+
+    improved(a) is P(a) * exp(sigma(completed(a))) / Z, as softmax(l + x) is P * exp(x) / Z.  All unvisited actions
+    share one value, so one exponential does for them, and of them only that with the largest prior can win.
+    """
+    node, loss = tree.nodes[index], rule.virtual_loss
+    mixed, visits, most = mixed_value(tree, index, loss)
     scale = (rule.c_visit + np.float32(most)) * rule.c_scale
-    largest = mixed
+    fresh, fresh_mass, largest = -1, np.float32(0), mixed
     for i in range(node.first, node.first + node.degree):
         edge = tree.edges[i]
-        if edge.visits + rule.virtual_loss * edge.pending > 0:
-            largest = max(largest, _q(tree, i, rule))
-    total = np.float32(0)
+        lost = loss * edge.pending
+        n = edge.visits + lost
+        if n > 0:
+            largest = max(largest, _q(edge.total - np.float32(lost), n))
+        else:
+            fresh_mass += edge.prior
+            if fresh < 0 or edge.prior > tree.edges[fresh].prior:
+                fresh = i
+    if visits == 0:
+        return fresh
+    fresh_weight = exponential(scale * (mixed - largest))
+    total = fresh_mass * fresh_weight
     for i in range(node.first, node.first + node.degree):
-        total += _weight(tree, i, rule, mixed, scale, largest)
-    share = np.float32(1 + visits) / total
+        edge = tree.edges[i]
+        lost = loss * edge.pending
+        n = edge.visits + lost
+        if n > 0:
+            q = _q(edge.total - np.float32(lost), n)
+            total += max(edge.prior, _TINY) * exponential(scale * (q - largest))
     best, best_score = int(node.first), np.float32(-np.inf)
+    if fresh >= 0:
+        best, best_score = fresh, np.float32(1 + visits) * (tree.edges[fresh].prior * fresh_weight / total)
     for i in range(node.first, node.first + node.degree):
         edge = tree.edges[i]
-        n = edge.visits + rule.virtual_loss * edge.pending
-        score = share * _weight(tree, i, rule, mixed, scale, largest) - np.float32(n)
-        if score > best_score:
-            best, best_score = i, score
+        lost = loss * edge.pending
+        n = edge.visits + lost
+        if n > 0:
+            q = _q(edge.total - np.float32(lost), n)
+            weight = max(edge.prior, _TINY) * exponential(scale * (q - largest))
+            score = np.float32(1 + visits) * (weight / total) - np.float32(n)
+            if score > best_score or (score == best_score and i < best):
+                best, best_score = i, score
     return best
 
 
-@kernel
-def _weight(
-    tree: Tree, index: int, rule: Rule, mixed: np.float32, scale: np.float32, largest: np.float32
-) -> np.float32:
-    """Return P * exp(sigma(completed) - scale * largest) of an edge: its improved probability but for a factor."""
-    edge = tree.edges[index]
-    q = mixed
-    if edge.visits + rule.virtual_loss * edge.pending > 0:
-        q = _q(tree, index, rule)
-    return np.float32(edge.prior * exponential(scale * (q - largest)))
-
-
-@kernel
+@bare_kernel
 def improved_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
     """Write the root's improved policy into `out` (float32[A], zero before), without the noise."""
     root = tree.nodes[0]
-    mixed, _, most = mixed_value(tree, 0, rule)
+    mixed, _, most = mixed_value(tree, 0, 0)
     scale = (rule.c_visit + np.float32(most)) * rule.c_scale
     largest = np.float32(-np.inf)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
-        q = mixed
-        if edge.visits + rule.virtual_loss * edge.pending > 0:
-            q = _q(tree, i, rule)
+        q = _q(edge.total, edge.visits) if edge.visits > 0 else mixed
         out[edge.action] = tree.logits[edge.action] + scale * q
         largest = max(largest, out[edge.action])
     total = np.float32(0)

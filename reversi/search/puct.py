@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel
 from reversi.search.rule import Rule
 from reversi.search.tree import Tree
 
 
-@kernel
+@bare_kernel
 def puct_edge(tree: Tree, index: int, rule: Rule) -> int:
     """Return the edge of node `index` with the largest score; the first of equals."""
     node = tree.nodes[index]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel, kernel
 from reversi.search.gumbel import best_root_edge, improved_policy
 from reversi.search.rule import Rule
 from reversi.search.tree import (
@@ -28,7 +28,7 @@ from reversi.search.tree import (
 )
 
 
-@kernel
+@bare_kernel
 def plant_root(tree: Tree, game_id: int, own: np.uint64, opp: np.uint64) -> None:
     """Empty the tree and give it the root (own, opp), PENDING or TERMINAL, without a visit and without Gumbel noise.
 
@@ -44,7 +44,7 @@ def plant_root(tree: Tree, game_id: int, own: np.uint64, opp: np.uint64) -> None
     add_node(tree, game_id, 0, 0, own, opp)
 
 
-@kernel
+@bare_kernel
 def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) -> None:
     """Replace the root's priors by (1 - weight) * prior + weight * noise.
 
@@ -64,7 +64,7 @@ def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) 
             root.explored += edge.prior
 
 
-@kernel
+@bare_kernel
 def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
     """Write what the search says of the root's actions, summing to 1, into `out` (float32[A], zero before).
 
@@ -83,7 +83,7 @@ def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
         out[edge.action] = np.float32(edge.visits / visits) if visits > 0 else edge.prior
 
 
-@kernel
+@bare_kernel
 def root_action(tree: Tree, rule: Rule) -> int:
     """Return the action to play, the first of equals; -1 if the game is over.
 
@@ -103,21 +103,21 @@ def root_action(tree: Tree, rule: Rule) -> int:
     return int(tree.edges[best].action)
 
 
-@kernel
+@bare_kernel
 def root_value(tree: Tree) -> np.float32:
     """Return the mean of all that was backed up to the root, its own evaluation included, for the side to move."""
     entry = tree.edges[0]
     return np.float32(np.float32(0) - entry.total / np.float32(entry.visits))  # never -0.0, which people would see
 
 
-@kernel
+@bare_kernel
 def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
     """Return whether the tree has the root (own, opp) already, judged: `keep_subtree` left it."""
     root = tree.nodes[0]
     return bool(tree.used[NODES] > 0 and root.own == own and root.opp == opp and root.degree != PENDING)
 
 
-@kernel
+@bare_kernel
 def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
     """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
 
@@ -140,21 +140,21 @@ def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves
     return count
 
 
-@kernel
+@bare_kernel
 def mix_noise(trees: Trees, noise: NDArray[np.floating[Any]], weight: float) -> None:
     """Mix `noise[g]` (floats[G', A], G' <= G) into the priors of root g, as `mix_root_noise` does."""
     for g in range(noise.shape[0]):
         mix_root_noise(tree_of(trees, g), noise[g], weight)
 
 
-@kernel
+@bare_kernel
 def root_degrees(trees: Trees, out: NDArray[np.int32]) -> None:
     """Fill `out[g]` (int32[G'], G' <= G) with the number of legal actions at root g, 0 where the game is over."""
     for g in range(out.shape[0]):
         out[g] = trees.nodes[g, 0].degree
 
 
-@kernel
+@bare_kernel
 def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
     """Write the root's priors into `prior` (float32[G', A], G' <= G, zero before)."""
     for g in range(prior.shape[0]):
@@ -163,7 +163,7 @@ def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
             prior[g, trees.edges[g, i].action] = trees.edges[g, i].prior
 
 
-@kernel
+@bare_kernel
 def read_roots(
     trees: Trees,
     rule: Rule,
@@ -200,7 +200,7 @@ def keep_subtrees(trees: Trees, actions: NDArray[np.int32]) -> None:
         keep_subtree(tree_of(trees, g), int(actions[g]) if g < actions.shape[0] else -1, marked)
 
 
-@kernel
+@bare_kernel
 def keep_subtree(tree: Tree, action: int, marked: NDArray[np.bool_]) -> None:
     """Make the node below `action` of the root the root and drop the rest; without such a node empty the tree.
 
@@ -223,7 +223,7 @@ def keep_subtree(tree: Tree, action: int, marked: NDArray[np.bool_]) -> None:
             _move_node(tree, node, marked)
 
 
-@kernel
+@bare_kernel
 def _child_of_root(tree: Tree, action: int) -> int:
     """Return the root's child by `action`, or UNVISITED."""
     if tree.used[NODES] > 0:
@@ -234,7 +234,7 @@ def _child_of_root(tree: Tree, action: int) -> int:
     return UNVISITED
 
 
-@kernel
+@bare_kernel
 def _move_edge(tree: Tree, source: int, target: int) -> None:
     """Move an edge, and tell the node below it."""
     tree.edges[target] = tree.edges[source]
@@ -243,7 +243,7 @@ def _move_edge(tree: Tree, source: int, target: int) -> None:
         tree.nodes[child].entry = target
 
 
-@kernel
+@bare_kernel
 def _move_node(tree: Tree, source: int, marked: NDArray[np.bool_]) -> None:
     """Move a node and its edges to the next free places, and mark its children."""
     target = tree.used[NODES]

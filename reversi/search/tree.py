@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel, inlined_kernel
 
 UNVISITED = -1
 """`child` of an edge that leads to no node yet."""
@@ -114,13 +114,13 @@ def make_leaves(count: int) -> Leaves:
     )
 
 
-@kernel
+@inlined_kernel
 def tree_of(trees: Trees, g: int) -> Tree:
     """Return tree g, as views."""
     return Tree(trees.used[g], trees.nodes[g], trees.edges[g], trees.logits[g], trees.gumbels[g])
 
 
-@kernel
+@bare_kernel
 def add_node(tree: Tree, game_id: int, parent: int, edge: int, own: np.uint64, opp: np.uint64) -> int:
     """Make the node of position (own, opp) below `edge` of `parent`, TERMINAL or PENDING, and return it."""
     index = int(tree.used[NODES])
@@ -137,14 +137,14 @@ def add_node(tree: Tree, game_id: int, parent: int, edge: int, own: np.uint64, o
     return index
 
 
-@kernel
+@bare_kernel
 def result(game_id: int, own: np.uint64, opp: np.uint64) -> np.float32:
     """Return the exact value of a finished game for the side to move: 1, 0 or -1."""
     margin = outcome(game_id, own, opp)
     return np.float32(int(margin > 0) - int(margin < 0))
 
 
-@kernel
+@bare_kernel
 def add_leaf(tree: Tree, g: int, node: int, leaves: Leaves, slot: int) -> None:
     """Put `node` into `leaves[slot]` and mark the edges from the root to it as pending."""
     leaves.own[slot] = tree.nodes[node].own
@@ -157,7 +157,7 @@ def add_leaf(tree: Tree, g: int, node: int, leaves: Leaves, slot: int) -> None:
     tree.edges[0].pending += 1
 
 
-@kernel
+@bare_kernel
 def back_up(tree: Tree, node: int, value: np.float32, pending: int) -> None:
     """Add a visit of `value` to every edge from `node` up to the root; it flips sign at every ply, passes included.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import action_of_square, legal_moves, play
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel
 from reversi.search.exponential import exponential
 from reversi.search.gumbel import interior_edge, root_edge
 from reversi.search.puct import puct_edge
@@ -33,7 +33,7 @@ from reversi.search.tree import (
 )
 
 
-@kernel
+@bare_kernel
 def walk(tree: Tree, game_id: int, rule: Rule, simulations: int) -> int:
     """Walk from the root to a node without edges, made now if it is new, and return it.
 
@@ -58,7 +58,7 @@ def walk(tree: Tree, game_id: int, rule: Rule, simulations: int) -> int:
     return node
 
 
-@kernel
+@bare_kernel
 def expand(tree: Tree, game_id: int, index: int, logits: NDArray[np.float32]) -> None:
     """Give the PENDING node `index` one edge per legal action, or the pass, with priors from the softmax over them.
 
@@ -82,7 +82,7 @@ def expand(tree: Tree, game_id: int, index: int, logits: NDArray[np.float32]) ->
     _softmax(tree, first, end)
 
 
-@kernel
+@bare_kernel
 def _add_edge(tree: Tree, index: int, action: int, logits: NDArray[np.float32]) -> int:
     """Write an edge without visits, its logit in the place of its prior, and return the next."""
     edge = tree.edges[index]
@@ -95,7 +95,7 @@ def _add_edge(tree: Tree, index: int, action: int, logits: NDArray[np.float32]) 
     return index + 1
 
 
-@kernel
+@bare_kernel
 def _softmax(tree: Tree, first: int, end: int) -> None:
     """Replace the logits in the priors of edges first to end by their softmax."""
     edges = tree.edges
@@ -110,7 +110,7 @@ def _softmax(tree: Tree, first: int, end: int) -> None:
         edges[i].prior /= scale
 
 
-@kernel
+@bare_kernel
 def select_leaves(
     trees: Trees,
     game_id: int,
@@ -149,7 +149,7 @@ def select_leaves(
     return count
 
 
-@kernel
+@bare_kernel
 def expand_leaves(
     trees: Trees,
     game_id: int,
