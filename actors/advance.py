@@ -21,7 +21,7 @@ from actors.games import (
     take_ply,
 )
 from reversi.games.symmetry import canonical
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel, kernel
 from reversi.record import SEARCHED, UNSEARCHED
 from reversi.search.cache import MISSING, Cache, find
 from reversi.search.chance import random_gamma, random_gumbel, random_uniform, stream
@@ -101,7 +101,7 @@ def advance(
                 _simulate(now, tree, cache, action_table, rule, play, scratch)
 
 
-@kernel
+@bare_kernel
 def _begin_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
@@ -119,7 +119,7 @@ def _begin_ply(
         _draw_noise(now, tree, rule, play, scratch)
 
 
-@kernel
+@bare_kernel
 def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, marked: NDArray[np.bool_]) -> None:
     """Play `action` and, if asked to, keep what the tree knows of the position it leads to."""
     take_ply(games, play.game_id, g, action, kind)
@@ -127,7 +127,7 @@ def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, 
         keep_subtree(tree, action, marked)
 
 
-@kernel
+@bare_kernel
 def _simulate(
     now: Any,
     tree: Tree,
@@ -161,14 +161,14 @@ def _simulate(
     now.leaf_own, now.leaf_opp = own, opp
 
 
-@kernel
+@bare_kernel
 def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out: NDArray[np.float32]) -> None:
     """Write the logits of a position into `out`, from those of its image; `action_table` (int32[A]) leads there."""
     for action in range(out.shape[0]):
         out[action] = logits[action_table[action]]
 
 
-@kernel
+@bare_kernel
 def _judge(
     now: Any, tree: Tree, rule: Rule, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
 ) -> None:
@@ -179,7 +179,7 @@ def _judge(
         _draw_noise(now, tree, rule, play, logits)
 
 
-@kernel
+@bare_kernel
 def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[np.float32]) -> None:
     """Give the root Gumbel noise in the plies that explore, or Dirichlet noise; `scratch` (float32[A]) is written."""
     start = ply_stream(play.seed, now.number, now.plies)
@@ -197,7 +197,7 @@ def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[n
         mix_root_noise(tree, scratch, play.dirichlet_weight)
 
 
-@kernel
+@bare_kernel
 def _end_search(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
@@ -210,7 +210,7 @@ def _end_search(
         kind = SEARCHED
         now.positions += 1
         games.values[g, ply] = root_value(tree)
-        scale = np.float32(255) / scratch.max()
+        scale = np.float32(255) / _largest(scratch)
         for action in range(scratch.shape[0]):
             games.policies[g, ply, action] = np.uint8(scratch[action] * scale + np.float32(0.5))
     if rule.gumbel or ply >= play.temperature_plies:
@@ -221,10 +221,10 @@ def _end_search(
     _take(games, tree, play, g, action, kind, marked)
 
 
-@kernel
+@bare_kernel
 def _drawn(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
     """Return an action in proportion to policy ** (1 / temperature); `draw` is uniform in (0, 1)."""
-    largest, total = policy.max(), 0.0
+    largest, total = _largest(policy), 0.0
     for action in range(policy.shape[0]):
         total += (policy[action] / largest) ** (1.0 / temperature)
     left, chosen = draw * total, -1
@@ -233,3 +233,11 @@ def _drawn(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
             left -= (policy[action] / largest) ** (1.0 / temperature)
             chosen = action
     return chosen
+
+
+@bare_kernel
+def _largest(policy: NDArray[np.float32]) -> np.float32:
+    largest = policy[0]
+    for action in range(1, policy.shape[0]):
+        largest = max(largest, policy[action])
+    return largest

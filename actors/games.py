@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, play
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, Records
 from reversi.search.chance import random_index, stream
 from reversi.search.flat_mc import random_square
@@ -76,7 +76,7 @@ def make_games(game: Game, count: int) -> Games:
     )
 
 
-@kernel
+@bare_kernel
 def ply_stream(seed: np.uint64, number: int, ply: int) -> np.uint64:
     """Return the random stream of one ply of one game."""
     return stream(stream(seed, number), ply)
@@ -111,7 +111,7 @@ def begin_games(
                 break
 
 
-@kernel
+@bare_kernel
 def _set_up(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
     now.own, now.opp = start_own, start_opp
     now.number = number
@@ -121,7 +121,7 @@ def _set_up(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -
     now.leaf = NO_LEAF
 
 
-@kernel
+@bare_kernel
 def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
     """Return the legal action of an unfinished position that has just one (the pass included), else -1."""
     legal = legal_moves(game_id, own, opp)
@@ -130,7 +130,7 @@ def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
     return -1 if legal & (legal - ONE) else action_of_square(game_id, lowest_square(legal))
 
 
-@kernel
+@bare_kernel
 def take_ply(games: Games, game_id: int, g: int, action: int, kind: int) -> None:
     """Play `action` in game g and write it down; the targets of a SEARCHED ply stand there already."""
     now = games.now[g]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel, kernel
 from reversi.search.chance import scramble
 
 WAYS = 4
@@ -89,7 +89,7 @@ def forget_all(cache: Cache) -> None:
     cache.generation[0] += 1
 
 
-@kernel
+@bare_kernel
 def find(cache: Cache, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
     """Return (set, way) of the entry of a canonical position; the way is MISSING if there is none."""
     row = _set_of(cache, own, opp)
@@ -100,7 +100,7 @@ def find(cache: Cache, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
     return row, MISSING
 
 
-@kernel
+@bare_kernel
 def _set_of(cache: Cache, own: np.uint64, opp: np.uint64) -> int:
     return int(scramble(own ^ scramble(opp)) & np.uint64(cache.entries.shape[0] - 1))
 
