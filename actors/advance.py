@@ -240,4 +240,4 @@ def _largest(policy: NDArray[np.float32]) -> np.float32:
     largest = policy[0]
     for action in range(1, policy.shape[0]):
         largest = max(largest, policy[action])
-    return largest
+    return np.float32(largest)
