@@ -13,21 +13,35 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-from reversi.errors import UsageError
+from reversi.errors import ConfigError, UsageError
+from scripts import peers
 from scripts.arguments import add_json, positive
-from scripts.bench_rows import ROWS, Row
+from scripts.bench_limits import limits
+from scripts.bench_measure import Row
+from scripts.bench_page import blocks_of, write_page
+from scripts.bench_peer import PEER_ROWS
+from scripts.bench_rows import ROWS
 from scripts.bench_setup import Settings
+from scripts.bench_sweep import SWEEPS
 
 EXAMPLES = """
 reversi bench
 reversi bench perft_leaves_per_s playout_games_per_s
 reversi bench inference_positions_per_s --size 6 --blocks 4 --channels 32 --batch 512 --json
+reversi bench --peer
+reversi bench --sweep --page docs/performance.md
 """
 
+
+RowTable = Mapping[str, Callable[[Settings], Iterator[Row]]]
+"""Rows by name, with what measures them."""
+
+DEVICES = ("cpu", "cuda")
 
 SHAPE = {
     "size": "board size: 4, 6 or 8",
@@ -37,9 +51,10 @@ SHAPE = {
 """What can be set for inference and training together."""
 
 SIZES = {
-    "batch": "positions of one network run, and games played in lockstep",
+    "batch": "positions of one network run; self-play has two such groups of games",
     "simulations": "simulations per move of self-play",
     "threads": "threads of inference",
+    "actors": "actor processes of the rows about several of them",
     "learner_batch": "samples of one training step",
     "learner_threads": "threads of training",
     "repeats": "measurements of each row",
@@ -58,17 +73,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         shown = getattr(default, name)
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=positive, default=shown, metavar="N", help=f"{what} (default {shown})")
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where the networks run (default cpu)")
+    parser.add_argument(
+        "--peer",
+        action="store_true",
+        help=f"measure other people's programs beside ours, in turns (pip install '.[peers]'): {', '.join(PEER_ROWS)}",
+    )
+    sweeps = ", ".join(SWEEPS)
+    parser.add_argument("--sweep", action="store_true", help=f"measure the cost over each of {sweeps}; takes minutes")
+    parser.add_argument(
+        "--page",
+        metavar="FILE",
+        help="with --sweep: measure all rows, too, the peers' where they are installed, and write all into this page",
+    )
     add_json(parser, "one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    names = _chosen(args.rows)
     settings = _settings(args)
+    if args.page and not args.sweep:
+        raise UsageError("--page goes with --sweep")
+    if args.sweep:
+        return _sweep(args, settings)
+    table_of = PEER_ROWS if args.peer else ROWS
+    names = _chosen(args.rows, table_of)
+    if args.peer:
+        _check_peers(settings)
     machine = describe_machine()
     if not args.json:
         print(sentence(machine), flush=True)
-    rows = measure(names, settings)
+    rows = measure(names, settings, table_of)
     if args.json:
         print(json.dumps({"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}))
     else:
@@ -76,14 +111,48 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def measure(names: Sequence[str], settings: Settings) -> list[Row]:
-    """Return the rows called `names`, in the order of `ROWS`; rows that are measured together are measured once."""
+def measure(names: Iterable[str], settings: Settings, table_of: RowTable = ROWS) -> list[Row]:
+    """Return the rows called `names`, in their order; rows that are measured together are measured once."""
     found: dict[str, Row] = {}
     for name in names:
         if name not in found:
             print(f"measuring {name}", file=sys.stderr)
-            found |= {row.name: row for row in ROWS[name](settings)}
+            found |= {row.name: row for row in table_of[name](settings)}
     return [found[name] for name in names if name in found]
+
+
+def _sweep(args: argparse.Namespace, settings: Settings) -> int:
+    """Measure the sweeps, and what else belongs on the page if there is one."""
+    if args.rows or args.peer:
+        raise UsageError("--sweep measures no rows by name, and the peers only for a --page")
+    page = Path(args.page) if args.page else None
+    if page is not None and not page.is_file():
+        raise UsageError(f"--page: expected a page with places for the tables, got {args.page!r}")
+    machine, rows, peer_rows = describe_machine(), [], []
+    if page is not None:
+        rows = measure(ROWS, settings)
+        if not peers.missing() and settings.size == peers.SIZE:
+            peer_rows = measure(PEER_ROWS, settings, PEER_ROWS)
+    sweeps = []
+    for name, sweep in SWEEPS.items():
+        print(f"sweeping {name}", file=sys.stderr)
+        sweeps.append(dataclasses.asdict(sweep(settings)))
+    found = {
+        "machine": sentence(machine),
+        "settings": dataclasses.asdict(settings),
+        "rows": [dataclasses.asdict(row) for row in rows],
+        "limits": [dataclasses.asdict(limit) for limit in limits({row.name: row for row in rows}, settings)],
+        "peers": [dataclasses.asdict(row) for row in peer_rows],
+        "sweeps": sweeps,
+    }
+    if page is not None:
+        write_page(page, found)
+    if args.json:
+        print(json.dumps(found))
+    else:
+        blocks = blocks_of(found, "performance")
+        print("".join(blocks[name] for name in ("machine", *SWEEPS)))
+    return 0
 
 
 def describe_machine() -> dict[str, Any]:
@@ -148,11 +217,21 @@ def _cpu() -> tuple[str, set[str]]:
     return first.get("model name", platform.machine()), set(first.get("flags", first.get("Features", "")).split())
 
 
-def _chosen(names: Sequence[str]) -> list[str]:
-    """Return the rows to measure, in the order of `ROWS`; all for none."""
-    if unknown := [name for name in names if name not in ROWS]:
-        raise UsageError(f"expected rows out of {', '.join(ROWS)}; got {unknown[0]!r}")
-    return [name for name in ROWS if name in names or not names]
+def _chosen(names: Sequence[str], table_of: RowTable) -> list[str]:
+    """Return the rows to measure, in the order of their table; all for none."""
+    if unknown := [name for name in names if name not in table_of]:
+        raise UsageError(f"expected rows out of {', '.join(table_of)}; got {unknown[0]!r}")
+    return [name for name in table_of if name in names or not names]
+
+
+def _check_peers(settings: Settings) -> None:
+    """Raise if the peers are not installed or do not play on this board."""
+    if absent := peers.missing():
+        raise ConfigError(f"--peer needs {', '.join(absent)}: pip install '.[peers]'")
+    if settings.size != peers.SIZE:
+        raise UsageError(
+            f"--peer: pgx and OpenSpiel play on {peers.SIZE}x{peers.SIZE} only, got --size {settings.size}"
+        )
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -162,7 +241,8 @@ def _settings(args: argparse.Namespace) -> Settings:
 
     given = {name: getattr(args, name) for name in SHAPE if getattr(args, name) is not None}
     sizes = {name: getattr(args, name) for name in SIZES}
-    settings = Settings(**given, **{f"learner_{name}": value for name, value in given.items()}, **sizes)
+    learner = {f"learner_{name}": value for name, value in given.items()}
+    settings = Settings(**given, **learner, **sizes, device=args.device)
     reversi_of_size(settings.size)
     NetworkConfig(blocks=settings.blocks, channels=settings.channels)
     return settings

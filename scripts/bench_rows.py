@@ -2,91 +2,30 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import count
-from statistics import median
-from typing import TYPE_CHECKING
 
+from scripts.bench_actors import bench_actors, bench_selfplay, bench_tree_threads
+from scripts.bench_limits import (
+    bench_legal_moves,
+    bench_matmul_bf16,
+    bench_matmul_float32,
+    bench_memory,
+    bench_plies,
+)
+from scripts.bench_measure import Row, rates, row
 from scripts.bench_setup import (
+    PERFT_DEPTH,
     Settings,
     algorithm_config,
     empty_replay,
     learner_config,
+    positions_of,
     random_weights,
     records_of,
-    selfplay_in_all_phases,
     training_batches,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from reversi.games.bitboard import Masks
-    from reversi.search.evaluate import Evaluate
-
-MEASUREMENT_S = 0.3
-"""Least time of one measurement."""
-
-LONGEST_S = 20.0
-"""Time after which a row is measured no more than three times: a CPU without bf16 takes long for self-play."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One figure: the median of `repeats` measurements that lay between `low` and `high`."""
-
-    name: str
-    value: float
-    unit: str
-    low: float
-    high: float
-    repeats: int
-    measured_with: str
-
-
-def row(name: str, values: list[float], unit: str, measured_with: str) -> Row:
-    """Return the row of these measurements."""
-    return Row(
-        name=name,
-        value=median(values),
-        unit=unit,
-        low=min(values),
-        high=max(values),
-        repeats=len(values),
-        measured_with=measured_with,
-    )
-
-
-def rates(work: Callable[[], int], settings: Settings) -> list[float]:
-    """Return units per second of several measurements of `work`, which returns the units it did; warmed up before."""
-    work()
-    return [rate(work) for _ in range(settings.repeats)]
-
-
-def rate(work: Callable[[], int]) -> float:
-    """Return units per second of `work`, repeated for `MEASUREMENT_S` at least."""
-    units, start = 0, time.perf_counter()
-    while True:
-        units += work()
-        elapsed = time.perf_counter() - start
-        if elapsed >= MEASUREMENT_S:
-            return units / elapsed
-
-
-class Counting:
-    """A network that counts the positions it judges."""
-
-    def __init__(self, evaluate: Evaluate) -> None:
-        self.positions = 0
-        self._evaluate = evaluate
-
-    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Answer as the network does."""
-        self.positions += len(own)
-        return self._evaluate(own, opp)
 
 
 def bench_perft(settings: Settings) -> Iterator[Row]:
@@ -97,53 +36,72 @@ def bench_perft(settings: Settings) -> Iterator[Row]:
 
     game = settings.game
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
-    depth = {4: 12, 6: 10, 8: 10}[settings.size]
-    found = rates(lambda: perft(game.id, own, opp, depth), settings)
+    depth = PERFT_DEPTH[settings.size]
+    found = rates(lambda: perft(game.id, own, opp, depth), settings.repeats)
     yield row("perft_leaves_per_s", found, "leaves/s", f"{game.name}, depth {depth}, one core")
 
 
 def bench_playouts(settings: Settings) -> Iterator[Row]:
     """Uniformly random games on one core, from the start to the end."""
-    from reversi.search.flat_mc import random_playouts
+    yield row("playout_games_per_s", playout_rates(settings, 1), "games/s", f"{settings.game.name}, one core")
 
-    game, seeds = settings.game, count()
+
+def bench_playouts_on_all_cores(settings: Settings) -> Iterator[Row]:
+    """The same games on all cores."""
+    cores = os.cpu_count() or 1
+    found = playout_rates(settings, cores)
+    yield row("playout_all_cores_games_per_s", found, "games/s", f"{settings.game.name}, {cores} threads")
+
+
+def playout_rates(settings: Settings, threads: int) -> list[float]:
+    """Return random games per second on so many threads."""
+    from reversi.search.flat_mc import random_playouts
+    from reversi.search.parallel import Threads
+
+    game, seeds, pool = settings.game, count(), Threads(threads)
 
     def work() -> int:
-        return len(random_playouts(game, game.start_own, game.start_opp, 20_000, next(seeds)))
+        return len(random_playouts(game, game.start_own, game.start_opp, 20_000 * threads, next(seeds), pool))
 
-    yield row("playout_games_per_s", rates(work, settings), "games/s", f"{game.name}, one core")
+    return rates(work, settings.repeats)
 
 
 def bench_tree(settings: Settings) -> Iterator[Row]:
-    """The tree alone on one core: descend, expand and back up with a network that costs nothing."""
+    """The tree alone on one core, in cache: descend, expand and back up with a network that costs nothing."""
+    yield _tree("tree_simulations_per_s", 64, settings)
+
+
+def bench_large_tree(settings: Settings) -> Iterator[Row]:
+    """The same with more games than the caches hold."""
+    yield _tree("tree_1024_games_simulations_per_s", 1024, settings)
+
+
+def _tree(name: str, games: int, settings: Settings) -> Row:
+    simulations = 64
+    note = f"{settings.game.name}, {games} games x {simulations} simulations, free network, one core"
+    return row(name, tree_rates(settings, games, simulations), "simulations/s", note)
+
+
+def tree_rates(settings: Settings, games: int, simulations: int) -> list[float]:
+    """Return simulations per second of PUCT from the start of so many games, with a free network."""
     import numpy as np
 
     from reversi.search.apv_mcts import Search
     from reversi.search.config import SearchConfig
     from reversi.search.evaluate import UniformEvaluate
 
-    game, games, simulations = settings.game, 64, 64
-    search = Search(
-        game,
-        SearchConfig(simulations=simulations),
-        UniformEvaluate(game, games),
-        games,
-        np.random.default_rng(0),
-    )
+    game = settings.game
+    config, free = SearchConfig(simulations=simulations), UniformEvaluate(game, games)
+    search = Search(game, config, free, games, np.random.default_rng(0))
     own, opp = np.full(games, game.start_own, np.uint64), np.full(games, game.start_opp, np.uint64)
-
-    def work() -> int:
-        return int(search.run(own, opp).visits.sum())
-
-    note = f"{game.name}, {games} games x {simulations} simulations, free network, one core"
-    yield row("tree_simulations_per_s", rates(work, settings), "simulations/s", note)
+    return rates(lambda: int(search.run(own, opp).visits.sum()), settings.repeats)
 
 
 def bench_openvino(settings: Settings) -> Iterator[Row]:
     """OpenVINO in float32, to compare with torch in float32; nothing where it is not installed."""
     from importlib.util import find_spec
 
-    if find_spec("openvino") is not None:
+    if settings.device == "cpu" and find_spec("openvino") is not None:
         yield _inference("inference_openvino_float32_positions_per_s", "openvino", settings)
 
 
@@ -152,55 +110,12 @@ def bench_torch(settings: Settings) -> Iterator[Row]:
     yield _inference("inference_torch_float32_positions_per_s", "torch", settings)
 
 
-def bench_selfplay(settings: Settings) -> Iterator[Row]:
-    """The bare network, self-play with it, and their ratio, in turns: batch after batch, then one ply of all games.
-
-    Evaluations are positions that the network judged: simulations that end in a finished game cost none.
-    """
-    from reversi.model.evaluate import open_evaluator
-
-    evaluate = open_evaluator(random_weights(settings), batch=settings.batch, threads=settings.threads)
-    selfplay = selfplay_in_all_phases(settings)
-    selfplay.search.evaluate = counting = Counting(evaluate)
-
-    def ply() -> int:
-        before = counting.positions
-        selfplay.step(0)
-        return counting.positions - before
-
-    def bare() -> int:
-        evaluate(selfplay.own, selfplay.opp)
-        return len(selfplay.own)
-
-    ply()
-    bare()
-    pairs: list[tuple[float, float]] = []
-    start_s = time.perf_counter()
-    while len(pairs) < 3 or (len(pairs) < 4 * settings.repeats and time.perf_counter() - start_s < LONGEST_S):
-        pairs.append((rate(bare), rate(ply)))
-    network, played = [each[0] for each in pairs], [each[1] for each in pairs]
-    note = f"{settings}, {evaluate.name} {evaluate.precision}, threads {settings.threads}"
-    play_note = f"{note}, {settings.simulations} simulations"
-    yield row("inference_positions_per_s", network, "positions/s", note)
-    yield row("selfplay_evaluations_per_s", played, "evaluations/s", play_note)
-    shares = [each[1] / each[0] for each in pairs]
-    yield Row(
-        name="selfplay_to_inference",
-        value=median(played) / median(network),
-        unit="ratio",
-        low=min(shares),
-        high=max(shares),
-        repeats=len(pairs),
-        measured_with=play_note,
-    )
-
-
 def bench_learner(settings: Settings) -> Iterator[Row]:
     """Training: samples drawn and turned, forward, backward, optimiser, averaged weights."""
     from learner.trainer import Trainer
 
     training = settings.training
-    trainer = Trainer(training.game, training.network, learner_config(training), algorithm_config(), 0)
+    trainer = Trainer(training.game, training.network, learner_config(training), algorithm_config(training), 0)
     batches = training_batches(training)
 
     def work() -> int:
@@ -208,7 +123,7 @@ def bench_learner(settings: Settings) -> Iterator[Row]:
         return training.batch
 
     note = f"{training}, threads {training.threads}, drawing included"
-    yield row("learner_samples_per_s", rates(work, training), "samples/s", note)
+    yield row("learner_samples_per_s", rates(work, training.repeats), "samples/s", note)
 
 
 def bench_replay_add(settings: Settings) -> Iterator[Row]:
@@ -229,7 +144,7 @@ def bench_replay_add(settings: Settings) -> Iterator[Row]:
         return replay.add(data).positions
 
     note = f"{settings.game.name}, {len(records)} games a delivery, every move checked, one core"
-    yield row("replay_add_positions_per_s", rates(work, settings), "positions/s", note)
+    yield row("replay_add_positions_per_s", rates(work, settings.repeats), "positions/s", note)
 
 
 def bench_replay_sample(settings: Settings) -> Iterator[Row]:
@@ -240,37 +155,56 @@ def bench_replay_sample(settings: Settings) -> Iterator[Row]:
         return len(next(batches).planes)
 
     note = f"{settings.game.name}, batch {settings.batch}, drawn, turned, as float arrays, one core"
-    yield row("replay_sample_positions_per_s", rates(work, settings), "positions/s", note)
-
-
-ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
-    "perft_leaves_per_s": bench_perft,
-    "playout_games_per_s": bench_playouts,
-    "tree_simulations_per_s": bench_tree,
-    "inference_positions_per_s": bench_selfplay,
-    "inference_openvino_float32_positions_per_s": bench_openvino,
-    "inference_torch_float32_positions_per_s": bench_torch,
-    "selfplay_evaluations_per_s": bench_selfplay,
-    "selfplay_to_inference": bench_selfplay,
-    "learner_samples_per_s": bench_learner,
-    "replay_add_positions_per_s": bench_replay_add,
-    "replay_sample_positions_per_s": bench_replay_sample,
-}
-"""Every row with what measures it, in the order of the table."""
+    yield row("replay_sample_positions_per_s", rates(work, settings.repeats), "positions/s", note)
 
 
 def _inference(name: str, backend: str, settings: Settings) -> Row:
     from reversi.model.evaluate import open_evaluator
 
-    weights = random_weights(settings)
     evaluate = open_evaluator(
-        weights, backend=backend, precision="float32", batch=settings.batch, threads=settings.threads
+        random_weights(settings),
+        backend=backend,
+        device=settings.device,
+        precision="float32",
+        batch=settings.batch,
+        threads=settings.threads,
     )
-    selfplay = selfplay_in_all_phases(settings)
+    own, opp = positions_of(settings, settings.batch)
 
     def work() -> int:
-        evaluate(selfplay.own, selfplay.opp)
-        return len(selfplay.own)
+        evaluate(own, opp)
+        return len(own)
 
     note = f"{settings}, {evaluate.name} {evaluate.precision}, threads {settings.threads}"
-    return row(name, rates(work, settings), "positions/s", note)
+    return row(name, rates(work, settings.repeats), "positions/s", note)
+
+
+ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
+    "perft_leaves_per_s": bench_perft,
+    "playout_games_per_s": bench_playouts,
+    "playout_all_cores_games_per_s": bench_playouts_on_all_cores,
+    "tree_simulations_per_s": bench_tree,
+    "tree_1024_games_simulations_per_s": bench_large_tree,
+    "tree_threads_simulations_per_s": bench_tree_threads,
+    "tree_parallel_efficiency": bench_tree_threads,
+    "inference_positions_per_s": bench_selfplay,
+    "inference_openvino_float32_positions_per_s": bench_openvino,
+    "inference_torch_float32_positions_per_s": bench_torch,
+    "selfplay_evaluations_per_s": bench_selfplay,
+    "selfplay_to_inference": bench_selfplay,
+    "evaluations_per_simulation": bench_selfplay,
+    "cache_hit_rate": bench_selfplay,
+    "networks_positions_per_s": bench_actors,
+    "actors_simulations_per_s": bench_actors,
+    "actors_positions_per_s": bench_actors,
+    "actors_scaling": bench_actors,
+    "learner_samples_per_s": bench_learner,
+    "replay_add_positions_per_s": bench_replay_add,
+    "replay_sample_positions_per_s": bench_replay_sample,
+    "legal_moves_positions_per_s": bench_legal_moves,
+    "plies_per_s": bench_plies,
+    "matmul_bf16_tflop_per_s": bench_matmul_bf16,
+    "matmul_float32_tflop_per_s": bench_matmul_float32,
+    "memory_copy_gb_per_s": bench_memory,
+}
+"""Every row with what measures it, in the order of the table; the last ones are what the machine can do at most."""

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from actors.games import Games
     from actors.selfplay import SelfPlay
     from learner.algorithms.config import AlphaZeroConfig
     from learner.batches import TrainingBatch
     from learner.config import LearnerConfig
     from learner.replay.memory import MemoryReplay
+    from reversi.games.bitboard import Masks
     from reversi.games.rules import Game
     from reversi.model.config import NetworkConfig
+    from reversi.model.evaluate import Evaluator
     from reversi.model.weights import Weights
     from reversi.record import Records
+    from reversi.search.evaluate import Pipeline
+    from scripts.config import JobConfig
+
+
+PERFT_DEPTH = {4: 12, 6: 10, 8: 10}
+"""Depth of perft by the size of the board."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +42,8 @@ class Settings:
     batch: int = 256
     simulations: int = 32
     threads: int = 1
+    actors: int = 2
+    device: Literal["cpu", "cuda"] = "cpu"
     learner_size: int = 6
     learner_blocks: int = 4
     learner_channels: int = 32
@@ -65,6 +77,11 @@ class Settings:
 
         return NetworkConfig(blocks=self.blocks, channels=self.channels)
 
+    @property
+    def actors_group(self) -> str:
+        """The choice of `conf/actors` for the device."""
+        return "gpu" if self.device == "cuda" else "cpu"
+
     def __str__(self) -> str:
         return f"{self.blocks} blocks x {self.channels}, {self.size}x{self.size}, batch {self.batch}"
 
@@ -84,56 +101,90 @@ def random_weights(settings: Settings) -> Weights:
     return Weights(settings.game.name, network, 0, arrays)
 
 
-def free_selfplay(settings: Settings, simulations: int) -> SelfPlay:
-    """Return self-play with a free network."""
-    import numpy as np
+@functools.cache
+def default_job(size: int, *overrides: str) -> JobConfig:
+    """Return the default job on a board of this size, as `reversi train` would compose it."""
+    from scripts.compose import compose
+    from scripts.config import job_of
 
-    from actors.config import ActorConfig
-    from actors.selfplay import SelfPlay
-    from reversi.search.config import SearchConfig
-    from reversi.search.evaluate import UniformEvaluate
+    return job_of(compose([f"game=reversi{size}", *overrides]))
 
-    config = ActorConfig(
-        count=1,
+
+def open_network(settings: Settings, precision: str = "auto") -> Evaluator:
+    """Return the settings' network, for two batches under way."""
+    from reversi.model.evaluate import open_evaluator
+
+    return open_evaluator(
+        random_weights(settings),
+        device=settings.device,
+        precision=precision,
+        batch=settings.batch,
         threads=settings.threads,
-        games=settings.batch,
-        weights="latest",
-        backend="auto",
-        precision="auto",
-        opening_plies=6,
-        temperature=1.0,
-        temperature_plies=10,
-        round_plies=1,
+        slots=2,
     )
-    search = SearchConfig(simulations=simulations)
-    free = UniformEvaluate(settings.game, settings.batch)
-    return SelfPlay(settings.game, config, search, free, np.random.default_rng(0))
 
 
-def selfplay_in_all_phases(settings: Settings) -> SelfPlay:
-    """Return self-play with a free network whose games are spread evenly from the opening to the end.
+def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> SelfPlay:
+    """Return the default job's self-play with `network`, all games at their beginning; every group plays a batch.
+
+    changes  of the actors' configuration, and `method`, the search's
+    """
+    from actors.selfplay import SelfPlay
+
+    method = changes.pop("method", None)
+    job = default_job(settings.size, f"actors={settings.actors_group}", *([f"search={method}"] if method else []))
+    actors = replace(job.actors, **changes)
+    actors = replace(actors, games=actors.groups * settings.batch)
+    search = replace(job.search, simulations=settings.simulations)
+    return SelfPlay(settings.game, actors, search, network, seed=0)
+
+
+def spread_phases(selfplay: SelfPlay) -> None:
+    """Set the games to anywhere from the opening to the end, evenly.
 
     A run reaches this state by itself after some games, since they differ in length.
     """
-    selfplay = free_selfplay(settings, settings.simulations)
-    mixed = {name: array.copy() for name, array in selfplay.arrays().items()}
-    plies = settings.game.squares - 4
-    for ply in range(plies):
-        for name, array in selfplay.arrays().items():
-            mixed[name][ply::plies] = array[ply::plies]
-        selfplay.step(0)
-    selfplay.restore(mixed)
-    return selfplay
+    _lay_out(selfplay.games, selfplay.game)
+    selfplay.play(1, 0)  # brings every game to where it waits for the network
+
+
+def positions_of(settings: Settings, count: int) -> tuple[Masks, Masks]:
+    """Return so many positions (own, opp) from all phases of the game, none of them over."""
+    import numpy as np
+
+    from actors.games import make_games
+
+    games = make_games(settings.game, count)
+    _lay_out(games, settings.game)
+    return np.ascontiguousarray(games.now["own"]), np.ascontiguousarray(games.now["opp"])
+
+
+def _lay_out(games: Games, game: Game) -> None:
+    """Begin every game with any number of random plies short of the end."""
+    import numpy as np
+
+    from actors.games import begin_games
+
+    rows, start = np.arange(len(games.now)), (np.uint64(game.start_own), np.uint64(game.start_opp))
+    begin_games(games, game.id, rows, 0, *start, np.uint64(0), game.squares - 5)
+
+
+def free_network(settings: Settings) -> Pipeline:
+    """Return a network that knows nothing and costs nothing."""
+    from reversi.search.evaluate import Immediate, UniformEvaluate
+
+    return Immediate(UniformEvaluate(settings.game, settings.batch))
 
 
 def records_of(settings: Settings) -> Records:
     """Return a few dozen finished games of self-play with a free network."""
     from reversi.record import Records
 
-    selfplay = free_selfplay(settings, simulations=8)
+    brief = replace(settings, simulations=8, batch=32)
+    selfplay = open_selfplay(brief, free_network(brief), groups=1)
     ended: list[Records] = []
     while sum(map(len, ended)) < 32:
-        records = selfplay.step(0)
+        records = selfplay.play(16, 0)
         ended += [records] if records is not None else []
     return Records.concatenate(ended)
 
@@ -162,29 +213,11 @@ def training_batches(settings: Settings) -> Iterator[TrainingBatch]:
 
 
 def learner_config(settings: Settings) -> LearnerConfig:
-    """Return the learner's numbers; what does not decide the speed is anything reasonable."""
-    from learner.config import LearnerConfig
-
-    return LearnerConfig(
-        device="cpu",
-        threads=settings.threads,
-        precision="auto",
-        batch=settings.batch,
-        learning_rate=1e-3,
-        final_learning_rate=0.1,
-        warmup_steps=100,
-        weight_decay=1e-4,
-        gradient_clip=1.0,
-        ema_decay=0.99,
-        publish_every_steps=1,
-        candidate_every_steps=1,
-        chunk_batches=1,
-        round_s=1.0,
-    )
+    """Return the default job's learner, with the settings' sizes."""
+    learner = default_job(settings.size).learner
+    return replace(learner, device=settings.device, threads=settings.threads, batch=settings.batch)
 
 
-def algorithm_config() -> AlphaZeroConfig:
-    """Return targets with every head in use."""
-    from learner.algorithms.config import AlphaZeroConfig
-
-    return AlphaZeroConfig(name="alphazero", value_weight=1.0, margin_weight=0.5, owner_weight=0.5, value_mix=0.1)
+def algorithm_config(settings: Settings) -> AlphaZeroConfig:
+    """Return the default job's targets."""
+    return default_job(settings.size).algorithm

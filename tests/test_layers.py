@@ -24,7 +24,11 @@ DOORS = {
     "hydra": ("scripts/*.py",),
     "omegaconf": ("scripts/*.py",),
     "openvino": ("reversi/model/openvino_backend.py",),
-    "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py"),
+    "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py", "scripts/bench_limits.py"),
+    "jax": ("scripts/peers.py",),
+    "mctx": ("scripts/peers.py",),
+    "pgx": ("scripts/peers.py",),
+    "pyspiel": ("scripts/peers.py",),
 }
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}
 """What `reversi` outside `reversi/model` and the front ends may need; safetensors frames its records."""

@@ -4,18 +4,21 @@ import json
 
 import pytest
 
-from scripts import bench_rows
+from scripts import bench_measure
 from scripts.bench import ROWS, sentence, table
-from scripts.bench_rows import Row
+from scripts.bench_measure import Row, in_turns, ratio, row
 from tests.scripts.conftest import Reversi
 
 SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]
+COUNTED = {"evaluations_per_simulation", "cache_hit_rate"}
+RATIOS = COUNTED | {"selfplay_to_inference", "tree_parallel_efficiency", "actors_scaling"}
 SMALL += ["--learner-batch", "32", "--learner-threads", "1"]
 
 
 @pytest.fixture(autouse=True)
 def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_rows, "MEASUREMENT_S", 0.01)
+    monkeypatch.setattr(bench_measure, "MEASUREMENT_S", 0.01)
+    monkeypatch.setattr(bench_measure, "STRETCH_S", 0.05)
 
 
 def test_every_row_is_measured(reversi: Reversi) -> None:
@@ -24,11 +27,11 @@ def test_every_row_is_measured(reversi: Reversi) -> None:
     rows = {row["name"]: row for row in found["rows"]}
     assert answer.code == 0
     assert list(rows) == list(ROWS)
-    for row in rows.values():
-        assert 0 < row["low"] <= row["high"]
-        assert row["repeats"] >= 2
-        assert row["unit"] == ("ratio" if row["name"] == "selfplay_to_inference" else row["unit"])
-        assert row["measured_with"]
+    for each in rows.values():
+        assert 0 < each["low"] <= each["value"] <= each["high"]
+        assert each["repeats"] >= (1 if each["name"] in COUNTED else 2)
+        assert (each["unit"] == "ratio") == (each["name"] in RATIOS)
+        assert each["measured_with"]
     ratio = rows["selfplay_evaluations_per_s"]["value"] / rows["inference_positions_per_s"]["value"]
     assert rows["selfplay_to_inference"]["value"] == pytest.approx(ratio)
     assert {"cpu", "cores", "memory_gb", "python", "torch", "openvino", "bf16"} <= set(found["machine"])
@@ -38,7 +41,14 @@ def test_rows_that_the_surface_names_are_there() -> None:
     assert set(ROWS) >= {
         "perft_leaves_per_s",
         "playout_games_per_s",
+        "playout_all_cores_games_per_s",
         "tree_simulations_per_s",
+        "tree_1024_games_simulations_per_s",
+        "tree_parallel_efficiency",
+        "evaluations_per_simulation",
+        "cache_hit_rate",
+        "actors_simulations_per_s",
+        "actors_scaling",
         "inference_positions_per_s",
         "selfplay_evaluations_per_s",
         "selfplay_to_inference",
@@ -55,6 +65,29 @@ def test_one_row_can_be_asked_for(reversi: Reversi) -> None:
     assert header.split() == ["row", "median", "spread", "unit", "measured", "with"]
     assert line.startswith("playout_games_per_s ")
     assert "reversi6" in line
+
+
+def test_a_ratio_is_that_of_the_medians_and_spreads_as_the_turns_do() -> None:
+    found = ratio("share", [90.0, 80.0, 95.0], [100.0, 100.0, 200.0], "note")
+    assert (found.value, found.low, found.high) == (0.9, 0.475, 0.9)
+    assert (found.unit, found.repeats) == ("ratio", 3)
+
+
+def test_measurements_are_made_in_turns() -> None:
+    order: list[str] = []
+    found = in_turns([lambda: order.append("a") or 1.0, lambda: order.append("b") or 2.0], 4)
+    assert found == [[1.0] * 4, [2.0] * 4]
+    assert order == ["a", "b"] * 4
+
+
+def test_long_measurements_are_made_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_measure, "LONGEST_S", 0.0)
+    assert in_turns([lambda: 1.0], 10) == [[1.0] * 3]
+
+
+def test_a_row_is_the_median_and_the_spread() -> None:
+    found = row("a", [3.0, 1.0, 2.0], "x/s", "note")
+    assert (found.low, found.value, found.high, found.repeats) == (1.0, 2.0, 3.0, 3)
 
 
 def test_the_table_is_aligned() -> None:

@@ -1,0 +1,139 @@
+"""Rows of `reversi bench` about self-play: one actor beside its bare network, and several actors side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scripts import bench_measure
+from scripts.bench_crew import Crew, Work
+from scripts.bench_measure import Row, in_turns, measured, ratio, row
+from scripts.bench_setup import Settings, free_network, open_network, open_selfplay, positions_of, spread_phases
+
+if TYPE_CHECKING:
+    from actors.selfplay import SelfPlay
+    from reversi.model.evaluate import Evaluator
+
+BATCHES = 16
+"""Batches of a piece of work per slot: long against the moment at its ends when only one slot is filled."""
+
+TREE_GAMES = 1024
+"""Games of the rows about trees on several threads."""
+
+
+def network_work(network: Evaluator, settings: Settings) -> Work:
+    """Return work that keeps the bare network busy: batches in two slots, so that it never waits for its caller."""
+    own, opp = positions_of(settings, settings.batch)
+
+    def work() -> dict[str, int]:
+        for slot in range(2):
+            network.submit(slot, own, opp)
+        for batch in range(BATCHES):
+            for slot in range(2):
+                network.collect(slot)
+                if batch + 1 < BATCHES:
+                    network.submit(slot, own, opp)
+        return {"positions": 2 * BATCHES * settings.batch}
+
+    return work
+
+
+def selfplay_work(selfplay: SelfPlay, batches: int = BATCHES) -> Work:
+    """Return work that plays on, and counts as `actors.selfplay.Counts` does."""
+
+    def work() -> dict[str, int]:
+        before = selfplay.counts
+        selfplay.play(batches, 0)
+        return dict(vars(selfplay.counts - before))
+
+    return work
+
+
+def build_network(settings: Settings) -> Work:
+    """Prepare a process that runs the bare network."""
+    return network_work(open_network(settings), settings)
+
+
+def build_actor(settings: Settings, method: str | None = None) -> Work:
+    """Prepare a process that plays as an actor does, without a learner."""
+    selfplay = open_selfplay(settings, open_network(settings), method=method)
+    spread_phases(selfplay)
+    return selfplay_work(selfplay)
+
+
+def bench_selfplay(settings: Settings) -> Iterator[Row]:
+    """The bare network, self-play with it, and their ratio, in turns."""
+    network = open_network(settings)
+    selfplay = open_selfplay(settings, network)
+    spread_phases(selfplay)
+    bare, play = network_work(network, settings), selfplay_work(selfplay)
+    before = selfplay.counts
+    networks, asked = in_turns([measured(bare, "positions"), measured(play, "asked")], 4 * settings.repeats)
+    done = selfplay.counts - before
+    note = f"{settings}, {network.name} {network.precision}, threads {settings.threads}"
+    actors, search = selfplay.config, selfplay.search
+    searched = f"{search.method}, {search.simulations} simulations, {actors.groups} groups of {settings.batch}"
+    play_note = f"{note}, {searched}, cache {actors.cache_positions:,}"
+    yield row("inference_positions_per_s", networks, "positions/s", note)
+    yield row("selfplay_evaluations_per_s", asked, "evaluations/s", play_note)
+    yield ratio("selfplay_to_inference", asked, networks, play_note)
+    yield row("evaluations_per_simulation", [done.asked / done.simulations], "ratio", f"{play_note}, random network")
+    if done.looked_up:
+        yield row("cache_hit_rate", [done.found / done.looked_up], "ratio", f"{play_note}, random network")
+
+
+def tree_work(settings: Settings, games: int, threads: int) -> Work:
+    """Return work that plays on with so many games and a free network: everything in an actor but the network."""
+    sized = replace(settings, batch=games)
+    selfplay = open_selfplay(sized, free_network(sized), groups=1, tree_threads=threads, cache_positions=0)
+    spread_phases(selfplay)
+    return selfplay_work(selfplay)
+
+
+def bench_tree_threads(settings: Settings) -> Iterator[Row]:
+    """Self-play with a free network on one thread and on two: what threads give to the trees."""
+    threads = min(2, os.cpu_count() or 1)
+    works = [tree_work(settings, TREE_GAMES, each) for each in (1, threads)]
+    alone, together = in_turns([measured(work, "simulations") for work in works], settings.repeats)
+    note = f"{settings.game.name}, self-play of {TREE_GAMES} games, {settings.simulations} simulations, free network"
+    yield row("tree_threads_simulations_per_s", together, "simulations/s", f"{note}, {threads} threads")
+    note = f"{note}, {threads} threads to one thread {threads} times"
+    yield ratio("tree_parallel_efficiency", together, [threads * each for each in alone], note)
+
+
+def bench_actors(settings: Settings) -> Iterator[Row]:
+    """One actor and several, one bare network and several, each a process of its own, in turns.
+
+    What an actor loses to the others beyond what bare networks lose to each other is the actors' own fault.
+    """
+    count, seconds = settings.actors, bench_measure.STRETCH_S
+    network, actor = partial(build_network, settings), partial(build_actor, settings)
+    with (
+        Crew([network]) as one_network,
+        Crew([network] * count) as networks,
+        Crew([actor]) as one_actor,
+        Crew([actor] * count) as actors,
+    ):
+        stretches = [
+            [crew.rates(seconds) for crew in (one_network, networks, one_actor, actors)]
+            for _ in range(settings.repeats)
+        ]
+    bare_one, bare_all = ([total(turn[crew], "positions") for turn in stretches] for crew in (0, 1))
+    plies_one, plies_all = ([total(turn[crew], "positions") for turn in stretches] for crew in (2, 3))
+    note = f"{settings}, {count} processes, threads {settings.threads}"
+    play_note = f"{note}, {settings.simulations} simulations"
+    yield row("networks_positions_per_s", bare_all, "positions/s", note)
+    simulations = [total(turn[3], "simulations") for turn in stretches]
+    yield row("actors_simulations_per_s", simulations, "simulations/s", play_note)
+    yield row("actors_positions_per_s", plies_all, "positions/s", play_note)
+    kept = [several / one for several, one in zip(plies_all, plies_one, strict=True)]
+    bare_kept = [several / one for several, one in zip(bare_all, bare_one, strict=True)]
+    yield ratio("actors_scaling", kept, bare_kept, f"{play_note}: what {count} actors make of one, to bare networks")
+
+
+def total(rates: list[dict[str, float]], name: str) -> float:
+    """Return the sum over a crew of what is counted as `name`."""
+    return sum(each[name] for each in rates)

@@ -1,0 +1,129 @@
+"""Write what was measured into docs/performance.md:  python -m scripts.bench_page docs/performance.md
+
+`reversi bench --sweep --page docs/performance.md` measures and does the same.  The page is prose with places for
+tables, `<!-- measured: NAME -->` to `<!-- end -->`; the figures stand beside it in docs/performance.json, the pictures
+in the folder docs/performance.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reversi.errors import UsageError
+
+Measured = dict[str, Any]
+"""`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `scripts.bench` gathers them."""
+
+PLACE = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.S)
+COLOURS = ("#1b7837", "#2166ac", "#b2182b", "#762a83")
+PICTURE = "svg"
+
+
+def write_page(page: Path, measured: Measured) -> None:
+    """Fill every place of the page, draw the pictures beside it, and keep the figures they were made of."""
+    text = page.read_text(encoding="utf-8")
+    blocks = blocks_of(measured, page.stem)
+    if unknown := [found[1] for found in PLACE.findall(text) if found[1] not in blocks]:
+        raise UsageError(f"{page}: expected places for {', '.join(blocks)}; got {unknown[0]!r}")
+    page.write_text(PLACE.sub(lambda place: f"{place[1]}{blocks[place[2]]}{place[3]}", text), encoding="utf-8")
+    page.with_suffix(".json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    folder = page.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    for sweep in measured["sweeps"]:
+        draw(sweep, folder / f"{sweep['name']}.{PICTURE}")
+
+
+def blocks_of(measured: Measured, pictures: str) -> dict[str, str]:
+    """Return the markdown of every place by its name; `pictures` is the folder of the pictures, beside the page."""
+    blocks = {
+        "machine": f"\n{measured['machine']}\n\n",
+        "rows": _rows(measured["rows"]),
+        "limits": _limits(measured["limits"]),
+        "peers": _rows(measured["peers"]) if measured["peers"] else "\nNot measured.\n\n",
+    }
+    for sweep in measured["sweeps"]:
+        picture = f"![{sweep['title']}]({pictures}/{sweep['name']}.{PICTURE})"
+        blocks[sweep["name"]] = f"\n{picture}\n\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
+    return blocks
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with an empty line before and after."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"
+
+
+def figure(value: float) -> str:
+    """Return a figure as tables show it."""
+    if value >= 1e6:
+        return f"{value / 1e6:,.1f} M"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def draw(sweep: dict[str, Any], target: Path) -> None:
+    """Draw a sweep's curves; the same figures give the same file."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise UsageError("drawing needs matplotlib: pip install '.[dev]'") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    matplotlib.rcParams["svg.hashsalt"] = "reversi"
+    picture, axes = pyplot.subplots(figsize=(7, 3.4), layout="constrained")
+    for index, (name, values) in enumerate(sweep["series"].items()):
+        flat = len(set(values)) == 1 and len(values) > 2
+        style = {"linestyle": "--"} if flat else {"marker": "o", "markersize": 4}
+        axes.plot(sweep["points"], values, label=name, color=COLOURS[index % len(COLOURS)], **style)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator(sweep["points"]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([f"{point:,}" for point in sweep["points"]])
+    if sweep["relative"]:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_yscale("log")
+    axes.set_xlabel(sweep["across"])
+    axes.set_ylabel(sweep["unit"])
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    picture.savefig(target, metadata={"Date": None} if PICTURE == "svg" else None)
+    pyplot.close(picture)
+
+
+def _rows(rows: list[dict[str, Any]]) -> str:
+    cells = []
+    for row in rows:
+        spread = f"{figure(row['low'])} - {figure(row['high'])}"
+        cells.append([f"`{row['name']}`", figure(row["value"]), spread, row["unit"], row["measured_with"]])
+    return markdown(["row", "median", "spread", "unit", "measured with"], cells)
+
+
+def _limits(limits: list[dict[str, Any]]) -> str:
+    cells = []
+    for each in limits:
+        share = f"{each['value'] / each['limit']:.2f}"
+        cells.append([f"`{each['row']}`", figure(each["value"]), each["against"], figure(each["limit"]), share])
+    return markdown(["row", "reached", "limit", "of the limit alone", "share"], cells)
+
+
+def _sweep(sweep: dict[str, Any]) -> str:
+    show: Callable[[float], str] = (lambda value: f"{value:.2f}") if sweep["relative"] else figure
+    cells = [
+        [f"{point:,}", *(show(values[index]) for values in sweep["series"].values())]
+        for index, point in enumerate(sweep["points"])
+    ]
+    return markdown([sweep["across"], *sweep["series"]], cells)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m scripts.bench_page PAGE")
+    path = Path(sys.argv[1])
+    write_page(path, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))

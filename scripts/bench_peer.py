@@ -1,0 +1,113 @@
+"""Rows of `reversi bench --peer`: other people's self-play and random games beside ours, in turns on the same cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.metadata import version
+from statistics import median
+
+from scripts import bench_measure, peers
+from scripts.bench_actors import build_actor, total
+from scripts.bench_crew import Build, Crew, Work
+from scripts.bench_measure import Row, ratio, row
+from scripts.bench_setup import Settings
+
+PEER_STRETCHES = 4
+"""A peer's stretch is so many times ours: one ply of its games takes seconds."""
+
+
+def bench_mctx(settings: Settings) -> Iterator[Row]:
+    """pgx + mctx and our actors, both with Gumbel, in turns; the peer as its bare network is fastest.
+
+    That is in one process on all cores or in one on each, in float32 or in bf16.
+    """
+    cores = _cores(settings)
+    seconds = bench_measure.STRETCH_S
+    layouts = [[cores]] if len(cores) < 2 else [[cores], [[core] for core in cores]]
+    networks: dict[tuple[str, int], list[float]] = {}
+    for dtype in peers.DTYPES:
+        for index, layout in enumerate(layouts):
+            with Crew(_on(layout, partial(peers.mctx_network, settings, dtype))) as crew:
+                networks[dtype, index] = [total(crew.rates(seconds), "positions") for _ in range(settings.repeats)]
+    dtype, fastest = max(networks, key=lambda way: median(networks[way]))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("pgx", "mctx", "jax"))
+    note = f"{settings}, {versions}, {dtype}, processes {len(layouts[fastest])}, cores {len(cores)}"
+    yield row("mctx_network_positions_per_s", networks[dtype, fastest], "positions/s", note)
+    theirs = _on(layouts[fastest], partial(peers.mctx_selfplay, settings, dtype))
+    ours = _on([cores] * settings.actors, partial(build_actor, settings, "gumbel"))
+    with Crew(theirs) as their_crew, Crew(ours) as our_crew:
+        turns = [
+            (
+                total(their_crew.rates(PEER_STRETCHES * seconds), "simulations"),
+                total(our_crew.rates(seconds), "simulations"),
+            )
+            for _ in range(settings.repeats)
+        ]
+    their_rates, our_rates = [each[0] for each in turns], [each[1] for each in turns]
+    searched = f"gumbel, {settings.simulations} simulations"
+    yield row("mctx_simulations_per_s", their_rates, "simulations/s", f"{note}, {searched}")
+    our_note = f"{settings}, {searched}, actors {settings.actors}, threads {settings.threads}, cores {len(cores)}"
+    yield row("actors_simulations_per_s", our_rates, "simulations/s", our_note)
+    yield ratio("actors_to_mctx", our_rates, their_rates, searched)
+
+
+def bench_openspiel(settings: Settings) -> Iterator[Row]:
+    """OpenSpiel's random games and ours, in turns on one core."""
+    seconds = bench_measure.STRETCH_S / 2
+    with Crew([partial(peers.openspiel_games, settings)]) as theirs, Crew([partial(build_playouts, settings)]) as ours:
+        turns = [
+            (total(theirs.rates(seconds), "games"), total(ours.rates(seconds), "games"))
+            for _ in range(settings.repeats)
+        ]
+    their_rates, our_rates = [each[0] for each in turns], [each[1] for each in turns]
+    note = f"{settings.game.name}, one core"
+    theirs_note = f"{note}, open_spiel {version('open_spiel')}, its own C++ loop"
+    yield row("openspiel_games_per_s", their_rates, "games/s", theirs_note)
+    yield row("playout_games_per_s", our_rates, "games/s", note)
+    yield ratio("playouts_to_openspiel", our_rates, their_rates, note)
+
+
+def build_playouts(settings: Settings) -> Work:
+    """Prepare a process that plays random games from the start, on one thread."""
+    from reversi.search.flat_mc import random_playouts
+
+    game, seed = settings.game, 0
+
+    def work() -> dict[str, int]:
+        nonlocal seed
+        seed += 1
+        return {"games": len(random_playouts(game, game.start_own, game.start_opp, 20_000, seed))}
+
+    return work
+
+
+def build_on_cores(cores: list[int], build: Build) -> Work:
+    """Prepare a process that keeps to `cores`; none are any."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+    return build()
+
+
+def _cores(settings: Settings) -> list[int]:
+    """Return the cores that both sides share, as many as there are actors; none where they cannot be chosen."""
+    if settings.device != "cpu" or not hasattr(os, "sched_getaffinity"):
+        return []
+    return sorted(os.sched_getaffinity(0))[: settings.actors]
+
+
+def _on(layout: list[list[int]], build: Build) -> list[Build]:
+    return [partial(build_on_cores, cores, build) for cores in layout]
+
+
+PEER_ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
+    "mctx_network_positions_per_s": bench_mctx,
+    "mctx_simulations_per_s": bench_mctx,
+    "actors_simulations_per_s": bench_mctx,
+    "actors_to_mctx": bench_mctx,
+    "openspiel_games_per_s": bench_openspiel,
+    "playout_games_per_s": bench_openspiel,
+    "playouts_to_openspiel": bench_openspiel,
+}
+"""Every row with what measures it, in the order of the table."""

@@ -1,0 +1,114 @@
+"""Sweeps are measured and fill the places of a page, with pictures beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reversi.errors import UsageError
+from scripts import bench, bench_measure, bench_page, bench_sweep, peers
+from scripts.bench_limits import flop_per_position, limits
+from scripts.bench_measure import row
+from scripts.bench_setup import Settings
+from tests.scripts.conftest import Reversi
+
+PAGE = "# Speed\n\n<!-- measured: machine -->\nold\n<!-- end -->\n\nProse.\n\n<!-- measured: games -->\n<!-- end -->\n"
+SWEEP = {
+    "name": "games",
+    "title": "Tree over games",
+    "across": "games",
+    "unit": "simulations/s",
+    "points": [1, 64],
+    "series": {"search": [1234.5, 2_500_000.0]},
+    "relative": False,
+}
+MEASURED = {"machine": "A machine.", "settings": {}, "rows": [], "limits": [], "peers": [], "sweeps": [SWEEP]}
+
+
+def test_the_places_of_a_page_are_filled_and_the_rest_is_left(tmp_path: Path) -> None:
+    page = tmp_path / "speed.md"
+    page.write_text(PAGE)
+    for _ in range(2):  # the second time over what the first has written
+        bench_page.write_page(page, MEASURED)
+        text = page.read_text()
+        assert text.startswith("# Speed\n\n<!-- measured: machine -->\n\nA machine.\n\n<!-- end -->\n\nProse.\n")
+        assert "| games | search |\n| --- | --- |\n| 1 | 1,234 |\n| 64 | 2.5 M |\n" in text
+        assert "(speed/games.svg)" in text
+        assert "<svg" in (tmp_path / "speed" / "games.svg").read_text()
+        assert json.loads((tmp_path / "speed.json").read_text()) == MEASURED
+
+
+def test_a_place_for_nothing_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "speed.md"
+    page.write_text("<!-- measured: love -->\n<!-- end -->\n")
+    with pytest.raises(UsageError, match="'love'"):
+        bench_page.write_page(page, MEASURED)
+
+
+def test_the_page_of_the_documentation_has_a_place_for_everything() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+    places = [found[1] for found in bench_page.PLACE.findall(text)]
+    assert sorted(places) == sorted(["machine", "rows", "limits", "peers", *bench_sweep.SWEEPS])
+
+
+def test_every_sweep_is_measured(reversi: Reversi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bench_measure, "MEASUREMENT_S", 0.01)
+    monkeypatch.setattr(bench_measure, "STRETCH_S", 0.05)
+    monkeypatch.setattr(bench, "ROWS", {"tree_simulations_per_s": bench.ROWS["tree_simulations_per_s"]})
+    monkeypatch.setattr(peers, "missing", lambda: ["all"])
+    for name, points in {"BATCHES": (1, 8), "GAMES": (1, 4), "SIMULATIONS": (2, 4), "BOARDS": (4, 6)}.items():
+        monkeypatch.setattr(bench_sweep, name, points)
+    page = tmp_path / "speed.md"
+    page.write_text("".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in bench_sweep.SWEEPS))
+    tiny = ["--size", 6, "--blocks", 1, "--channels", 8, "--batch", 8, "--simulations", 2, "--repeats", 1]
+    answer = reversi("bench", "--sweep", "--page", page, *tiny, "--json")
+    assert answer.code == 0
+    measured = json.loads(answer.out)
+    assert [sweep["name"] for sweep in measured["sweeps"]] == list(bench_sweep.SWEEPS)
+    for sweep in measured["sweeps"]:
+        for values in sweep["series"].values():
+            assert len(values) == len(sweep["points"])
+            assert min(values) > 0
+        assert (tmp_path / "speed" / f"{sweep['name']}.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--page", "docs/performance.md"], "--page goes with --sweep"),
+        (["--sweep", "--peer"], "measures no rows by name"),
+        (["--sweep", "--page", "nowhere.md"], "expected a page"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(reversi: Reversi, arguments: list[str], message: str) -> None:
+    answer = reversi("bench", *arguments)
+    assert answer.code == 2
+    assert message in answer.err
+
+
+def test_the_work_in_a_position_is_that_of_its_layers() -> None:
+    network = Settings(blocks=1, channels=8).network
+    tower = 64 * 9 * (4 * 8 + 2 * 8 * 8)
+    policy = 64 * (8 * 16 + 16) + 16
+    value = 64 * 8 * 4 + 4 * 64 * 64 + 64 * 4
+    assert flop_per_position(network, 8) == 2 * (tower + policy + value)
+
+
+def test_rows_are_held_against_their_limits() -> None:
+    settings = Settings(size=6)
+    rows = {
+        name: row(name, [value], "", "bf16")
+        for name, value in {
+            "legal_moves_positions_per_s": 2e8,
+            "plies_per_s": 2e8,
+            "playout_games_per_s": 1e6,
+            "selfplay_evaluations_per_s": 95.0,
+            "inference_positions_per_s": 100.0,
+        }.items()
+    }
+    found = {limit.row: limit for limit in limits(rows, settings)}
+    assert set(found) == {"playout_games_per_s", "selfplay_evaluations_per_s"}
+    assert found["playout_games_per_s"].limit == pytest.approx(1e8 / 32)
+    assert found["selfplay_evaluations_per_s"].limit == 100.0
