@@ -68,7 +68,8 @@ def open_cuda_backend(
             enough = CudaBackend(weights, precision=chosen, batch=batch, slots=slots, run_positions=run_positions)
         except NoDeviceMemoryError as error:
             if not shrink or run_positions < 2 * LEAST_SHRUNK:
-                raise NoGpuError(f"it has no memory for batches of {run_positions} positions ({error})") from error
+                lack = f"it has no memory for {run_positions} positions at a time; lower actors.games"
+                raise NoGpuError(f"{lack} ({error})") from error
             run_positions = -(-run_positions // 2)
         except torch.AcceleratorError as error:
             raise NoGpuError(_first_line(error)) from error
