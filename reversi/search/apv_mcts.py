@@ -22,7 +22,8 @@ class SearchResult:
     """What the search found in each of B positions; a finished game has an exact value and zeros else."""
 
     visits: NDArray[np.int32]  # [B, A]  simulations through each action of the root
-    value: NDArray[np.float32]  # [B]     mean value of the root, its own evaluation included, for the side to move
+    value: NDArray[np.float32]  # [B]     for the side to move.  PUCT: mean value of the root, its own evaluation
+    #                                      included; Gumbel: expected value of the improved policy
     policy: NDArray[np.float32]  # [B, A]  PUCT: visits, scaled to sum to 1; Gumbel: the improved policy; without
     #                                      simulations the prior
     prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before noise

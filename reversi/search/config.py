@@ -57,7 +57,7 @@ class SearchConfig:
 
     virtual_loss: int = 1
     """Losses that a leaf under evaluation counts as, so that the next leaf of its round is sought elsewhere.
-    AlphaGo: 3.  KataGo: 1.  Without effect if `leaves` is 1."""
+    AlphaGo: 3.  KataGo: 1.  With Gumbel it is a number of visits and no loss.  Without effect if `leaves` is 1."""
 
     keep_subtree: bool = False
     """Go on with the subtree of the action played.  AlphaGo Zero: true.  False gives every ply the same number of new

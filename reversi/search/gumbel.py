@@ -17,8 +17,10 @@ Danihelka, Guez, Schrittwieser, Silver, "Policy improvement by planning with Gum
   the schedule of sequential halving considers now (`considered_visits`), and the move is the best of the most visited:
   algorithm 2.
 * Elsewhere it goes to the action with the largest improved(a) - n(a) / (1 + sum(n)), so that visits come to follow the
-  improved policy, without noise: section 5.  A simulation that waits for its evaluation counts as
-  `virtual_loss` visits there, all lost.
+  improved policy, without noise: section 5.
+
+A simulation that waits for its evaluation is a visit (below the root `virtual_loss` of them) whose value is not known
+yet.  It is no loss: sigma is so steep that one would send all others of its round to the worst moves.
 
 The order of visits is that of DeepMind's mctx (mctx/_src/seq_halving.py), and so are the values, with its
 `rescale_values=False` and `value_scale` half of `c_scale`, as its q goes from -1 to 1 (qtransforms.py).
@@ -89,18 +91,12 @@ def best_root_edge(tree: Tree, rule: Rule) -> int:
 def _best_of_visits(tree: Tree, rule: Rule, visits: int) -> int:
     """Return the root's edge with the largest g + l + sigma(completed) among those with `visits`.
 
-    Simulations that wait for their evaluation count as visits, and not as losses: the schedule alone sends the next
-    ones elsewhere, and a loss could drop an action from the next phase.  Where nothing waits there is nothing to
-    complete: the actions compared are all visited or all not.
+    Simulations that wait for their evaluation count.  Where there are none, nothing is to be completed: the actions
+    compared are all visited or all not.
     """
-    root = tree.nodes[0]
-    most = 0
-    for i in range(root.first, root.first + root.degree):
-        most = max(most, tree.edges[i].visits + tree.edges[i].pending)
-    scale = (rule.c_visit + np.float32(most)) * rule.c_scale
-    mixed = np.float32(0)
+    root, scale, mixed = tree.nodes[0], _root_scale(tree, rule), np.float32(0)
     if tree.edges[0].pending > 0:
-        mixed, _, _ = mixed_value(tree, 0, 0)
+        mixed = mixed_value(tree, 0)
     best, best_score = int(root.first), np.float32(-np.inf)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
@@ -114,35 +110,46 @@ def _best_of_visits(tree: Tree, rule: Rule, visits: int) -> int:
 
 
 @bare_kernel
+def _root_scale(tree: Tree, rule: Rule) -> np.float32:
+    """Return the factor of q in sigma at the root."""
+    root, most = tree.nodes[0], 0
+    for i in range(root.first, root.first + root.degree):
+        most = max(most, tree.edges[i].visits + tree.edges[i].pending)
+    return np.float32((rule.c_visit + np.float32(most)) * rule.c_scale)
+
+
+@bare_kernel
 def _q(total: np.float32, visits: int) -> np.float32:
     """Return a mean value on the scale from 0 to 1."""
     return np.float32(np.float32(0.5) * total / np.float32(visits) + np.float32(0.5))
 
 
 @bare_kernel
-def mixed_value(tree: Tree, index: int, virtual_loss: int) -> tuple[np.float32, int, int]:
-    """Return the mixed value of node `index`, the visits of its actions, and the most that one of them has.
+def mixed_value(tree: Tree, index: int) -> np.float32:
+    """Return the mixed value of node `index`, from 0 to 1.
 
     The paper's appendix D: what the network said, once, and the mean of the actions' values by their priors, as many
     times as there were visits.
     """
     node = tree.nodes[index]
-    visits, most = 0, 0
-    mass, weighted = np.float32(0), np.float32(0)
+    visits, mass, weighted = 0, np.float32(0), np.float32(0)
     for i in range(node.first, node.first + node.degree):
         edge = tree.edges[i]
-        lost = virtual_loss * edge.pending
-        n = edge.visits + lost
-        if n > 0:
+        if edge.visits > 0:
             prior = max(edge.prior, _TINY)
-            visits += n
-            most = max(most, n)
+            visits += edge.visits
             mass += prior
-            weighted += prior * _q(edge.total - np.float32(lost), n)
-    value = np.float32(0.5) * node.value + np.float32(0.5)
+            weighted += prior * _q(edge.total, edge.visits)
+    return _mix(node.value, visits, mass, weighted)
+
+
+@bare_kernel
+def _mix(value: np.float32, visits: int, mass: np.float32, weighted: np.float32) -> np.float32:
+    """Return the mixed value: `mass` is the sum of the visited actions' priors, `weighted` that of prior times q."""
+    mixed = np.float32(0.5) * value + np.float32(0.5)
     if visits > 0:
-        value = (value + np.float32(visits) * (weighted / mass)) / np.float32(1 + visits)
-    return value, visits, most
+        mixed = (mixed + np.float32(visits) * (weighted / mass)) / np.float32(1 + visits)
+    return np.float32(mixed)
 
 
 @bare_kernel
@@ -150,46 +157,49 @@ def interior_edge(tree: Tree, index: int, rule: Rule) -> int:
     """Return the edge of node `index` with the largest improved(a) - n(a) / (1 + sum(n)); the first of equals.
 
     improved(a) is P(a) * exp(sigma(completed(a))) / Z, as softmax(l + x) is P * exp(x) / Z.  All unvisited actions
-    share one value, so one exponential does for them, and of them only that with the largest prior can win.
+    share one value, so one exponential does for them.
     """
-    node, loss = tree.nodes[index], rule.virtual_loss
-    mixed, visits, most = mixed_value(tree, index, loss)
-    scale = (rule.c_visit + np.float32(most)) * rule.c_scale
-    fresh, fresh_mass, largest = -1, np.float32(0), mixed
-    for i in range(node.first, node.first + node.degree):
-        edge = tree.edges[i]
-        lost = loss * edge.pending
-        n = edge.visits + lost
-        if n > 0:
-            largest = max(largest, _q(edge.total - np.float32(lost), n))
-        else:
-            fresh_mass += edge.prior
-            if fresh < 0 or edge.prior > tree.edges[fresh].prior:
-                fresh = i
-    if visits == 0:
-        return fresh
-    fresh_weight = exponential(scale * (mixed - largest))
-    total = fresh_mass * fresh_weight
-    for i in range(node.first, node.first + node.degree):
-        edge = tree.edges[i]
-        lost = loss * edge.pending
-        n = edge.visits + lost
-        if n > 0:
-            q = _q(edge.total - np.float32(lost), n)
-            total += max(edge.prior, _TINY) * exponential(scale * (q - largest))
+    node = tree.nodes[index]
+    visits, mass, weighted = 0, np.float32(0), np.float32(0)
+    waiting, most = 0, 0
+    fresh, largest = np.float32(0), np.float32(-np.inf)  # sum of the unvisited actions' priors; largest value
     best, best_score = int(node.first), np.float32(-np.inf)
-    if fresh >= 0:
-        best, best_score = fresh, np.float32(1 + visits) * (tree.edges[fresh].prior * fresh_weight / total)
     for i in range(node.first, node.first + node.degree):
         edge = tree.edges[i]
-        lost = loss * edge.pending
-        n = edge.visits + lost
-        if n > 0:
-            q = _q(edge.total - np.float32(lost), n)
-            weight = max(edge.prior, _TINY) * exponential(scale * (q - largest))
-            score = np.float32(1 + visits) * (weight / total) - np.float32(n)
-            if score > best_score or (score == best_score and i < best):
-                best, best_score = i, score
+        lost = rule.virtual_loss * edge.pending
+        waiting += lost
+        most = max(most, edge.visits + lost)
+        if edge.visits > 0:
+            prior, q = max(edge.prior, _TINY), _q(edge.total, edge.visits)
+            visits += edge.visits
+            mass += prior
+            weighted += prior * q
+            largest = max(largest, q)
+        else:
+            fresh += edge.prior
+            if edge.prior > best_score:
+                best, best_score = i, edge.prior
+    if visits + waiting == 0:
+        return best
+    mixed = _mix(node.value, visits, mass, weighted)
+    largest = max(largest, mixed)
+    scale = (rule.c_visit + np.float32(most)) * rule.c_scale
+    fresh_weight = exponential(scale * (mixed - largest))
+    total = fresh * fresh_weight
+    for i in range(node.first, node.first + node.degree):
+        edge = tree.edges[i]
+        if edge.visits > 0:
+            total += max(edge.prior, _TINY) * exponential(scale * (_q(edge.total, edge.visits) - largest))
+    whole = np.float32(1 + visits + waiting)
+    best, best_score = int(node.first), np.float32(-np.inf)
+    for i in range(node.first, node.first + node.degree):
+        edge = tree.edges[i]
+        weight = edge.prior * fresh_weight
+        if edge.visits > 0:
+            weight = max(edge.prior, _TINY) * exponential(scale * (_q(edge.total, edge.visits) - largest))
+        score = whole * (weight / total) - np.float32(edge.visits + rule.virtual_loss * edge.pending)
+        if score > best_score:
+            best, best_score = i, score
     return best
 
 
@@ -197,8 +207,7 @@ def interior_edge(tree: Tree, index: int, rule: Rule) -> int:
 def improved_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
     """Write the root's improved policy into `out` (float32[A], zero before), without the noise."""
     root = tree.nodes[0]
-    mixed, _, most = mixed_value(tree, 0, 0)
-    scale = (rule.c_visit + np.float32(most)) * rule.c_scale
+    mixed, scale = mixed_value(tree, 0), _root_scale(tree, rule)
     largest = np.float32(-np.inf)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
@@ -212,3 +221,22 @@ def improved_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
         total += out[action]
     for i in range(root.first, root.first + root.degree):
         out[tree.edges[i].action] /= total
+
+
+@bare_kernel
+def improved_value(tree: Tree, policy: NDArray[np.float32]) -> np.float32:
+    """Return the expected completed value under the root's improved policy, for the side to move.
+
+    The root's mean is no use: sequential halving visits the worst action considered as often as the best at first, and
+    half of all simulations go to actions that it drops.
+
+    policy  float32[A]  from `improved_policy`
+    """
+    root = tree.nodes[0]
+    mixed = mixed_value(tree, 0)
+    value = np.float32(0)
+    for i in range(root.first, root.first + root.degree):
+        edge = tree.edges[i]
+        q = _q(edge.total, edge.visits) if edge.visits > 0 else mixed
+        value += policy[edge.action] * q
+    return np.float32(np.float32(2) * value - np.float32(1))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.kernel import bare_kernel, kernel
-from reversi.search.gumbel import best_root_edge, improved_policy
+from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
 from reversi.search.rule import Rule
 from reversi.search.tree import (
     EDGES,
@@ -111,6 +111,19 @@ def root_value(tree: Tree) -> np.float32:
 
 
 @bare_kernel
+def search_value(tree: Tree, rule: Rule, policy: NDArray[np.float32]) -> np.float32:
+    """Return what the search says the root is worth to the side to move.
+
+    PUCT: `root_value`.  Gumbel: the expected value of the improved policy; of a finished game `root_value`.
+
+    policy  float32[A]  from `root_policy`
+    """
+    if rule.gumbel and tree.nodes[0].degree > 0:
+        return improved_value(tree, policy)
+    return root_value(tree)
+
+
+@bare_kernel
 def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
     """Return whether the tree has the root (own, opp) already, judged: `keep_subtree` left it."""
     root = tree.nodes[0]
@@ -175,7 +188,7 @@ def read_roots(
     """Write what was found at the root of each of G' <= G trees.
 
     visits  int32[G', A], zero before    written at the legal actions
-    value   float32[G']                  written: `root_value`
+    value   float32[G']                  written: `search_value`
     policy  float32[G', A], zero before  written at the legal actions: `root_policy`
     action  int32[G']                    written: `root_action`
     """
@@ -184,8 +197,8 @@ def read_roots(
         root = tree.nodes[0]
         for i in range(root.first, root.first + root.degree):
             visits[g, tree.edges[i].action] = tree.edges[i].visits
-        value[g] = root_value(tree)
         root_policy(tree, rule, policy[g])
+        value[g] = search_value(tree, rule, policy[g])
         action[g] = root_action(tree, rule)
 
 

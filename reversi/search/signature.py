@@ -19,11 +19,16 @@ from reversi.search.config import SearchConfig
 _CONFIGS = (
     SearchConfig(simulations=128, c_puct=1.5, fpu_reduction=0.2),
     SearchConfig(simulations=128, c_puct=1.5, fpu_reduction=0.2, leaves=8, virtual_loss=1),
+    SearchConfig(simulations=32, method="gumbel", considered=16, c_visit=50, c_scale=1),
+    SearchConfig(simulations=128, method="gumbel", considered=6, c_visit=10, c_scale=0.5, leaves=8, virtual_loss=1),
 )
 
 
 def signature() -> int:
-    """Return the signature: a CRC-32 over visits and values.  Takes milliseconds once the kernels are compiled."""
+    """Return the signature: a CRC-32 over visits, values, policies and actions.
+
+    Takes milliseconds once the kernels are compiled.
+    """
     total = 0
     for game in GAMES.values():
         own, opp = _positions(game)
@@ -32,6 +37,8 @@ def signature() -> int:
             found = search.run(own, opp)
             total = zlib.crc32(found.visits.astype("<i4").tobytes(), total)
             total = zlib.crc32(found.value.astype("<f4").tobytes(), total)
+            total = zlib.crc32(found.policy.astype("<f4").tobytes(), total)
+            total = zlib.crc32(found.action.astype("<i4").tobytes(), total)
     return total
 
 

@@ -160,6 +160,16 @@ def test_search_finds_the_win_in_one_without_a_network() -> None:
     assert ask(player, [winning, blocking, winning]) == [2, 2, 2]
 
 
+def test_a_searching_player_plays_what_its_search_would() -> None:
+    """Gumbel with one action considered plays the likeliest, whatever its improved policy says."""
+    game, asked = GAMES["tictactoe"], [Position.parse("XX-O-O--- X")]
+    config = SearchConfig(simulations=8, method="gumbel", considered=1)
+    assert ask(SearchPlayer("mcts", game, EqualNetwork(), config), asked) == [2]
+    config = SearchConfig(simulations=8, method="gumbel", considered=2)
+    losing = [Position.parse("X-X-O---- O")]  # the first two moves are b1, which stops the row, and a2
+    assert ask(SearchPlayer("mcts", game, EqualNetwork(), config), losing) == [1]
+
+
 def test_a_searching_player_has_no_memory_and_no_luck_and_ignores_its_batch(registry: Registry) -> None:
     asked = positions(GAME, games=12)
     assert len(asked) > batch_of(8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from reversi.search.signature import HashEvaluator
 
 from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
+METHODS = ["puct", "gumbel"]
+
 
 def run(game: Game, own: np.ndarray, opp: np.ndarray, **config: object) -> SearchResult:
     settings = SearchConfig(**config)  # type: ignore[arg-type]
@@ -22,26 +25,28 @@ def run(game: Game, own: np.ndarray, opp: np.ndarray, **config: object) -> Searc
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("leaves", [1, 4])
-def test_a_position_is_searched_the_same_alone_and_in_any_batch(name: str, leaves: int) -> None:
+def test_a_position_is_searched_the_same_alone_and_in_any_batch(name: str, method: str, leaves: int) -> None:
     game = GAMES[name]
     own, opp = random_positions(game, 40, 7)
-    together = run(game, own, opp, simulations=50, leaves=leaves)
+    together = run(game, own, opp, simulations=50, method=method, leaves=leaves)
     order = np.random.default_rng(1).permutation(40)
-    shuffled = run(game, own[order], opp[order], simulations=50, leaves=leaves)
+    shuffled = run(game, own[order], opp[order], simulations=50, method=method, leaves=leaves)
     for b in range(40):
-        alone = run(game, own[b : b + 1], opp[b : b + 1], simulations=50, leaves=leaves)
-        for field in ("visits", "value", "policy", "prior"):
+        alone = run(game, own[b : b + 1], opp[b : b + 1], simulations=50, method=method, leaves=leaves)
+        for field in ("visits", "value", "policy", "prior", "action"):
             np.testing.assert_array_equal(getattr(alone, field)[0], getattr(together, field)[b])
             np.testing.assert_array_equal(getattr(shuffled, field), getattr(together, field)[order])
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("leaves", "virtual_loss"), [(1, 1), (8, 1), (8, 3), (8, 0)])
-def test_every_simulation_is_a_visit_of_a_legal_action(name: str, leaves: int, virtual_loss: int) -> None:
+def test_every_simulation_is_a_visit_of_a_legal_action(name: str, method: str, leaves: int, virtual_loss: int) -> None:
     game = GAMES[name]
     own, opp = random_positions(game, 60, 11)
-    result = run(game, own, opp, simulations=33, leaves=leaves, virtual_loss=virtual_loss)
+    result = run(game, own, opp, simulations=33, method=method, leaves=leaves, virtual_loss=virtual_loss)
     for b in range(60):
         position = Position(game, int(own[b]), int(opp[b]))
         legal = position.legal_actions()
@@ -50,14 +55,17 @@ def test_every_simulation_is_a_visit_of_a_legal_action(name: str, leaves: int, v
         assert result.prior[b].sum() == pytest.approx(1 if legal else 0, abs=1e-5)
         assert result.policy[b].sum() == pytest.approx(1 if legal else 0, abs=1e-5)
         assert -1 <= result.value[b] <= 1
+        assert result.action[b] in (legal or [-1])
+        assert not legal or result.visits[b, result.action[b]] == result.visits[b].max()
         if not legal:
             assert result.value[b] == np.sign(position.margin)
 
 
-def test_no_simulations_give_the_bare_network() -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_no_simulations_give_the_bare_network(method: str) -> None:
     game = GAMES["reversi6"]
     own, opp = random_positions(game, 30, 2, plies=7)
-    result = run(game, own, opp, simulations=0)
+    result = run(game, own, opp, simulations=0, method=method)
     logits, value = HashEvaluator(game)(own, opp)
     for b in range(30):
         legal = Position(game, int(own[b]), int(opp[b])).legal_actions()
@@ -65,7 +73,17 @@ def test_no_simulations_give_the_bare_network() -> None:
         np.testing.assert_allclose(result.prior[b, legal], weights / weights.sum(), rtol=1e-5)
     assert not result.visits.any()
     np.testing.assert_array_equal(result.policy, result.prior)
-    np.testing.assert_array_equal(result.value, value)
+    np.testing.assert_array_equal(result.action, result.prior.argmax(axis=1))
+    np.testing.assert_allclose(result.value, value, atol=1e-6)
+
+
+def test_puct_plays_the_most_visited_action_and_the_first_of_equals() -> None:
+    game = GAMES["reversi6"]
+    own, opp = random_positions(game, 200, 2, plies=7)
+    result = run(game, own, opp, simulations=12)
+    np.testing.assert_array_equal(result.action, result.visits.argmax(axis=1))
+    largest = result.visits.max(axis=1, keepdims=True)
+    assert ((result.visits == largest).sum(axis=1) > 1).any()
 
 
 def test_an_empty_batch_has_an_empty_result() -> None:
@@ -75,7 +93,7 @@ def test_an_empty_batch_has_an_empty_result() -> None:
         nobody, nobody, noise=True
     )
     assert result.visits.shape == (0, 17)
-    assert result.value.shape == (0,)
+    assert result.value.shape == result.action.shape == (0,)
 
 
 def test_one_leaf_per_tree_fills_every_batch_and_asks_no_more_than_needed() -> None:
@@ -116,13 +134,14 @@ def solve(position: Position) -> int:
 @pytest.mark.parametrize(
     ("name", "plies", "count", "simulations"), [("reversi4", 5, 40, 3000), ("reversi6", 26, 25, 3000)]
 )
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("leaves", [1, 8])
 def test_enough_simulations_find_the_best_result_without_any_knowledge(
-    name: str, plies: int, count: int, simulations: int, leaves: int
+    name: str, plies: int, count: int, simulations: int, method: Literal["puct", "gumbel"], leaves: int
 ) -> None:
     game = GAMES[name]
     own, opp = random_positions(game, count, 3, plies=plies)
-    settings = SearchConfig(simulations=simulations, leaves=leaves)
+    settings = SearchConfig(simulations=simulations, method=method, leaves=leaves)
     result = Search(game, settings, TableEvaluator(game), count, np.random.default_rng(0)).run(own, opp)
     decided = 0
     for b in range(count):
@@ -130,7 +149,7 @@ def test_enough_simulations_find_the_best_result_without_any_knowledge(
         if position.is_over:
             continue
         best = solve(position)
-        assert -solve(position.play(int(result.visits[b].argmax()))) == best, str(position)
+        assert -solve(position.play(int(result.action[b]))) == best, str(position)
         decided += abs(best)
         if best:
             assert result.value[b] * best > 0.5, str(position)

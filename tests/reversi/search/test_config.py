@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from reversi.errors import ConfigError
 from reversi.search.config import SearchConfig
+from reversi.search.rule import Rule, rule_of
 
 
 @pytest.mark.parametrize(
@@ -20,10 +22,17 @@ from reversi.search.config import SearchConfig
         ("dirichlet_weight", 1.5),
         ("leaves", 0),
         ("virtual_loss", -1),
+        ("considered", 0),
+        ("considered", 65),
+        ("c_visit", -1),
+        ("c_visit", float("inf")),
+        ("c_scale", -0.1),
+        ("c_scale", float("nan")),
+        ("method", "uct"),
     ],
 )
-def test_a_value_out_of_range_is_named(field: str, value: float) -> None:
-    with pytest.raises(ConfigError, match=rf"^search\.{field} must be .*, got {value}$"):
+def test_a_value_out_of_range_is_named(field: str, value: float | str) -> None:
+    with pytest.raises(ConfigError, match=rf"^search\.{field} must be .*, got {value!r}$"):
         SearchConfig(**{field: value})  # type: ignore[arg-type]
 
 
@@ -32,3 +41,14 @@ def test_the_defaults_and_the_papers_values_are_in_range() -> None:
     assert SearchConfig(simulations=0, c_puct=0, fpu_reduction=0, dirichlet_weight=0).simulations == 0
     zero = SearchConfig(simulations=1600, c_puct=1.25, dirichlet_weight=0.25, leaves=8, virtual_loss=3)
     assert zero.dirichlet_alpha == 10
+
+
+def test_gumbel_and_a_kept_subtree_exclude_each_other() -> None:
+    with pytest.raises(ConfigError, match=r"^search\.keep_subtree must be false with search\.method=gumbel: "):
+        SearchConfig(method="gumbel", keep_subtree=True)
+
+
+def test_a_rule_holds_what_kernels_need() -> None:
+    config = SearchConfig(method="gumbel", c_puct=1.25, fpu_reduction=0.5, virtual_loss=3, considered=7, c_scale=0.25)
+    assert rule_of(config) == Rule(True, np.float32(1.25), np.float32(0.5), 3, 7, np.float32(50), np.float32(0.25))
+    assert not rule_of(SearchConfig()).gumbel
