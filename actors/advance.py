@@ -16,10 +16,10 @@ from actors.games import (
     NO_LEAF,
     NO_SEARCH,
     Games,
-    only_reply,
     ply_stream,
     take_ply,
 )
+from reversi.games.rules import NO_ACTION, only_reply
 from reversi.games.symmetry import canonical
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import SEARCHED, UNSEARCHED
@@ -32,7 +32,7 @@ from reversi.search.root import (
     plant_root,
     root_action,
     root_policy,
-    root_value,
+    search_value,
 )
 from reversi.search.rule import Rule
 from reversi.search.tree import PENDING, TERMINAL, Tree, Trees, back_up, result, tree_of
@@ -108,7 +108,7 @@ def _begin_ply(
     """Play the only reply, or begin a search and draw whether it is a full one."""
     now = games.now[g]
     action = only_reply(play.game_id, now.own, now.opp)
-    if action >= 0:
+    if action != NO_ACTION:
         _take(games, tree, play, g, action, UNSEARCHED, marked)
         return
     now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
@@ -209,7 +209,7 @@ def _end_search(
     if now.full:
         kind = SEARCHED
         now.positions += 1
-        games.values[g, ply] = root_value(tree)
+        games.values[g, ply] = search_value(tree, rule, scratch)
         scale = np.float32(255) / _largest(scratch)
         for action in range(scratch.shape[0]):
             games.policies[g, ply, action] = np.uint8(scratch[action] * scale + np.float32(0.5))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import ONE, ZERO, lowest_square
+from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, play
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, Records
@@ -119,15 +119,6 @@ def _set_up(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -
     now.over = False
     now.budget = NO_SEARCH
     now.leaf = NO_LEAF
-
-
-@bare_kernel
-def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
-    """Return the legal action of an unfinished position that has just one (the pass included), else -1."""
-    legal = legal_moves(game_id, own, opp)
-    if legal == ZERO:
-        return action_of_square(game_id, 64)
-    return -1 if legal & (legal - ONE) else action_of_square(game_id, lowest_square(legal))
 
 
 @bare_kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reversi.errors import UsageError
 from reversi.games import tictactoe
-from reversi.games.bitboard import ONE, ZERO, Masks, flips, popcount, reachable
+from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable
 from reversi.kernel import kernel
 
 RULES_VERSION = 1
@@ -22,6 +22,9 @@ RULES_VERSION = 1
 
 UNFINISHED = 127
 """`outcome` of a game that is not over; outside the range of every margin (-64 to 64)."""
+
+NO_ACTION = -1
+"""Stands where an action would, if there is none."""
 
 REVERSI4, REVERSI6, REVERSI8, TICTACTOE = 0, 1, 2, 3
 
@@ -142,6 +145,15 @@ def legal_moves(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
     if game_id == TICTACTOE:
         return tictactoe.legal_moves(own, opp)
     return reachable(own, opp) & ~(own | opp) & np.uint64(_BOARD[game_id])
+
+
+@kernel
+def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
+    """Return the legal action of an unfinished position that has just one (the pass included), else NO_ACTION."""
+    legal = legal_moves(game_id, own, opp)
+    if legal == ZERO:
+        return action_of_square(game_id, 64)
+    return NO_ACTION if legal & (legal - ONE) else action_of_square(game_id, lowest_square(legal))
 
 
 @kernel

@@ -17,7 +17,8 @@ Danihelka, Guez, Schrittwieser, Silver, "Policy improvement by planning with Gum
   the schedule of sequential halving considers now (`considered_visits`), and the move is the best of the most visited:
   algorithm 2.
 * Elsewhere it goes to the action with the largest improved(a) - n(a) / (1 + sum(n)), so that visits come to follow the
-  improved policy, without noise: section 5.
+  improved policy, without noise: section 5.  Nothing drives it back to a move that looked bad in its first visits: a
+  search for tens of simulations, not for thousands.
 
 A simulation that waits for its evaluation is a visit (below the root `virtual_loss` of them) whose value is not known
 yet.  It is no loss: sigma is so steep that one would send all others of its round to the worst moves.

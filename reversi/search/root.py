@@ -125,9 +125,13 @@ def search_value(tree: Tree, rule: Rule, policy: NDArray[np.float32]) -> np.floa
 
 @bare_kernel
 def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
-    """Return whether the tree has the root (own, opp) already, judged: `keep_subtree` left it."""
+    """Return whether the tree has the root (own, opp) already, judged: `keep_subtree` left it.
+
+    A root with one reply may have been walked through without being judged: it does not count.
+    """
     root = tree.nodes[0]
-    return bool(tree.used[NODES] > 0 and root.own == own and root.opp == opp and root.degree != PENDING)
+    judged = root.degree != PENDING and root.degree != 1
+    return bool(tree.used[NODES] > 0 and root.own == own and root.opp == opp and judged)
 
 
 @bare_kernel

@@ -48,6 +48,12 @@ class Node:
         node.visits, node.total = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
         return node
 
+    @classmethod
+    def forced(cls, position: Position) -> Node:
+        """A position with one reply, which nobody judges."""
+        (action,) = position.legal_actions()
+        return cls(position, 0.0, {action: 0.0}, {action: 0}, {action: 0.0})
+
     def prior(self) -> dict[int, float]:
         return softmax(self.logits)
 

@@ -293,6 +293,20 @@ def test_a_round_ends_where_the_schedule_leads_to_a_waiting_move() -> None:
     assert [len(batch) for batch in evaluate.asked] == [1, 4, 4]
 
 
+def test_a_waiting_move_is_completed_by_the_mixed_value() -> None:
+    # 3 leaves a round, equal priors.  Third round: c4, then at 1 visit b1, a2 and d3 at q .2 and c4, which waits:
+    # mix (.95 + 3 * .2) / 4 = .3875, so c4, and the round ends.
+    answers: dict[Position, Answer] = {START: ({}, 0.9)} | {START.play(m): ({}, 0.6) for m in ("b1", "a2", "d3")}
+    searched, evaluate = search(START, answers, simulations=8, leaves=3)
+    searched.run(*arrays(START))
+    assert [len(batch) for batch in evaluate.asked][:3] == [1, 3, 1]
+    worse: dict[Position, Answer] = {START: ({}, -0.9)} | {START.play(m): ({}, 0.6) for m in ("b1", "a2", "d3")}
+    # With -.9 the mix is (.05 + .6) / 4 = .1625: b1 and a2 come before it.
+    searched, evaluate = search(START, worse, simulations=8, leaves=3)
+    searched.run(*arrays(START))
+    assert [len(batch) for batch in evaluate.asked][:3] == [1, 3, 3]
+
+
 def test_waiting_leaves_below_the_root_are_visits_and_no_losses() -> None:
     # 2 leaves a round, and only the pass at the root: the second round ends at Black's waiting node.
     # Third: c1 by its prior, then, c1's value being unknown, the improved policy is the prior: c1 .9 - 1/2 = .4; c3 .1:
@@ -314,6 +328,8 @@ def step(tree: Tree, game: Game, root: Node, path: list[int], evaluate: HashEval
     """Add what a simulation found to both trees."""
     upper = root
     for action in path[:-1]:
+        if action not in upper.child:  # new and not the last: walked through, because it has one reply
+            upper.child[action] = Node.forced(upper.position.play(action))
         upper = upper.child[action]
     position = upper.position.play(path[-1])
     leaf = upper.child.get(path[-1]) or Node.judged(position, evaluate)
@@ -374,6 +390,8 @@ def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int
             clear.append(is_best(root.root_scores(config, gumbel, visits), path[0]))
             below = root
             for action, following in pairwise(path):
+                if action not in below.child:
+                    break
                 below = below.child[action]
                 clear.append(is_best(below.interior_scores(config), following))
             step(tree, game, root, path, evaluate, node)

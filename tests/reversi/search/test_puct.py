@@ -16,7 +16,7 @@ from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
 from reversi.search.walk import expand_leaves, select_leaves
 
-from .stubs import Answer, TableEvaluator
+from .stubs import Answer, TableEvaluator, random_positions
 
 REVERSI4 = GAMES["reversi4"]
 START = Position.start("reversi4")  # Black plays b1, a2, d3 or c4: actions 1, 4, 11, 14
@@ -112,12 +112,34 @@ def test_a_pass_flips_the_sign_and_a_finished_game_counts_exactly() -> None:
     assert one_tree(position, 3, answers) == {"visits": {PASS: 3}, "value": pytest.approx((0.25 - 0.5 - 1 - 1) / 4)}
 
 
-def test_finished_games_are_never_evaluated() -> None:
+def test_finished_games_and_forced_replies_are_never_evaluated() -> None:
+    # O passes, and X has c1 alone, which ends the game: after the root nothing is left to ask.
     position = Position.parse("XO-------------- O")
     found, evaluate = search(position, {}, simulations=20)
-    found.run(*arrays(position))
-    after = position.play("pass")
-    assert evaluate.asked == [[(position.own, position.opp)], [(after.own, after.opp)]]
+    result = found.run(*arrays(position))
+    assert evaluate.asked == [[(position.own, position.opp)]]
+    assert result.visits.sum() == 20
+    assert result.value[0] == np.float32(-20 / 21)
+
+
+def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
+    """The leaf is the first position with a choice; its value reaches the root through two forced plies."""
+    game = GAMES["reversi6"]
+    for own, opp in zip(*random_positions(game, 400, 2, plies=26), strict=True):
+        position = Position(game, int(own), int(opp))
+        for action, chosen in zip(position.legal_actions(), position.legal_moves(), strict=True):
+            leaf, plies = position.play(action), 1
+            while not leaf.is_over and len(leaf.legal_actions()) == 1:
+                leaf, plies = leaf.play(leaf.legal_actions()[0]), plies + 1
+            if plies < 3 or leaf.is_over:
+                continue
+            priors = {move: 0.9 if move == chosen else 0.01 for move in position.legal_moves()}
+            found, evaluate = search(position, {position: (priors, 0.0), leaf: ({}, 0.5)}, simulations=16)
+            result = found.run(*arrays(position), simulations=1)
+            assert evaluate.asked == [[(position.own, position.opp)], [(leaf.own, leaf.opp)]]
+            assert result.value[0] == np.float32(0.5 * (-1) ** plies / 2)
+            return
+    pytest.fail("no such position among these")
 
 
 @pytest.mark.parametrize(

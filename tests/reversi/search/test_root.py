@@ -32,7 +32,9 @@ def check_tree(game: Game, trees: Trees, g: int) -> None:
         assert node["first"] == next_edge, "edges lie side by side in the order of their nodes"
         next_edge += node["degree"]
         own_edges = edges[node["first"] : next_edge]
-        assert edges[node["entry"]]["visits"] == 1 + own_edges["visits"].sum()
+        # A node with one reply may have been walked through at once, without a visit that ended there.
+        own_visits = edges[node["entry"]]["visits"] - own_edges["visits"].sum()
+        assert own_visits == 1 or (own_visits == 0 and node["degree"] == 1 and i > 0)
         assert node["explored"] == pytest.approx(own_edges["prior"][own_edges["visits"] > 0].sum(), abs=1e-5)
         assert own_edges["prior"].sum() == pytest.approx(1, abs=1e-5)
         assert not own_edges["pending"].any()
