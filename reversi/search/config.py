@@ -35,11 +35,11 @@ class SearchConfig:
     of q = (value + 1) / 2.  The paper: 50."""
 
     c_scale: float = 0.5
-    """Gumbel: see `c_visit`.  The paper: 1 in Go and chess, 0.1 in Atari.  Raise it and the target is surer of itself, too
-    sure where values are noise.  On 6x6, at 32 simulations and 10 empty squares, solved, the targets of a trained network
-    lost 0.061, 0.043, 0.033, 0.031 and 0.036 of value with 0.1, 0.2, 0.5, 1 and 2 (PUCT's visits 0.093, the prior 0.168),
-    and the cross-entropy of the best moves was 0.064, 0.056, 0.071, 0.098 and 0.132; in the middle game and of a network
-    trained for a minute the order was the same.  So 0.5 loses hardly more than 1 and is half as sure."""
+    """Gumbel: see `c_visit`.  The paper: 1 in Go and chess, 0.1 in Atari.  Raised, it makes the target surer of itself,
+    too sure where values are noise.  On 6x6 (32 simulations, 10 empty squares, solved) the targets of a trained network
+    lost 0.061, 0.043, 0.033, 0.031, 0.036 of value with 0.1, 0.2, 0.5, 1, 2 (PUCT's visits 0.093, the prior 0.168), and
+    the cross-entropy of the best moves was 0.064, 0.056, 0.071, 0.098, 0.132; in the middle game, and with a network
+    trained for a minute, the order was much the same.  So 0.5: it loses hardly more than 1 and claims less."""
 
     c_puct: float = 1.5
     """Weight of prior against value in PUCT; raise it if the search overlooks moves, lower it if it wastes visits.

@@ -161,6 +161,8 @@ def interior_edge(tree: Tree, index: int, rule: Rule) -> int:
     share one value, so one exponential does for them.
     """
     node = tree.nodes[index]
+    if node.degree == 1:  # perhaps walked through, and so without a value
+        return int(node.first)
     visits, mass, weighted = 0, np.float32(0), np.float32(0)
     waiting, most = 0, 0
     fresh, largest = np.float32(0), np.float32(-np.inf)  # sum of the unvisited actions' priors; largest value

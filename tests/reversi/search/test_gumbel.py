@@ -296,15 +296,12 @@ def test_a_round_ends_where_the_schedule_leads_to_a_waiting_move() -> None:
 def test_a_waiting_move_is_completed_by_the_mixed_value() -> None:
     # 3 leaves a round, equal priors.  Third round: c4, then at 1 visit b1, a2 and d3 at q .2 and c4, which waits:
     # mix (.95 + 3 * .2) / 4 = .3875, so c4, and the round ends.
-    answers: dict[Position, Answer] = {START: ({}, 0.9)} | {START.play(m): ({}, 0.6) for m in ("b1", "a2", "d3")}
-    searched, evaluate = search(START, answers, simulations=8, leaves=3)
-    searched.run(*arrays(START))
-    assert [len(batch) for batch in evaluate.asked][:3] == [1, 3, 1]
-    worse: dict[Position, Answer] = {START: ({}, -0.9)} | {START.play(m): ({}, 0.6) for m in ("b1", "a2", "d3")}
-    # With -.9 the mix is (.05 + .6) / 4 = .1625: b1 and a2 come before it.
-    searched, evaluate = search(START, worse, simulations=8, leaves=3)
-    searched.run(*arrays(START))
-    assert [len(batch) for batch in evaluate.asked][:3] == [1, 3, 3]
+    # With -.9 at the root the mix is (.05 + .6) / 4 = .1625: b1 and a2 come before it.
+    children: dict[Position, Answer] = {START.play(move): ({}, 0.6) for move in ("b1", "a2", "d3")}
+    for value, last in ((0.9, 1), (-0.9, 3)):
+        searched, evaluate = search(START, {**children, START: ({}, value)}, simulations=8, leaves=3)
+        searched.run(*arrays(START))
+        assert [len(batch) for batch in evaluate.asked][:3] == [1, 3, last]
 
 
 def test_waiting_leaves_below_the_root_are_visits_and_no_losses() -> None:
