@@ -1,4 +1,4 @@
-"""Kernels on several threads: a range of rows cut into parts, one thread for each.
+"""Kernels on several threads: a range of rows cut into parts, which the threads take one after the other.
 
 Kernels release the GIL, so plain threads are enough; numba's own parallel loops would set the thread counts of the
 whole process, torch's included, and want every kernel compiled a second time.
@@ -8,26 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import numpy as np
 
+PARTS = 4
+"""Parts per thread: a thread that is held up, by other work on its core, leaves the rest to the others."""
+
 
 class Threads:
-    """`count` threads for work on rows; with one thread all work is done by the caller."""
+    """Threads for work on rows; with one thread all work is done by the caller."""
 
-    def __init__(self, count: int) -> None:
-        """`count` includes the calling thread, which takes the first part of every range."""
-        assert count >= 1, f"expected at least one thread, got {count}"
-        self.count = count
-        self._pool = ThreadPoolExecutor(count - 1, "rows") if count > 1 else None
+    def __init__(self, threads: int) -> None:
+        """`threads` includes the calling one."""
+        assert threads >= 1, f"expected at least one thread, got {threads}"
+        self.count = threads
+        self._pool = ThreadPoolExecutor(threads - 1, "rows") if threads > 1 else None
 
     def each(self, work: Callable[[int, int], None], rows: int) -> None:
-        """Call `work(start, stop)` on equal parts of `rows`, each on a thread of its own, and wait for all of them."""
+        """Call `work(start, stop)` on all parts of `rows`, each thread taking the next one left, and wait for all."""
         if self._pool is None or rows < self.count:
             work(0, rows)
             return
-        bounds = np.linspace(0, rows, self.count + 1).astype(int).tolist()
-        others = [self._pool.submit(work, bounds[part], bounds[part + 1]) for part in range(1, self.count)]
-        work(bounds[0], bounds[1])
+        parts, turns = min(rows, PARTS * self.count), count()
+        bounds = np.linspace(0, rows, parts + 1).astype(int).tolist()
+
+        def take() -> None:
+            while (part := next(turns)) < parts:
+                work(bounds[part], bounds[part + 1])
+
+        others = [self._pool.submit(take) for _ in range(self.count - 1)]
+        take()
         for other in others:
             other.result()
