@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 BATCHES = 16
 """Batches of a piece of work per slot: long against the moment at its ends when only one slot is filled."""
 
-TREE_GAMES = 1024
-"""Games of the rows about trees on several threads."""
+TREE_GAMES = 4096
+"""Games of the rows about trees on several threads: a group of `conf/actors/gpu.yaml`, which threads are for."""
 
 
 def network_work(network: Evaluator, settings: Settings) -> Work:
@@ -121,16 +121,18 @@ def bench_actors(settings: Settings) -> Iterator[Row]:
             [crew.rates(seconds) for crew in (one_network, networks, one_actor, actors)]
             for _ in range(settings.repeats)
         ]
-    bare_one, bare_all = ([total(turn[crew], "positions") for turn in stretches] for crew in (0, 1))
-    plies_one, plies_all = ([total(turn[crew], "positions") for turn in stretches] for crew in (2, 3))
+    alone, together, played_alone, played = (
+        [total(turn[crew], name) for turn in stretches]
+        for crew, name in enumerate(("positions", "positions", "simulations", "simulations"))
+    )
     note = f"{settings}, {count} processes, threads {settings.threads}"
     play_note = f"{note}, {settings.simulations} simulations"
-    yield row("networks_positions_per_s", bare_all, "positions/s", note)
-    simulations = [total(turn[3], "simulations") for turn in stretches]
-    yield row("actors_simulations_per_s", simulations, "simulations/s", play_note)
-    yield row("actors_positions_per_s", plies_all, "positions/s", play_note)
-    kept = [several / one for several, one in zip(plies_all, plies_one, strict=True)]
-    bare_kept = [several / one for several, one in zip(bare_all, bare_one, strict=True)]
+    yield row("networks_positions_per_s", together, "positions/s", note)
+    yield row("actors_simulations_per_s", played, "simulations/s", play_note)
+    plies = [total(turn[3], "positions") for turn in stretches]
+    yield row("actors_positions_per_s", plies, "positions/s", f"{play_note}, searched plies")
+    kept = [several / one for several, one in zip(played, played_alone, strict=True)]
+    bare_kept = [several / one for several, one in zip(together, alone, strict=True)]
     yield ratio("actors_scaling", kept, bare_kept, f"{play_note}: what {count} actors make of one, to bare networks")
 
 

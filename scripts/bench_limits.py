@@ -6,16 +6,22 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from scripts.bench_measure import Row, rates, row
 from scripts.bench_setup import PERFT_DEPTH, Settings, positions_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from reversi.model.config import NetworkConfig
 
-MATRIX = 2048
-"""Rows and columns of the matrices: 24 MB in bf16, enough work for each byte that memory cannot be what limits it."""
+PRODUCTS = {
+    "cpu": ((4096, 1024, 256), (1024, 1024, 1024), (2048, 2048, 2048)),
+    "cuda": ((8192, 8192, 8192), (65536, 1024, 1024)),
+}
+"""Products of matrices, [m, k] by [k, n]: which one comes closest to the peak differs between machines."""
 
 COPIED_BYTES = 256 * 2**20
 """Size of the copy that measures memory, far above any cache."""
@@ -23,6 +29,9 @@ COPIED_BYTES = 256 * 2**20
 IN_CACHE = 4096
 """Positions that the rules' kernels are measured on: 100 kB."""
 
+
+MACHINE = ("matmul_", "memory_")
+"""Rows about the machine begin like this; as a limit their best counts, what other work left of it does not."""
 
 TREE_GAMES, TREE_SIMULATIONS = 64, 64
 """Trees that the memory of a simulation is counted in; those of the row `tree_simulations_per_s`."""
@@ -44,7 +53,7 @@ def limits(rows: Mapping[str, Row], settings: Settings) -> list[Limit]:
 
     def add(name: str, against: str, needs: tuple[str, ...], limit: Callable[..., float]) -> None:
         if name in rows and all(need in rows for need in needs):
-            values = (rows[need].value for need in needs)
+            values = (rows[need].high if need.startswith(MACHINE) else rows[need].value for need in needs)
             found.append(Limit(row=name, value=rows[name].value, limit=limit(*values), against=against))
 
     rules = ("legal_moves_positions_per_s", "plies_per_s")
@@ -126,7 +135,7 @@ def flop_per_position(network: NetworkConfig, size: int) -> int:
 
 
 def bench_matmul_bf16(settings: Settings) -> Iterator[Row]:
-    """The largest product of matrices that torch reaches in bf16: on a CPU with AMX, what AMX gives."""
+    """Products of matrices by torch in bf16, the fastest of several shapes: on a CPU with AMX, what AMX gives."""
     yield _matmul("matmul_bf16_tflop_per_s", "bfloat16", settings)
 
 
@@ -193,15 +202,27 @@ def _matmul(name: str, dtype: str, settings: Settings) -> Row:
     import torch
 
     torch.set_num_threads(settings.threads)
-    first, second = torch.ones((2, MATRIX, MATRIX), dtype=getattr(torch, dtype), device=settings.device)
-    product = torch.empty_like(first)
+    found: dict[tuple[int, int, int], list[float]] = {}
+    for m, k, n in PRODUCTS[settings.device]:
+        first = torch.ones((m, k), dtype=getattr(torch, dtype), device=settings.device)
+        second = torch.ones((k, n), dtype=first.dtype, device=settings.device)
+        found[m, k, n] = rates(_product(first, second), settings.repeats)
+    fastest = max(found, key=lambda shape: median(found[shape]))
+    shape = " x ".join(map(str, fastest))
+    note = f"{shape}, torch {dtype} on the {settings.device}, threads {settings.threads}"
+    return row(name, [each / 1e12 for each in found[fastest]], "TFLOP/s", note)
+
+
+def _product(first: Tensor, second: Tensor) -> Callable[[], int]:
+    """Return work that multiplies the matrices once and returns its operations."""
+    import torch
+
+    result = first @ second
 
     def work() -> int:
-        torch.mm(first, second, out=product)
-        if settings.device == "cuda":
+        torch.mm(first, second, out=result)
+        if result.is_cuda:
             torch.cuda.synchronize()
-        return 2 * MATRIX**3
+        return 2 * first.shape[0] * first.shape[1] * second.shape[1]
 
-    found = [each / 1e12 for each in rates(work, settings.repeats)]
-    note = f"{MATRIX} x {MATRIX}, torch {dtype} on the {settings.device}, threads {settings.threads}"
-    return row(name, found, "TFLOP/s", note)
+    return work

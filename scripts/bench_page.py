@@ -76,7 +76,7 @@ def draw(sweep: dict[str, Any], target: Path) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
     matplotlib.rcParams["svg.hashsalt"] = "reversi"
-    picture, axes = pyplot.subplots(figsize=(7, 3.4), layout="constrained")
+    picture, axes = pyplot.subplots(figsize=(7, 3.6), layout="constrained")
     for index, (name, values) in enumerate(sweep["series"].items()):
         flat = len(set(values)) == 1 and len(values) > 2
         style = {"linestyle": "--"} if flat else {"marker": "o", "markersize": 4}
@@ -92,7 +92,7 @@ def draw(sweep: dict[str, Any], target: Path) -> None:
     axes.set_xlabel(sweep["across"])
     axes.set_ylabel(sweep["unit"])
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    picture.legend(loc="outside upper center", ncols=2 if len(sweep["series"]) > 3 else 3, frameon=False)
     picture.savefig(target, metadata={"Date": None} if PICTURE == "svg" else None)
     pyplot.close(picture)
 

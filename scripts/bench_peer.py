@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 from statistics import median
@@ -26,30 +27,30 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
     cores = _cores(settings)
     seconds = bench_measure.STRETCH_S
     layouts = [[cores]] if len(cores) < 2 else [[cores], [[core] for core in cores]]
-    networks: dict[tuple[str, int], list[float]] = {}
-    for dtype in peers.DTYPES:
-        for index, layout in enumerate(layouts):
-            with Crew(_on(layout, partial(peers.mctx_network, settings, dtype))) as crew:
-                networks[dtype, index] = [total(crew.rates(seconds), "positions") for _ in range(settings.repeats)]
-    dtype, fastest = max(networks, key=lambda way: median(networks[way]))
+    ways = [(dtype, layout) for dtype in peers.DTYPES for layout in layouts]
+    with ExitStack() as stack:
+        crews = [
+            stack.enter_context(Crew(_on(layout, partial(peers.mctx_network, settings, dtype))))
+            for dtype, layout in ways
+        ]
+        turns = [[total(crew.rates(seconds), "positions") for crew in crews] for _ in range(settings.repeats)]
+    networks = [list(each) for each in zip(*turns, strict=True)]
+    fastest = max(range(len(ways)), key=lambda way: median(networks[way]))
+    dtype, layout = ways[fastest]
     versions = ", ".join(f"{name} {version(name)}" for name in ("pgx", "mctx", "jax"))
-    note = f"{settings}, {versions}, {dtype}, processes {len(layouts[fastest])}, cores {len(cores)}"
-    yield row("mctx_network_positions_per_s", networks[dtype, fastest], "positions/s", note)
-    theirs = _on(layouts[fastest], partial(peers.mctx_selfplay, settings, dtype))
+    note = f"{settings}, {versions}, {dtype}, processes {len(layout)}, cores {len(cores)}"
+    yield row("mctx_network_positions_per_s", networks[fastest], "positions/s", note)
+    theirs = _on(layout, partial(peers.mctx_selfplay, settings, dtype))
     ours = _on([cores] * settings.actors, partial(build_actor, settings, "gumbel"))
     with Crew(theirs) as their_crew, Crew(ours) as our_crew:
-        turns = [
-            (
-                total(their_crew.rates(PEER_STRETCHES * seconds), "simulations"),
-                total(our_crew.rates(seconds), "simulations"),
-            )
-            for _ in range(settings.repeats)
-        ]
-    their_rates, our_rates = [each[0] for each in turns], [each[1] for each in turns]
+        pairs = [(their_crew.rates(PEER_STRETCHES * seconds), our_crew.rates(seconds)) for _ in range(settings.repeats)]
+    their_rates, our_rates = ([total(pair[side], "simulations") for pair in pairs] for side in (0, 1))
     searched = f"gumbel, {settings.simulations} simulations"
     yield row("mctx_simulations_per_s", their_rates, "simulations/s", f"{note}, {searched}")
     our_note = f"{settings}, {searched}, actors {settings.actors}, threads {settings.threads}, cores {len(cores)}"
     yield row("actors_simulations_per_s", our_rates, "simulations/s", our_note)
+    asked = [total(pair[1], "asked") for pair in pairs]
+    yield row("actors_evaluations_per_s", asked, "evaluations/s", f"{our_note}: what the cache did not know")
     yield ratio("actors_to_mctx", our_rates, their_rates, searched)
 
 
@@ -105,6 +106,7 @@ PEER_ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "mctx_network_positions_per_s": bench_mctx,
     "mctx_simulations_per_s": bench_mctx,
     "actors_simulations_per_s": bench_mctx,
+    "actors_evaluations_per_s": bench_mctx,
     "actors_to_mctx": bench_mctx,
     "openspiel_games_per_s": bench_openspiel,
     "playout_games_per_s": bench_openspiel,

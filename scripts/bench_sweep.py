@@ -9,7 +9,7 @@ from functools import partial
 from statistics import median
 
 from scripts import bench_measure
-from scripts.bench_actors import build_actor, build_network, network_work, selfplay_work, total, tree_work
+from scripts.bench_actors import TREE_GAMES, build_actor, build_network, network_work, selfplay_work, total, tree_work
 from scripts.bench_crew import Crew, Work
 from scripts.bench_limits import bench_matmul_bf16, flop_per_position
 from scripts.bench_measure import in_turns, measured
@@ -56,7 +56,7 @@ def sweep_batch(settings: Settings) -> Sweep:
             sized = replace(settings, batch=batch)
             works.append(network_work(open_network(sized, precision=precision), sized))
         sweep.series[precision] = _medians(works, "positions", settings)
-    peak = next(bench_matmul_bf16(settings)).value * 1e12 / flop_per_position(settings.network, settings.size)
+    peak = next(bench_matmul_bf16(settings)).high * 1e12 / flop_per_position(settings.network, settings.size)
     sweep.series["peak of bf16 matrix products"] = [peak] * len(BATCHES)
     return sweep
 
@@ -128,8 +128,10 @@ def sweep_threads(settings: Settings) -> Sweep:
         relative=True,
     )
     sweep.series["random games"] = _to_first([median(playout_rates(settings, threads)) for threads in points])
-    trees = [tree_work(settings, 1024, threads) for threads in points]
-    sweep.series["self-play of 1,024 games, free network"] = _to_first(_medians(trees, "simulations", settings))
+    trees = [tree_work(settings, TREE_GAMES, threads) for threads in points]
+    sweep.series[f"self-play of {TREE_GAMES:,} games, free network"] = _to_first(
+        _medians(trees, "simulations", settings)
+    )
     threaded = [replace(settings, threads=threads) for threads in points]
     networks = [network_work(open_network(each), each) for each in threaded]
     sweep.series["network"] = _to_first(_medians(networks, "positions", settings))

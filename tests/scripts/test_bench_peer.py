@@ -41,7 +41,7 @@ class FakeCrew:
         if build.func is peers.mctx_selfplay:
             return {"simulations": 50.0 if build.args[1] == "bfloat16" else 30.0}
         if build.func is bench_peer.build_actor:
-            return {"simulations": 800.0}
+            return {"simulations": 800.0, "asked": 600.0}
         return {"games": 10.0 if build.func is peers.openspiel_games else 2000.0}
 
 
@@ -57,6 +57,7 @@ def test_the_fastest_way_of_the_peer_is_compared(reversi: Reversi, monkeypatch: 
     assert "bfloat16, processes 2, cores 2" in rows["mctx_network_positions_per_s"]["measured_with"]
     assert rows["mctx_simulations_per_s"]["value"] == 100.0
     assert rows["actors_simulations_per_s"]["value"] == 1600.0
+    assert rows["actors_evaluations_per_s"]["value"] == 1200.0
     assert rows["actors_to_mctx"]["value"] == 16.0
     assert rows["playouts_to_openspiel"]["value"] == 200.0
 
