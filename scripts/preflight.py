@@ -10,6 +10,7 @@ import os
 from evaluator.openings import load_openings, random_openings
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import game_named
+from reversi.model.machine import has_nvidia_gpu
 from reversi.model.registry import Registry
 from scripts.config import JobConfig
 
@@ -21,6 +22,8 @@ def check_machine(job: JobConfig) -> None:
     """
     if job.cluster.address is None:
         check_threads(job, os.cpu_count() or 1)
+        if job.actors.device == "cuda" and not has_nvidia_gpu():
+            raise ConfigError("actors.device must be cpu or auto where there is no NVIDIA GPU, got 'cuda'")
         if job.learner.device == "cuda":
             from learner.trainer import device_of
 

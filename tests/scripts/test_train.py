@@ -127,6 +127,9 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
         (["cluster.address=nonsense"], 3, "no Ray answers at cluster.address=nonsense"),
         (["run.dir=/proc/nowhere"], 1, "cannot write the run folder"),
         (["learner.device=cuda"], 2, "learner.device"),
+        (["actors.device=cuda"], 2, "actors.device"),
+        (["actors.games=100", "actors.groups=3"], 2, "actors.games must be a multiple of actors.groups=3, got 100"),
+        (["search=gumbel", "search.keep_subtree=true"], 2, "search.keep_subtree"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_leaves_nothing(
