@@ -23,7 +23,7 @@ from scripts import peers
 from scripts.arguments import add_json, positive
 from scripts.bench_limits import limits
 from scripts.bench_measure import Row
-from scripts.bench_page import blocks_of, write_page
+from scripts.bench_page import blocks_of, check_page, write_page
 from scripts.bench_peer import PEER_ROWS
 from scripts.bench_rows import ROWS
 from scripts.bench_setup import Settings
@@ -126,8 +126,8 @@ def _sweep(args: argparse.Namespace, settings: Settings) -> int:
     if args.rows or args.peer:
         raise UsageError("--sweep measures no rows by name, and the peers only for a --page")
     page = Path(args.page) if args.page else None
-    if page is not None and not page.is_file():
-        raise UsageError(f"--page: expected a page with places for the tables, got {args.page!r}")
+    if page is not None:
+        check_page(page)
     machine, rows, peer_rows = describe_machine(), [], []
     if page is not None:
         rows = measure(ROWS, settings)
@@ -150,7 +150,7 @@ def _sweep(args: argparse.Namespace, settings: Settings) -> int:
     if args.json:
         print(json.dumps(found))
     else:
-        blocks = blocks_of(found, "performance")
+        blocks = blocks_of(found, None)
         print("".join(blocks[name] for name in ("machine", *SWEEPS)))
     return 0
 

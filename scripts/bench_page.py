@@ -11,10 +11,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from reversi.errors import UsageError
+from reversi.errors import ConfigError, UsageError
 
 Measured = dict[str, Any]
 """`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `scripts.bench` gathers them."""
@@ -38,8 +39,16 @@ def write_page(page: Path, measured: Measured) -> None:
         draw(sweep, folder / f"{sweep['name']}.{PICTURE}")
 
 
-def blocks_of(measured: Measured, pictures: str) -> dict[str, str]:
-    """Return the markdown of every place by its name; `pictures` is the folder of the pictures, beside the page."""
+def check_page(page: Path) -> None:
+    """Raise, before anything is measured, if the page is not there or nothing can be drawn."""
+    if not page.is_file():
+        raise UsageError(f"--page: expected a page with places for the tables, got {str(page)!r}")
+    if find_spec("matplotlib") is None:
+        raise ConfigError("--page draws with matplotlib: pip install '.[dev]'")
+
+
+def blocks_of(measured: Measured, pictures: str | None) -> dict[str, str]:
+    """Return the markdown of every place by its name; `pictures` is their folder beside the page, if there is one."""
     blocks = {
         "machine": f"\n{measured['machine']}\n\n",
         "rows": _rows(measured["rows"]),
@@ -47,8 +56,8 @@ def blocks_of(measured: Measured, pictures: str) -> dict[str, str]:
         "peers": _rows(measured["peers"]) if measured["peers"] else "\nNot measured.\n\n",
     }
     for sweep in measured["sweeps"]:
-        picture = f"![{sweep['title']}]({pictures}/{sweep['name']}.{PICTURE})"
-        blocks[sweep["name"]] = f"\n{picture}\n\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
+        picture = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.{PICTURE})\n" if pictures else ""
+        blocks[sweep["name"]] = f"{picture}\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
     return blocks
 
 
@@ -67,10 +76,8 @@ def figure(value: float) -> str:
 
 def draw(sweep: dict[str, Any], target: Path) -> None:
     """Draw a sweep's curves; the same figures give the same file."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise UsageError("drawing needs matplotlib: pip install '.[dev]'") from error
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot
     from matplotlib.ticker import FixedLocator, NullLocator
