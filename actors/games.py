@@ -137,20 +137,37 @@ def take_ply(games: Games, game_id: int, g: int, action: int, kind: int) -> None
     now.over = outcome(game_id, now.own, now.opp) != UNFINISHED
 
 
-def records_of(game: Game, games: Games, rows: NDArray[np.int64], version: int, seed: int) -> Records:
-    """Return the finished games in `rows`, stamped; margins and final boards from the view of the side that began."""
+@kernel
+def copy_games(games: Games, rows: NDArray[np.int64], target: Games, start: int) -> None:
+    """Copy the games in `rows` with their plies so far to `target`, from row `start` on."""
+    for index in range(rows.shape[0]):
+        g, to = rows[index], start + index
+        target.now[to] = games.now[g]
+        for ply in range(games.now[g].plies):
+            target.actions[to, ply] = games.actions[g, ply]
+            target.kinds[to, ply] = games.kinds[g, ply]
+            target.values[to, ply] = games.values[g, ply]
+            target.policies[to, ply] = games.policies[g, ply]
+
+
+def records_of(game: Game, games: Games, count: int, version: int, seed: int) -> Records:
+    """Return the first `count` games, finished ones, stamped; margins and last boards as the side that began sees them.
+
+    Some fifty numpy calls: for many games at once.
+    """
+    rows = slice(0, count)
     now = games.now[rows]
     plies = now["plies"]
     played = np.arange(game.max_plies) < plies[:, None]
     turned = plies % 2 == 1
     own, opp = np.ascontiguousarray(now["own"]), np.ascontiguousarray(now["opp"])
-    margin = np.empty(len(rows), np.int16)
+    margin = np.empty(count, np.int16)
     outcomes(game.id, own, opp, margin)
     return Records(
         game=game.name,
-        start_own=np.full(len(rows), game.start_own, np.uint64),
-        start_opp=np.full(len(rows), game.start_opp, np.uint64),
-        black_first=np.ones(len(rows), np.uint8),
+        start_own=np.full(count, game.start_own, np.uint64),
+        start_opp=np.full(count, game.start_opp, np.uint64),
+        black_first=np.ones(count, np.uint8),
         plies=np.ascontiguousarray(plies),
         actions=games.actions[rows][played],
         policy=games.policies[rows][played],
@@ -159,6 +176,6 @@ def records_of(game: Game, games: Games, rows: NDArray[np.int64], version: int, 
         margin=np.where(turned, -margin, margin).astype(np.int8),
         final_own=np.where(turned, opp, own),
         final_opp=np.where(turned, own, opp),
-        version=np.full(len(rows), version, np.int32),
-        seed=np.full(len(rows), seed, np.uint64),
+        version=np.full(count, version, np.int32),
+        seed=np.full(count, seed, np.uint64),
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from actors.advance import Play, advance
 from actors.config import ActorConfig
-from actors.games import begin_games, make_games, records_of
+from actors.games import begin_games, copy_games, make_games, records_of
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -63,6 +63,9 @@ class SelfPlay:
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
+        self._ended = make_games(game, config.games)
+        self._ended_count = 0
+        self._records: list[Records] = []
         self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
@@ -83,7 +86,6 @@ class SelfPlay:
         No batch is under way between two calls: the network may be replaced, `arrays` may be called.
         """
         simulations = self.search.simulations if simulations is None else simulations
-        ended: list[Records] = []
         for group in range(self.config.groups):
             self._submit(group)
         for batch in range(batches):
@@ -91,10 +93,12 @@ class SelfPlay:
                 logits, value = self.network.collect(group)
                 store(self._cache, *self._asked[group], logits, value)
                 self._advance(group, logits, value, simulations)
-                ended += self._replace_ended(group, version)
+                self._replace_ended(group, version)
                 if batch + 1 < batches:
                     self._submit(group)
-        return Records.concatenate(ended) if ended else None
+        self._flush(version)
+        records, self._records = self._records, []
+        return Records.concatenate(records) if records else None
 
     def forget(self) -> None:
         """Empty the cache: the network has changed."""
@@ -149,14 +153,22 @@ class SelfPlay:
 
         self._threads.each(part, self._batch)
 
-    def _replace_ended(self, group: int, version: int) -> list[Records]:
-        """Return the games of the group that have ended, as one batch of records if any, and begin others for them."""
+    def _replace_ended(self, group: int, version: int) -> None:
+        """Put the games of the group that have ended aside, and begin others for them."""
         rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
         if not len(rows):
-            return []
-        records = records_of(self.game, self.games, rows, version, self.seed)
+            return
+        if self._ended_count + len(rows) > len(self._ended.now):
+            self._flush(version)
+        copy_games(self.games, rows, self._ended, self._ended_count)
+        self._ended_count += len(rows)
         self._begin(rows)
-        return [records]
+
+    def _flush(self, version: int) -> None:
+        """Turn the games put aside into records."""
+        if self._ended_count:
+            self._records.append(records_of(self.game, self._ended, self._ended_count, version, self.seed))
+            self._ended_count = 0
 
     def _begin(self, rows: NDArray[np.int64]) -> None:
         start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)
