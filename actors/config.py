@@ -57,18 +57,6 @@ class ActorConfig:
     """Plies (openings included) after which the best move is played.  AlphaGo Zero: 30 in Go; short games want fewer,
     because late random moves make contradictory results."""
 
-    first_simulations: int | None
-    """Simulations of a search when the run begins, growing in a straight line to `search.simulations` at its end; null
-    is the same number all along.  Few win more per simulation early, many win more per position late."""
-
-    full_share: float
-    """Playout-cap randomisation: the chance that a search is a full one, of `search.simulations`, whose policy is
-    trained on; the others take `fast_simulations`, without noise, for games that end sooner.  KataGo: 0.25 (Wu, arXiv
-    1902.10565, section 3.1); 1 is none."""
-
-    fast_simulations: int
-    """Simulations of a search that is not a full one.  KataGo: a sixth of a full one."""
-
     round_batches: int
     """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take
     well under 5 s."""
@@ -78,16 +66,12 @@ class ActorConfig:
             raise ConfigError(f"actors.count must be null or at least 1, got {self.count}")
         for name, least in {
             **dict.fromkeys(("threads", "tree_threads", "games", "groups", "round_batches"), 1),
-            **dict.fromkeys(("cache_positions", "temperature_plies", "fast_simulations"), 0),
+            **dict.fromkeys(("cache_positions", "temperature_plies"), 0),
         }.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"actors.{name} must be at least {least}, got {getattr(self, name)}")
         if self.games % self.groups:
             raise ConfigError(f"actors.games must be a multiple of actors.groups={self.groups}, got {self.games}")
-        if self.first_simulations is not None and self.first_simulations < 0:
-            raise ConfigError(f"actors.first_simulations must be null or at least 0, got {self.first_simulations}")
-        if not 0 < self.full_share <= 1:
-            raise ConfigError(f"actors.full_share must be above 0 and at most 1, got {self.full_share}")
         if not 0 <= self.opening_plies <= 8:
             raise ConfigError(f"actors.opening_plies must be from 0 to 8, got {self.opening_plies}")
         if self.temperature <= 0:

@@ -59,7 +59,7 @@ class SelfPlay:
         self._action_table = action_table(game)
         self._threads = Threads(config.tree_threads)
         self._cache = make_cache(game, config.cache_positions)
-        self._trees = make_trees(game, config.games, max(search.simulations, config.fast_simulations))
+        self._trees = make_trees(game, config.games, max(search.simulations, search.fast_simulations))
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
@@ -137,8 +137,8 @@ class SelfPlay:
             self.game.id,
             np.uint64(self.seed),
             simulations,
-            config.fast_simulations,
-            config.full_share,
+            self.search.fast_simulations,
+            self.search.full_share,
             config.temperature,
             config.temperature_plies,
             self.search.dirichlet_alpha,

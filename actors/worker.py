@@ -154,12 +154,12 @@ class Worker:
     @property
     def _shape(self) -> list[int]:
         config, search = self.config, self.search_config
-        return [config.games, config.groups, search.simulations, config.fast_simulations]
+        return [config.games, config.groups, search.simulations, search.fast_simulations]
 
     def _simulations(self, progress: float) -> int:
         """Return the simulations of a full search: from the config's first number to its last, in a straight line."""
         last = self.search_config.simulations
-        first = last if self.config.first_simulations is None else self.config.first_simulations
+        first = last if self.search_config.first_simulations is None else self.search_config.first_simulations
         return round(first + (last - first) * min(max(progress, 0.0), 1.0))
 
     def _with_newest_weights(self) -> SelfPlay | None:

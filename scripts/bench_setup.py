@@ -135,7 +135,7 @@ def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> Self
     job = default_job(settings.size, f"actors={settings.actors_group}", *([f"search={method}"] if method else []))
     actors = replace(job.actors, **changes)
     actors = replace(actors, games=actors.groups * settings.batch)
-    search = replace(job.search, simulations=settings.simulations)
+    search = replace(job.search, simulations=settings.simulations, first_simulations=None, full_share=1.0)
     return SelfPlay(settings.game, actors, search, network, seed=0)
 
 

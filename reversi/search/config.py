@@ -23,6 +23,18 @@ class SearchConfig:
     """Visits of the root's actions per search, those of a kept subtree included; 0 is the bare network.
     AlphaZero: 800.  AlphaGo Zero: 1600.  Gumbel AlphaZero learns from 2 on and usually has 16 to 50."""
 
+    first_simulations: int | None = None
+    """Self-play: simulations when the run begins, growing in a straight line to `simulations` at its end; null is the
+    same number all along.  Few win more per simulation early, many win more per position late."""
+
+    full_share: float = 1.0
+    """Self-play: playout-cap randomisation, the chance that a search is a full one, whose policy is trained on; the
+    others take `fast_simulations`, without noise, for games that end sooner.  KataGo: 0.25 (Wu, arXiv 1902.10565,
+    section 3.1); 1 is none."""
+
+    fast_simulations: int = 16
+    """Self-play: simulations of a search that is not a full one.  KataGo: a sixth of a full one."""
+
     method: Literal["puct", "gumbel"] = "puct"
     """`puct`: AlphaZero's search, whose target is the share of the visits; `gumbel`: sequential halving at the root and
     the improved policy as target, made for few simulations."""
@@ -78,6 +90,12 @@ class SearchConfig:
         _require("c_visit", self.c_visit, 0 <= self.c_visit <= 10_000, "0 to 10000")
         _require("c_scale", self.c_scale, 0 <= self.c_scale <= 100, "0 to 100")
         _require("simulations", self.simulations, 0 <= self.simulations <= MAX_SIMULATIONS, f"0 to {MAX_SIMULATIONS}")
+        if self.first_simulations is not None:
+            most = self.simulations
+            _require("first_simulations", self.first_simulations, 0 <= self.first_simulations <= most, f"0 to {most}")
+        _require("full_share", self.full_share, 0 < self.full_share <= 1, "above 0 and at most 1")
+        fast = self.fast_simulations
+        _require("fast_simulations", fast, 0 <= fast <= MAX_SIMULATIONS, f"0 to {MAX_SIMULATIONS}")
         _require("c_puct", self.c_puct, 0 <= self.c_puct <= 100, "0 to 100")
         _require("fpu_reduction", self.fpu_reduction, 0 <= self.fpu_reduction <= 2, "0 to 2")
         _require("dirichlet_alpha", self.dirichlet_alpha, 0 < self.dirichlet_alpha <= 1000, "above 0 and at most 1000")

@@ -99,7 +99,7 @@ def make_trees(game: Game, games: int, simulations: int) -> Trees:
     most N*N edges.  So no kernel needs to check for more.  Most of it is never touched: a position of Reversi has about
     ten legal moves.
     """
-    nodes = 1 + simulations + simulations // 4
+    nodes = nodes_for(simulations)
     return Trees(
         used=np.zeros((games, 2), np.int32),
         nodes=np.empty((games, nodes), NODE),
@@ -107,6 +107,12 @@ def make_trees(game: Game, games: int, simulations: int) -> Trees:
         logits=np.zeros((games, game.actions), np.float32),
         gumbels=np.zeros((games, game.actions), np.float32),
     )
+
+
+@bare_kernel
+def nodes_for(simulations: int) -> int:
+    """Return how many nodes a search may make: one for the root, one a simulation, and a few that have one reply."""
+    return 1 + simulations + simulations // 4
 
 
 def make_leaves(count: int) -> Leaves:

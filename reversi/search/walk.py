@@ -29,6 +29,7 @@ from reversi.search.tree import (
     add_leaf,
     add_node,
     back_up,
+    nodes_for,
     result,
     tree_of,
 )
@@ -77,12 +78,12 @@ def _add_child(tree: Tree, game_id: int, parent: int, index: int) -> int:
 def _may_go_on(tree: Tree, simulations: int) -> bool:
     """Return whether a new node may get its only edge now.
 
-    There must be room beyond the nodes that the simulations still to come may need; and no other node may wait for its
-    edges, which lie in the order of their nodes.
+    There must be room beyond the nodes that the simulations still to come may need, whatever more the tree could hold:
+    no result depends on that.  And no other node may wait for its edges, which lie in the order of their nodes.
     """
     entry = tree.edges[0]
     to_come = simulations - (entry.visits - 1)
-    return bool(entry.pending == 0 and tree.used[NODES] + to_come < tree.nodes.shape[0])
+    return bool(entry.pending == 0 and tree.used[NODES] + to_come < nodes_for(simulations))
 
 
 @bare_kernel

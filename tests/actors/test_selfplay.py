@@ -36,9 +36,6 @@ ACTORS = ActorConfig(
     opening_plies=4,
     temperature=1.0,
     temperature_plies=8,
-    first_simulations=None,
-    full_share=1.0,
-    fast_simulations=2,
     round_batches=32,
 )
 SEARCH = SearchConfig(simulations=8)
@@ -182,7 +179,8 @@ def test_forgetting_follows_the_network() -> None:
 
 
 def test_playout_caps_give_targets_to_their_share_of_the_plies_alone() -> None:
-    player = selfplay("reversi6", games=32, full_share=0.25, fast_simulations=2, opening_plies=0)
+    capped = dataclasses.replace(SEARCH, full_share=0.25, fast_simulations=2)
+    player = selfplay("reversi6", search=capped, games=32, opening_plies=0)
     records = played(player, 800)
     game = game_named("reversi6")
     samples = samples_of(records)
@@ -258,10 +256,6 @@ def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) 
         ("temperature", 0.0),
         ("count", 0),
         ("temperature_plies", -1),
-        ("first_simulations", -1),
-        ("full_share", 0.0),
-        ("full_share", 1.5),
-        ("fast_simulations", -1),
         ("round_batches", 0),
     ],
 )

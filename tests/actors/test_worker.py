@@ -134,12 +134,12 @@ def test_weights_are_made_ready_while_play_goes_on_with_the_old_ones() -> None:
 def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
     source = Source()
     source.data = weights(0)
-    config = dataclasses.replace(ACTORS, first_simulations=4, round_batches=100)
+    config = dataclasses.replace(ACTORS, round_batches=100)
     player = Worker(
         index=0,
         game="reversi4",
         config=config,
-        search=SearchConfig(simulations=20),
+        search=SearchConfig(simulations=20, first_simulations=4),
         seed=5,
         weights=source,
         records=Sink(),

@@ -15,6 +15,11 @@ from reversi.search.rule import Rule, rule_of
     [
         ("simulations", -1),
         ("simulations", 2_000_000),
+        ("first_simulations", -1),
+        ("first_simulations", 65),
+        ("full_share", 0),
+        ("full_share", 1.5),
+        ("fast_simulations", -1),
         ("c_puct", -0.1),
         ("c_puct", float("nan")),
         ("fpu_reduction", 3),

@@ -11,10 +11,10 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.exponential import exponential
-from reversi.search.root import plant
+from reversi.search.root import plant, plant_root, root_value
 from reversi.search.rule import rule_of
-from reversi.search.tree import make_leaves, make_trees
-from reversi.search.walk import expand_leaves, select_leaves
+from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
+from reversi.search.walk import expand, expand_leaves, select_leaves, walk
 
 from .stubs import Answer, TableEvaluator, random_positions
 
@@ -127,17 +127,21 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
     game = GAMES["reversi6"]
     for own, opp in zip(*random_positions(game, 400, 2, plies=26), strict=True):
         position = Position(game, int(own), int(opp))
-        for action, chosen in zip(position.legal_actions(), position.legal_moves(), strict=True):
+        for action in position.legal_actions():
             leaf, plies = position.play(action), 1
             while not leaf.is_over and len(leaf.legal_actions()) == 1:
                 leaf, plies = leaf.play(leaf.legal_actions()[0]), plies + 1
             if plies < 3 or leaf.is_over:
                 continue
-            priors = {move: 0.9 if move == chosen else 0.01 for move in position.legal_moves()}
-            found, evaluate = search(position, {position: (priors, 0.0), leaf: ({}, 0.5)}, simulations=16)
-            result = found.run(*arrays(position), simulations=1)
-            assert evaluate.asked == [[(position.own, position.opp)], [(leaf.own, leaf.opp)]]
-            assert result.value[0] == np.float32(0.5 * (-1) ** plies / 2)
+            tree, rule = tree_of(make_trees(game, 1, 32), 0), rule_of(SearchConfig())
+            plant_root(tree, game.id, own, opp)
+            expand(tree, game.id, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
+            back_up(tree, 0, np.float32(0), 0)
+            node = walk(tree, game.id, rule, 32)
+            assert (int(tree.nodes[node]["own"]), int(tree.nodes[node]["opp"])) == (leaf.own, leaf.opp)
+            assert node == plies
+            back_up(tree, node, np.float32(0.5), 0)
+            assert root_value(tree) == np.float32(0.5 * (-1) ** plies / 2)
             return
     pytest.fail("no such position among these")
 
