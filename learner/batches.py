@@ -1,12 +1,14 @@
-"""Training batches: samples under one symmetry each, as the arrays a loss wants, made by one kernel."""
+"""Training batches: samples under one symmetry each, as the tensors a loss wants, made by one kernel."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from learner.replay.samples import Samples
 from reversi.games.bitboard import ONE, Masks
@@ -20,34 +22,57 @@ from reversi.kernel import kernel
 class TrainingBatch:
     """B positions as the network sees them and their targets, all from the view of the side to move."""
 
-    planes: NDArray[np.float32]  # [B, C, N, N]
-    policy: NDArray[np.float32]  # [B, A] shares of the visits; all 0 without a search
-    policy_weight: NDArray[np.float32]  # [B] 1 if the policy is a target, else 0
-    wdl: NDArray[np.float32]  # [B, 3] win, draw, loss; sums to 1
-    margin: NDArray[np.float32]  # [B] discs at the end, own minus opponent's, over N * N: -1 to 1
-    owner: NDArray[np.float32]  # [B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
-    legal: NDArray[np.uint8]  # [B, A] 1 at every legal action
+    planes: Tensor  # f32[B, C, N, N]
+    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a search
+    policy_weight: Tensor  # f32[B] 1 if the policy is a target, else 0
+    wdl: Tensor  # f32[B, 3] win, draw, loss; sums to 1
+    margin: Tensor  # f32[B] discs at the end, own minus opponent's, over N * N: -1 to 1
+    owner: Tensor  # f32[B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
+    legal: Tensor  # u8[B, A] 1 at every legal action
+    arrived: torch.cuda.Event | None = None
+    """When a copy that is on its way to a GPU will be there; None: it is there."""
+
+    def __len__(self) -> int:
+        """Positions."""
+        return len(self.planes)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors by name."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: tensor for name, tensor in found.items() if isinstance(tensor, Tensor)}
+
+    def to(self, device: torch.device) -> TrainingBatch:
+        """Return the batch on `device`; from pinned memory the copy only begins here."""
+        moved: dict[str, Any] = {name: each.to(device, non_blocking=True) for name, each in self.tensors().items()}
+        return replace(self, **moved)
 
 
 def training_batch(
-    game: Game, samples: Samples, symmetry: NDArray[np.integer[Any]], value_mix: float = 0.0
+    game: Game, samples: Samples, symmetry: NDArray[np.integer[Any]], value_mix: float = 0.0, *, pinned: bool = False
 ) -> TrainingBatch:
-    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch; all its arrays are new.
+    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it.
 
     `value_mix` is the share of the root value in the target of the value head, 0 (AlphaZero: the result alone) to 1.
     The root value v enters as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where the ply was
     searched.
     """
     count, size, actions = len(samples), game.size, game.actions
+
+    def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.empty(count, *shape, dtype=dtype, pin_memory=pinned)
+
     batch = TrainingBatch(
-        planes=np.empty((count, PLANES, size, size), np.float32),
-        policy=np.empty((count, actions), np.float32),
-        policy_weight=samples.policy_weight.astype(np.float32),
-        wdl=np.empty((count, 3), np.float32),
-        margin=samples.margin.astype(np.float32) / np.float32(game.squares),
-        owner=np.empty((count, size, size), np.float32),
-        legal=np.empty((count, actions), np.uint8),
+        planes=empty(PLANES, size, size),
+        policy=empty(actions),
+        policy_weight=empty(),
+        wdl=empty(3),
+        margin=empty(),
+        owner=empty(size, size),
+        legal=empty(actions, dtype=torch.uint8),
     )
+    weight, margin = batch.policy_weight.numpy(), batch.margin.numpy()
+    weight[:] = samples.policy_weight
+    np.divide(samples.margin, np.float32(game.squares), out=margin, casting="unsafe")
     fill_batch(
         game.id,
         action_table(game),
@@ -57,14 +82,14 @@ def training_batch(
         _writable(samples.final_own),
         _writable(samples.final_opp),
         _writable(samples.policy),
-        batch.margin,
+        margin,
         samples.value.astype(np.float32),
-        batch.policy_weight * np.float32(value_mix),
-        batch.planes,
-        batch.policy,
-        batch.wdl,
-        batch.owner,
-        batch.legal,
+        weight * np.float32(value_mix),
+        batch.planes.numpy(),
+        batch.policy.numpy(),
+        batch.wdl.numpy(),
+        batch.owner.numpy(),
+        batch.legal.numpy(),
     )
     return batch
 

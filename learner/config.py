@@ -12,11 +12,12 @@ from reversi.errors import ConfigError
 class LearnerConfig:
     """The learner's numbers."""
 
-    device: Literal["cpu", "cuda"]
-    """Where the network is trained."""
+    device: Literal["auto", "cpu", "cuda"]
+    """Where the network is trained; `auto` takes a GPU where torch finds one."""
 
     threads: int
-    """CPU threads of the training step; the actors want the other cores."""
+    """CPU threads of the training step.  They wait for each other without spinning, so a second one also takes what a
+    busy core has left; it costs a quarter more work in all."""
 
     precision: Literal["auto", "bf16", "float32"]
     """Precision of the convolutions; weights, heads and losses stay float32.  `auto` takes bf16 where the machine has
@@ -56,6 +57,14 @@ class LearnerConfig:
     round_s: float
     """Seconds of training per round; between rounds a learner can be stopped."""
 
+    prefetch: int | None = None
+    """Batches that a thread assembles and sends to the device ahead of the step; 0: each is assembled when its turn
+    comes.  null is 2 on a GPU and 0 on a CPU, where a batch takes 0.5 % of its step.  The batches are the same."""
+
+    compile: bool = False
+    """Whether torch.compile makes the step, which takes up to a minute.  Worth trying on a GPU; on a CPU what is there
+    already is faster.  Where it fails, training goes on without it."""
+
     def __post_init__(self) -> None:
         for name in ("threads", "batch", "publish_every_steps", "candidate_every_steps", "chunk_batches"):
             _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
@@ -64,6 +73,8 @@ class LearnerConfig:
         for name in ("final_learning_rate", "ema_decay", "weight_decay"):
             _require(0 <= getattr(self, name) <= 1, name, "from 0 to 1", getattr(self, name))
         _require(self.warmup_steps >= 0, "warmup_steps", "at least 0", self.warmup_steps)
+        if self.prefetch is not None:
+            _require(self.prefetch >= 0, "prefetch", "at least 0, or null", self.prefetch)
         _require(
             self.candidate_every_steps % self.publish_every_steps == 0,
             "candidate_every_steps",

@@ -1,8 +1,11 @@
-"""Batch norm, residual sum and ReLU in one pass over memory, forward and backward: numba kernels and their autograd.
+"""Batch norm, residual sum and ReLU as a few passes over memory, forward and backward: numba kernels.
 
-On a CPU with AMX the training step of a small network is not bound by its convolutions.  For 4 blocks x 32 channels on
-6x6, batch 512, one thread, torch's bf16 step spent 42 % of 75 ms in batch norm, ReLU and sums, 1.1 to 2.5 ms a layer
-and direction; these kernels take 0.5 and 0.8 ms.  They store float32 or bfloat16 (as its bits) and reckon in float32.
+On a CPU with AMX the training step of a small network is not bound by its convolutions but by what lies between them.
+These kernels read and write each number once a pass, in runs of `filled` x C numbers: runs of C alone left a fifth of
+the time to loop ends.  They store float32 or bfloat16 (as its bits) and reckon in float32.
+
+Everything comes as rows [R, C], channels-last memory seen flat, one row per square.  Of every `period` rows the first
+`filled` are squares of a board; the rest separate boards, do not count, and are written as zero.
 
 Source of the gradient: Ioffe and Szegedy 2015, "Batch Normalization", section 3 (https://arxiv.org/abs/1502.03167).
 """
@@ -10,107 +13,17 @@ Source of the gradient: Ioffe and Szegedy 2015, "Batch Normalization", section 3
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import torch
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from reversi.kernel import kernel
 
 Rows = NDArray[Any]
-"""float32[R, C] or uint16[R, C], the bits of bfloat16: one row per square, channels-last memory seen flat."""
-
-
-def norm_relu(norm: nn.BatchNorm2d, features: Tensor, residual: Tensor | None, filled: int, period: int) -> Tensor:
-    """Return relu(norm(features) + residual) in training mode, and update the norm's running statistics.
-
-    features [S, C, H, W] float32 or bfloat16.  Of every `period` columns the first `filled` are squares of a board; the
-    rest separate boards, do not count in the statistics, and come out as zero; W is a multiple of `period`.
-    """
-    assert norm.training
-    assert features.shape[3] % period == 0
-    apply = cast(Callable[..., Tensor], _NormRelu.apply)
-    return apply(features, residual, norm.weight, norm.bias, norm, filled, period)
-
-
-class _NormRelu(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        features: Tensor,
-        residual: Tensor | None,
-        weight: Tensor,
-        bias: Tensor,
-        norm: nn.BatchNorm2d,
-        filled: int,
-        period: int,
-    ) -> Tensor:
-        features = features.contiguous(memory_format=torch.channels_last)
-        out = torch.empty_like(features)
-        saved = torch.empty(4, features.shape[1])
-        assert norm.running_mean is not None
-        assert norm.running_var is not None
-        assert norm.momentum is not None
-        norm_relu_forward(
-            _rows(features),
-            _rows_or_none(residual, features),
-            weight.detach().numpy(),
-            bias.detach().numpy(),
-            norm.running_mean.numpy(),
-            norm.running_var.numpy(),
-            norm.momentum,
-            norm.eps,
-            filled,
-            period,
-            _rows(out),
-            saved.numpy(),
-        )
-        if norm.num_batches_tracked is not None:
-            norm.num_batches_tracked += 1
-        ctx.save_for_backward(features, None if residual is None else out, weight, saved)
-        ctx.filled, ctx.period = filled, period
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        features, out, weight, saved = ctx.saved_tensors
-        gradient = gradients[0].contiguous(memory_format=torch.channels_last)
-        d_features = torch.empty_like(features)
-        d_residual = None if out is None else torch.empty_like(features)
-        d_weight_bias = torch.empty(2, features.shape[1])
-        norm_relu_backward(
-            _rows(gradient),
-            _rows(features),
-            _rows_or_none(out, features),
-            weight.detach().numpy(),
-            saved.numpy(),
-            ctx.filled,
-            ctx.period,
-            _rows(d_features),
-            _rows_or_none(d_residual, features),
-            d_weight_bias.numpy(),
-        )
-        return d_features, d_residual, d_weight_bias[0], d_weight_bias[1], None, None, None
-
-
-def _rows(features: Tensor) -> Rows:
-    """Return channels-last features as the array [R, C] that shares their memory."""
-    flat = features.detach().permute(0, 2, 3, 1).view(-1, features.shape[1])
-    if flat.dtype == torch.bfloat16:
-        return flat.view(torch.int16).numpy().view(np.uint16)
-    assert flat.dtype == torch.float32
-    rows: Rows = flat.numpy()
-    return rows
-
-
-def _rows_or_none(features: Tensor | None, like: Tensor) -> Rows:
-    if features is None:
-        return _rows(like)[:0]
-    return _rows(features.contiguous(memory_format=torch.channels_last))
+"""float32[R, C] or uint16[R, C], the bits of bfloat16."""
 
 
 def _widen(_: Any, stored: Any) -> Any:
@@ -149,152 +62,203 @@ _PART = 64
 
 
 @kernel
-def norm_relu_forward(
-    features: Rows,
-    residual: Rows,
+def sum_features(features: Rows, filled: int, period: int, sums: NDArray[np.float64]) -> None:
+    """Write the sum of every channel and of its squares.
+
+    features  [R, C] as stored
+    sums      float64[2, C] written
+
+    The rows are read from their end, which the convolution that wrote them left in the cache.
+    """
+    channels, periods = features.shape[1], features.shape[0] // period
+    flat, run, stride = features.reshape(-1), filled * channels, period * channels
+    part, part_square = np.zeros(run, np.float32), np.zeros(run, np.float32)
+    sums[:] = 0
+    for last in range(periods, 0, -_PART):
+        for i in range(last - 1, max(last - _PART, 0) - 1, -1):
+            x = flat[i * stride : i * stride + run]
+            for j in range(run):
+                value = widen(x[j])
+                part[j] += value
+                part_square[j] += value * value
+        for j in range(run):
+            sums[0, j % channels] += part[j]
+            sums[1, j % channels] += part_square[j]
+            part[j] = part_square[j] = 0
+
+
+@kernel
+def finish_norm(
+    sums: NDArray[np.float64],
+    count: int,
     weight: NDArray[np.float32],
     bias: NDArray[np.float32],
     running_mean: NDArray[np.float32],
     running_variance: NDArray[np.float32],
     momentum: float,
     epsilon: float,
-    filled: int,
-    period: int,
-    out: Rows,
-    saved: NDArray[np.float32],
+    norm: NDArray[np.float32],
 ) -> None:
-    """Normalise with the batch's statistics, add the residual, cut below zero.
+    """Turn the sums of K chunks, `count` squares in all, into the norm of the batch.
 
-    features, residual  [R, C] as stored; `residual` may be [0, C]: none
-    weight, bias        float32[C] of the norm;  running_...  float32[C] updated with `momentum`, variance unbiased
-    filled, period      of every `period` rows the first `filled` count; the rest are written as zero
-    out                 [R, C] written
-    saved               float32[4, C] written: the batch's mean, 1 / sqrt(variance + epsilon), and the scale and shift
-                        that the features were normalised with
-
-    A NaN stays a NaN.  Cost: features are read twice; 0.5 ms for 18,432 x 32 in bfloat16 on one core.  The first pass
-    goes backwards, because the convolution that wrote the features left their end in the cache.
+    sums          float64[K, 2, C] of `sum_features`
+    weight, bias  float32[C];  running_...  float32[C] updated with `momentum`, variance unbiased
+    norm          float32[4, C] written: mean, 1 / sqrt(variance + epsilon), and the scale and shift that normalise
     """
-    periods, channels = features.shape[0] // period, features.shape[1]
-    total = np.zeros(channels, np.float64)
-    total_square = np.zeros(channels, np.float64)
-    part = np.zeros(channels, np.float32)
-    part_square = np.zeros(channels, np.float32)
-    for last in range(periods, 0, -_PART):
-        for i in range(last - 1, max(last - _PART, 0) - 1, -1):
-            for row in range(i * period, i * period + filled):
-                for c in range(channels):
-                    value = widen(features[row, c])
-                    part[c] += value
-                    part_square[c] += value * value
-        for c in range(channels):
-            total[c] += part[c]
-            total_square[c] += part_square[c]
-            part[c] = part_square[c] = 0
-    count = periods * filled
-    scale, shift = saved[2], saved[3]
-    for c in range(channels):
-        mean = total[c] / count
-        variance = total_square[c] / count - mean * mean
+    for c in range(weight.shape[0]):
+        total = total_square = 0.0
+        for k in range(sums.shape[0]):
+            total += sums[k, 0, c]
+            total_square += sums[k, 1, c]
+        mean = total / count
+        variance = total_square / count - mean * mean
         if variance < 0:
             variance = 0.0
         unbiased = variance * count / max(count - 1, 1)
         running_mean[c] += momentum * (mean - running_mean[c])
         running_variance[c] += momentum * (unbiased - running_variance[c])
         inverse = 1 / np.sqrt(variance + epsilon)
-        saved[0, c], saved[1, c] = mean, inverse
-        scale[c] = weight[c] * inverse
-        shift[c] = bias[c] - mean * weight[c] * inverse
-    zero = np.float32(0)
-    for i in range(periods):
-        for row in range(i * period, i * period + filled):
-            if residual.shape[0] > 0:
-                for c in range(channels):
-                    value = widen(features[row, c]) * scale[c] + shift[c] + widen(residual[row, c])
-                    out[row, c] = narrow(zero if value <= zero else value, out[row, c])
-            else:
-                for c in range(channels):
-                    value = widen(features[row, c]) * scale[c] + shift[c]
-                    out[row, c] = narrow(zero if value <= zero else value, out[row, c])
-        for row in range(i * period + filled, (i + 1) * period):
-            for c in range(channels):
-                out[row, c] = 0
+        norm[0, c], norm[1, c] = mean, inverse
+        norm[2, c] = weight[c] * inverse
+        norm[3, c] = bias[c] - mean * weight[c] * inverse
 
 
 @kernel
-def norm_relu_backward(
+def activate(features: Rows, residual: Rows, norm: NDArray[np.float32], filled: int, period: int, out: Rows) -> None:
+    """Normalise, add the residual, cut below zero; a NaN stays a NaN.
+
+    features, residual  [R, C] as stored; `residual` may be [0, C]: none
+    norm                float32[4, C] of `finish_norm`
+    out                 [R, C] written
+    """
+    channels, periods = features.shape[1], features.shape[0] // period
+    run, stride = filled * channels, period * channels
+    flat, flat_residual, flat_out = features.reshape(-1), residual.reshape(-1), out.reshape(-1)
+    scale, shift = _spread(norm[2], run), _spread(norm[3], run)
+    zero = np.float32(0)
+    for i in range(periods):
+        x, y = flat[i * stride : i * stride + run], flat_out[i * stride : i * stride + run]
+        if flat_residual.shape[0] > 0:
+            r = flat_residual[i * stride : i * stride + run]
+            for j in range(run):
+                value = widen(x[j]) * scale[j] + shift[j] + widen(r[j])
+                y[j] = narrow(zero if value <= zero else value, y[j])
+        else:
+            for j in range(run):
+                value = widen(x[j]) * scale[j] + shift[j]
+                y[j] = narrow(zero if value <= zero else value, y[j])
+        flat_out[i * stride + run : (i + 1) * stride] = 0
+
+
+@kernel
+def mask_gradient(
     gradient: Rows,
-    features: Rows,
+    extra: Rows,
     out: Rows,
-    weight: NDArray[np.float32],
-    saved: NDArray[np.float32],
+    features: Rows,
+    norm: NDArray[np.float32],
     filled: int,
     period: int,
-    d_features: Rows,
-    d_residual: Rows,
-    d_weight_bias: NDArray[np.float32],
+    sums: NDArray[np.float64],
 ) -> None:
-    """Write the gradients of everything that `norm_relu_forward` read.
+    """Carry a gradient back through ReLU, and write the sums that the norm's own gradient wants.
 
-    gradient, features, out  [R, C] as stored: of the output, what came in, what went out; `out` is [0, C] without a
-                             residual, since the features alone then say where the output was cut
-    saved                    float32[4, C] of the forward pass
-    d_features, d_residual   [R, C] written, zero on separating rows; `d_residual` is [0, C] without a residual
-    d_weight_bias            float32[2, C] written
-
-    With g the gradient where out > 0, y the normalised features and n their count:
-    d_bias = sum g,  d_weight = sum g y,  d_features = weight / deviation * (g - d_bias / n - y d_weight / n).
-    Memory takes the time: g is kept in `d_residual`, and the second pass goes backwards through what is in the cache.
+    gradient       [R, C] of what `activate` wrote, cut in place to where that is above zero: with that it is also the
+                   gradient of the residual, but for the separators, which are left as they are
+    extra          [R, C] a second gradient of the same, added to the first; may be [0, C]: none
+    out, features  [R, C] that `activate` wrote and read
+    norm           float32[4, C] of `finish_norm`
+    sums           float64[2, C] written: of the gradient g, and of g (x - mean)
     """
-    periods, channels = features.shape[0] // period, features.shape[1]
-    mean, inverse, scale, shift = saved[0], saved[1], saved[2], saved[3]
-    has_residual = out.shape[0] > 0
-    total = np.zeros((2, channels), np.float64)
-    part = np.zeros(channels, np.float32)
-    part_product = np.zeros(channels, np.float32)
+    channels, periods = features.shape[1], features.shape[0] // period
+    run, stride = filled * channels, period * channels
+    flat, flat_out, flat_features = gradient.reshape(-1), out.reshape(-1), features.reshape(-1)
+    flat_extra = extra.reshape(-1)
+    mean = _spread(norm[0], run)
+    part, part_product = np.zeros(run, np.float32), np.zeros(run, np.float32)
+    sums[:] = 0
     zero = np.float32(0)
     for start in range(0, periods, _PART):
         for i in range(start, min(start + _PART, periods)):
-            for row in range(i * period, i * period + filled):
-                if has_residual:
-                    for c in range(channels):
-                        passed = widen(gradient[row, c]) if widen(out[row, c]) > zero else zero
-                        d_residual[row, c] = narrow(passed, gradient[row, c])
-                        part[c] += passed
-                        part_product[c] += passed * (widen(features[row, c]) - mean[c])
-                else:
-                    for c in range(channels):
-                        value = widen(features[row, c])
-                        passed = widen(gradient[row, c]) if value * scale[c] + shift[c] > zero else zero
-                        part[c] += passed
-                        part_product[c] += passed * (value - mean[c])
-        for c in range(channels):
-            total[0, c] += part[c]
-            total[1, c] += part_product[c]
-            part[c] = part_product[c] = 0
-    count = periods * filled
-    slope, constant = part, part_product
-    for c in range(channels):
-        d_weight = total[1, c] * inverse[c]
-        d_weight_bias[0, c], d_weight_bias[1, c] = d_weight, total[0, c]
-        factor = weight[c] * inverse[c]
-        slope[c] = -factor * inverse[c] * d_weight / count
-        constant[c] = -factor * total[0, c] / count - slope[c] * mean[c]
-    for i in range(periods - 1, -1, -1):
-        for row in range(i * period, i * period + filled):
-            if has_residual:
-                for c in range(channels):
-                    change = scale[c] * widen(d_residual[row, c]) + slope[c] * widen(features[row, c]) + constant[c]
-                    d_features[row, c] = narrow(change, gradient[row, c])
+            g, y = flat[i * stride : i * stride + run], flat_out[i * stride : i * stride + run]
+            x = flat_features[i * stride : i * stride + run]
+            if flat_extra.shape[0] > 0:
+                e = flat_extra[i * stride : i * stride + run]
+                for j in range(run):
+                    passed = widen(g[j]) + widen(e[j]) if widen(y[j]) > zero else zero
+                    g[j] = narrow(passed, g[j])
+                    part[j] += passed
+                    part_product[j] += passed * (widen(x[j]) - mean[j])
             else:
-                for c in range(channels):
-                    value = widen(features[row, c])
-                    passed = widen(gradient[row, c]) if value * scale[c] + shift[c] > zero else zero
-                    change = scale[c] * passed + slope[c] * value + constant[c]
-                    d_features[row, c] = narrow(change, gradient[row, c])
-        for row in range(i * period + filled, (i + 1) * period):
-            for c in range(channels):
-                d_features[row, c] = 0
-            if has_residual:
-                for c in range(channels):
-                    d_residual[row, c] = 0
+                for j in range(run):
+                    passed = widen(g[j]) if widen(y[j]) > zero else zero
+                    g[j] = narrow(passed, g[j])
+                    part[j] += passed
+                    part_product[j] += passed * (widen(x[j]) - mean[j])
+        for j in range(run):
+            sums[0, j % channels] += part[j]
+            sums[1, j % channels] += part_product[j]
+            part[j] = part_product[j] = 0
+
+
+@kernel
+def finish_gradient(
+    sums: NDArray[np.float64],
+    count: int,
+    weight: NDArray[np.float32],
+    norm: NDArray[np.float32],
+    d_weight: NDArray[np.float32],
+    d_bias: NDArray[np.float32],
+    line: NDArray[np.float32],
+) -> None:
+    """Turn the sums of K chunks into the gradients of weight and bias, and into the line that `unnormalise` draws.
+
+    sums              float64[K, 2, C] of `mask_gradient`
+    d_weight, d_bias  float32[C] written
+    line              float32[3, C] written: factors of gradient and features, and a constant
+
+    With g the gradient, y the normalised features and n their count:
+    d_bias = sum g,  d_weight = sum g y,  d_features = weight / deviation * (g - d_bias / n - y d_weight / n).
+    """
+    mean, inverse, scale = norm[0], norm[1], norm[2]
+    for c in range(weight.shape[0]):
+        total = total_product = 0.0
+        for k in range(sums.shape[0]):
+            total += sums[k, 0, c]
+            total_product += sums[k, 1, c]
+        slope = total_product * inverse[c]
+        d_weight[c], d_bias[c] = slope, total
+        line[0, c] = scale[c]
+        line[1, c] = -scale[c] * inverse[c] * slope / count
+        line[2, c] = -scale[c] * total / count - line[1, c] * mean[c]
+
+
+@kernel
+def unnormalise(
+    gradient: Rows, features: Rows, line: NDArray[np.float32], filled: int, period: int, d_features: Rows
+) -> None:
+    """Write the gradient of what came into the norm.
+
+    gradient, features  [R, C] of `mask_gradient`
+    line                float32[3, C] of `finish_gradient`
+    d_features          [R, C] written; may be `gradient` itself
+    """
+    channels, periods = features.shape[1], features.shape[0] // period
+    run, stride = filled * channels, period * channels
+    flat, flat_features, flat_out = gradient.reshape(-1), features.reshape(-1), d_features.reshape(-1)
+    of_gradient, of_features, constant = _spread(line[0], run), _spread(line[1], run), _spread(line[2], run)
+    for i in range(periods):
+        g, x = flat[i * stride : i * stride + run], flat_features[i * stride : i * stride + run]
+        d = flat_out[i * stride : i * stride + run]
+        for j in range(run):
+            d[j] = narrow(of_gradient[j] * widen(g[j]) + of_features[j] * widen(x[j]) + constant[j], d[j])
+        flat_out[i * stride + run : (i + 1) * stride] = 0
+
+
+@kernel
+def _spread(values: NDArray[np.float32], run: int) -> NDArray[np.float32]:
+    """Return float32[run]: `values` float32[C] again and again."""
+    spread = np.empty(run, np.float32)
+    for j in range(run):
+        spread[j] = values[j % values.shape[0]]
+    return spread

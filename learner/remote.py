@@ -27,6 +27,12 @@ class RemoteSamples:
         self._next = None if samples is None else self._replay.sample.remote(n_batches, batch)
         return samples
 
+    def rest(self) -> Samples | None:
+        """Return the chunk that is on its way, if one is and it comes; there is none after that."""
+        samples: Samples | None = None if self._next is None else ray.get(self._next)
+        self._next = None
+        return samples
+
 
 class RemoteSink:
     """A `WeightSink` over the weights actor; the learner does not wait for it."""
@@ -43,7 +49,14 @@ class RemoteLearner(Learner):
     """A `Learner` whose source and sink are actor handles."""
 
     def __init__(self, *, game: str, source: Any, sink: Any, **rest: Any) -> None:
-        super().__init__(game=game_named(game), source=RemoteSamples(source), sink=RemoteSink(sink), **rest)
+        self._samples = RemoteSamples(source)
+        super().__init__(game=game_named(game), source=self._samples, sink=RemoteSink(sink), **rest)
+
+    def state(self) -> bytes:
+        """Return the learner's state; the replay has counted the chunk that is on its way, so it is part of it."""
+        if (samples := self._samples.rest()) is not None:
+            self.hold(samples)
+        return super().state()
 
 
 class RemoteStore:

@@ -1,69 +1,179 @@
-"""The network's training pass on a CPU: the same layers as `DualNetwork`, on boards laid side by side in strips.
+"""The network's training pass on a CPU: `DualNetwork`'s layers on boards laid side by side in strips, by threads.
 
 oneDNN's weight gradient of a 3x3 convolution works row by row of the image, and rows of 6 squares starve it: 1.65 ms
 for 512 boards of 6x6 with 32 channels (bf16, one thread).  Eight boards beside each other, a zero column after each,
-are one image with rows of 56 and take 0.63 ms, though a seventh of it is padding.  `norm_relu` keeps those columns
-zero, so a board never sees its neighbour and the outputs are `DualNetwork.forward`'s (tests compare them in float32).
+are one image with rows of 56 and take 0.63 ms, though a seventh of it is padding.  The layers keep those columns zero,
+so a board never sees its neighbour.
+
+Each thread has a chunk of the strips; they meet once a layer, where a norm wants the sums of all.  torch's own threads
+meet some three hundred times a step, spinning, which is ruinous beside other work (docs/experiments.md).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from learner.fused import norm_relu
+from learner.layers import Convolution, Layer, Shape
 from reversi.model.network import DualNetwork, NormedConvolution, Outputs, ResidualBlock
 from reversi.model.weights import WDL
+from reversi.search.parallel import Threads
 
 BOARDS_PER_STRIP = 8
 """Boards side by side; a batch that 8 does not divide makes shorter strips. 4 to 32 differ by less than the noise."""
 
 
-def training_outputs(network: DualNetwork, planes: Tensor, dtype: torch.dtype) -> Outputs:
-    """Return what `network(planes)` returns in training mode, running statistics updated.
+class StripPass:
+    """The pass over batches of one size, there and back."""
 
-    planes f32[B, 4, N, N], B at least 1.  Convolutions run in `dtype`, float32 or bfloat16; dense layers in float32.
-    """
-    boards = math.gcd(len(planes), BOARDS_PER_STRIP)
-    tower = _normed(network.stem, _strips(planes, boards, dtype))
-    for block in network.blocks:
-        assert isinstance(block, ResidualBlock)
-        tower = _normed(block.second, _normed(block.first, tower), tower)
-    policy = _boards(_normed(network.policy.features, tower), boards)
-    squares = _dense(network.policy.square_logit, policy).flatten(1)
-    passing = network.policy.pass_logit(policy.mean((1, 2)))
-    value = _boards(_normed(network.value.features, tower), boards).permute(0, 3, 1, 2).flatten(1)
-    output = network.value.output(functional.relu(network.value.hidden(value)))
-    owner = _boards(_convolved(network.owner, tower), boards)[..., 0]
-    return Outputs(torch.cat((squares, passing), 1), output[:, :WDL], torch.tanh(output[:, WDL]), torch.tanh(owner))
+    def __init__(self, network: DualNetwork, boards: int, dtype: torch.dtype, threads: Threads) -> None:
+        """Convolutions run in `dtype`, float32 or bfloat16; dense layers in float32.  `boards` is at least 1."""
+        self.boards = boards
+        self._network, self._threads = network, threads
+        across = math.gcd(boards, BOARDS_PER_STRIP)
+        parts = min(threads.count, boards // across)
+        bounds = [boards // across * part // parts for part in range(parts + 1)]
+        self._chunks = [slice(across * first, across * last) for first, last in pairwise(bounds)]
+        strips = [last - first for first, last in pairwise(bounds)]
+        self._shape = Shape(size=network.size, boards=across, chunks=strips, dtype=dtype)
+        self._spare = self._shape.empty(network.config.channels)
+        self._stem = below = self._layer(network.stem)
+        self._blocks: list[tuple[Layer, Layer, Layer]] = []
+        for block in network.blocks:
+            assert isinstance(block, ResidualBlock)
+            first, second = self._layer(block.first), self._layer(block.second, below)
+            self._blocks.append((below, first, second))
+            below = second
+        self._top = below
+        self._policy, self._value = self._layer(network.policy.features), self._layer(network.value.features)
+        self._owner = Convolution(network.owner, self._shape)
+        tower = [layer for _, *both in self._blocks for layer in both]
+        self._layers: list[Layer | Convolution] = [self._stem, *tower, self._policy, self._value, self._owner]
+
+    def outputs(self, planes: Tensor) -> Outputs:
+        """Return what `network(planes)` returns in training mode, running statistics updated; planes f32[B, 4, N, N].
+
+        One backward pass may follow, until the next call.
+        """
+        assert len(planes) == self.boards, f"expected {self.boards} boards, got {len(planes)}"
+        network = self._network
+        apply = cast(Callable[..., tuple[Tensor, Tensor, Tensor]], _Convolutions.apply)
+        policy, value, owner = apply(self, planes, *(each for layer in self._layers for each in layer.parameters()))
+        squares = _dense(network.policy.square_logit, policy).flatten(1)
+        passing = network.policy.pass_logit(policy.mean((1, 2)))
+        output = network.value.output(functional.relu(network.value.hidden(value.permute(0, 3, 1, 2).flatten(1))))
+        owner = torch.tanh(owner.squeeze(3))
+        return Outputs(torch.cat((squares, passing), 1), output[:, :WDL], torch.tanh(output[:, WDL]), owner)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the features of policy and value head and the owner head's answer, f32[B, N, N, C] each."""
+        boards = planes.permute(0, 2, 3, 1)
+        policy, value, owner = (
+            torch.empty(self.boards, self._shape.size, self._shape.size, layer.channels)
+            for layer in (self._policy, self._value, self._owner)
+        )
+
+        def heads(c: int) -> None:
+            tower = self._top.activate(c)
+            self._policy.convolve(c, tower)
+            self._value.convolve(c, tower)
+            owner[self._chunks[c]] = self._apart(self._owner.forward(c, tower))
+
+        def activations(c: int) -> None:
+            policy[self._chunks[c]] = self._apart(self._policy.activate(c))
+            value[self._chunks[c]] = self._apart(self._value.activate(c))
+
+        for layer in self._layers:
+            layer.begin()
+        self._each(lambda c: self._stem.convolve(c, self._strips(boards[self._chunks[c]])))
+        self._stem.finish_norm()
+        for below, first, second in self._blocks:
+            self._forward_block(below, first, second)
+        self._each(heads)
+        self._policy.finish_norm()
+        self._value.finish_norm()
+        self._each(activations)
+        return policy, value, owner
+
+    def backward(self, policy: Tensor, value: Tensor, owner: Tensor) -> list[Tensor]:
+        """Return the gradients of all parameters, layer by layer, from those of what `forward` returned."""
+
+        def heads(c: int) -> None:
+            self._policy.receive(c, self._strips(policy[self._chunks[c]]))
+            self._value.receive(c, self._strips(value[self._chunks[c]]))
+
+        def tower(c: int) -> None:
+            gradient = self._owner.backward(c, self._strips(owner[self._chunks[c]]))
+            gradient += self._value.give(c)
+            gradient += self._policy.give(c)
+            self._top.receive(c, gradient)
+
+        self._each(heads)
+        self._policy.finish_gradient()
+        self._value.finish_gradient()
+        self._each(tower)
+        self._top.finish_gradient()
+        for below, first, second in reversed(self._blocks):
+            self._backward_block(below, first, second)
+        self._each(self._stem.give)
+        return [gradient for layer in self._layers for gradient in layer.gradients()]
+
+    def _forward_block(self, below: Layer, first: Layer, second: Layer) -> None:
+        self._each(lambda c: first.convolve(c, below.activate(c)))
+        first.finish_norm()
+        self._each(lambda c: second.convolve(c, first.activate(c)))
+        second.finish_norm()
+
+    def _backward_block(self, below: Layer, first: Layer, second: Layer) -> None:
+        self._each(lambda c: first.receive(c, second.give(c)))
+        first.finish_gradient()
+        self._each(lambda c: below.receive(c, first.give(c), second.of_residual(c)))
+        below.finish_gradient()
+
+    def _layer(self, module: NormedConvolution, residual: Layer | None = None) -> Layer:
+        return Layer(Convolution(module.convolution, self._shape), module.norm, self._shape, residual, self._spare)
+
+    def _each(self, work: Callable[[int], object]) -> None:
+        """Call `work` with the number of every chunk, on all threads, and wait."""
+
+        def part(start: int, stop: int) -> None:
+            for c in range(start, stop):
+                work(c)
+
+        self._threads.each(part, len(self._chunks))
+
+    def _strips(self, boards: Tensor) -> Tensor:
+        """Lay boards side by side, a zero column after each: [B, N, N, C] -> [B/across, C, N, across*(N+1)]."""
+        _, size, _, channels = boards.shape
+        across = self._shape.boards
+        strips = torch.zeros((len(boards) // across, size, across, size + 1, channels), dtype=self._shape.dtype)
+        strips[..., :size, :] = boards.view(-1, across, size, size, channels).transpose(1, 2)
+        return strips.view(-1, size, across * (size + 1), channels).permute(0, 3, 1, 2)
+
+    def _apart(self, strips: Tensor) -> Tensor:
+        """Take strips apart: [B/across, C, N, across*(N+1)] -> [B, N, N, C]."""
+        count, channels, size, _ = strips.shape
+        apart = strips.permute(0, 2, 3, 1).view(count, size, self._shape.boards, size + 1, channels)[..., :size, :]
+        return apart.transpose(1, 2).reshape(-1, size, size, channels)
 
 
-def _strips(planes: Tensor, boards: int, dtype: torch.dtype) -> Tensor:
-    """Lay `boards` boards side by side, a zero column after each: [B, C, N, N] -> [B/boards, C, N, boards*(N+1)]."""
-    count, channels, size, _ = planes.shape
-    strips = planes.new_zeros((count // boards, size, boards, size + 1, channels), dtype=dtype)
-    strips[..., :size, :] = planes.view(count // boards, boards, channels, size, size).permute(0, 3, 1, 4, 2)
-    return strips.view(count // boards, size, boards * (size + 1), channels).permute(0, 3, 1, 2)
+class _Convolutions(torch.autograd.Function):
+    """Everything but the dense layers, as one step of autograd."""
 
+    @staticmethod
+    def forward(ctx: Any, run: StripPass, planes: Tensor, *_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        ctx.run = run
+        return run.forward(planes)
 
-def _boards(strips: Tensor, boards: int) -> Tensor:
-    """Take the strips apart, in float32 and with the channels last: [B/boards, C, N, boards*(N+1)] -> [B, N, N, C]."""
-    count, channels, size, _ = strips.shape
-    apart = strips.permute(0, 2, 3, 1).view(count, size, boards, size + 1, channels)[..., :size, :].transpose(1, 2)
-    return apart.reshape(count * boards, size, size, channels).float()
-
-
-def _normed(layer: NormedConvolution, strips: Tensor, residual: Tensor | None = None) -> Tensor:
-    size = strips.shape[2]
-    return norm_relu(layer.norm, _convolved(layer.convolution, strips), residual, size, size + 1)
-
-
-def _convolved(convolution: nn.Conv2d, strips: Tensor) -> Tensor:
-    bias = None if convolution.bias is None else convolution.bias.to(strips.dtype)
-    return functional.conv2d(strips, convolution.weight.to(strips.dtype), bias, padding=convolution.padding)
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return (None, None, *ctx.run.backward(*gradients))
 
 
 def _dense(convolution: nn.Conv2d, boards: Tensor) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,23 @@ from learner.algorithms.config import AlphaZeroConfig
 from learner.allocator import keep_freed_memory
 from learner.batches import TrainingBatch
 from learner.config import LearnerConfig
-from learner.strips import training_outputs
+from learner.flat import Flat
+from learner.strips import StripPass
+from learner.transfer import Transfer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig
 from reversi.model.network import DualNetwork, Outputs, fold
 from reversi.model.weights import Weights
+from reversi.search.parallel import Threads
+
+log = logging.getLogger(__name__)
 
 LARGEST_LOSS = 50.0
 """A loss above this has exploded: an untrained network starts at log(A) + 1.1, about 5."""
+
+CUDA_LOOK_EVERY = 16
+"""Steps between two looks at whether training on a GPU diverged; each look waits for the GPU once."""
 
 
 class Trainer:
@@ -32,45 +42,70 @@ class Trainer:
     def __init__(
         self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlphaZeroConfig, seed: int
     ) -> None:
-        """Takes the whole process: its torch threads become `learner.threads`, and it keeps the memory it frees."""
-        torch.set_num_threads(config.threads)
+        """Takes the whole process: it sets torch's threads, and keeps the memory that is freed."""
         keep_freed_memory()
         torch.manual_seed(seed)
         self.game, self.config, self.algorithm = game, config, algorithm
+        self.device = device_of(config)
+        self.transfer = Transfer(self.device)
+        """The way of batches to the device."""
         self.step_count = 0
         self.last_good = "none yet"
         """What an error names as the place to go back to."""
-        self._device = device_of(config)
-        self._network = DualNetwork(network, game.size).to(self._device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self._average = DualNetwork(network, game.size).to(self._device)
+        self._network = _network(network, game, self.device)
+        self._average = _network(network, game, self.device)
         self._average.load_state_dict(self._network.state_dict())
-        self._optimiser = _optimiser(self._network, config)
-        self._dtype = _dtype(config)
+        self._weights, self._average_weights = Flat(self._network), Flat(self._average)
+        self._gradient = self._weights.take_gradients()
+        self._optimiser, self._moments = _optimiser(self._weights, self._gradient, config)
+        self._dtype = _dtype(config, self.device)
+        self._trouble = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
+        """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
+        self._look_every = CUDA_LOOK_EVERY if self.device.type == "cuda" else 1
+        self._threads = Threads(config.threads)
+        self._strips: StripPass | None = None
+        self._compiled: Callable[[TrainingBatch], Tensor] | None = None
+        if config.compile:
+            self._compiled = torch.compile(self._losses)
         self._network.train()
+        self._share_threads()
 
-    def step(self, batch: TrainingBatch, progress: float) -> tuple[Tensor, float]:
-        """Train on one batch; return (losses f32[5], gradient norm).  `progress` 0 to 1 places it in the schedule.
+    def step(self, batch: TrainingBatch, progress: float) -> tuple[Tensor, Tensor]:
+        """Train on one batch; return (losses f32[5], gradient norm f32[]).
 
-        Raises TrainingDivergedError if the loss or the gradient is not finite or has exploded; the weights are then
-        those before the step.
+        `progress`, 0 to 1, is the place in the schedule.
+
+        Raises TrainingDivergedError if a loss or gradient is not finite or has exploded; the network's weights are then
+        those before that step.  On a GPU this is said up to `CUDA_LOOK_EVERY` steps later, so that no step waits; the
+        device itself leaves out the update of the step that diverged and of all after it.
         """
-        values = losses(self._outputs(batch), batch, self.algorithm)
-        total = float(values[0].detach())
-        self._optimiser.zero_grad(set_to_none=True)
-        values[0].backward()  # type: ignore[no-untyped-call]
-        norm = float(nn.utils.clip_grad_norm_(self._network.parameters(), self.config.gradient_clip))
-        if not math.isfinite(total) or not math.isfinite(norm) or total > LARGEST_LOSS:
-            raise TrainingDivergedError(
-                f"training diverged at step {self.step_count}: expected a finite loss below {LARGEST_LOSS:g}, got "
-                f"loss {total:g} with gradient norm {norm:g}; last good checkpoint: {self.last_good}; resume from it "
-                f"with a smaller learner.learning_rate"
-            )
+        try:
+            values = self._backward(self.transfer.receive(batch))
+        except torch.OutOfMemoryError as error:
+            raise ConfigError(
+                f"learner.batch must fit into the memory of the GPU, got {len(batch)}: {str(error).splitlines()[0]}"
+            ) from error
+        norm = torch.linalg.vector_norm(self._gradient)
+        self._gradient.mul_((self.config.gradient_clip / (norm + 1e-6)).clamp(max=1))
+        self._note(values[0], norm)
         for group in self._optimiser.param_groups:
             group["lr"] = self.learning_rate(progress)
         self._optimiser.step()
+        if self.step_count % self._look_every == 0:
+            self.check()
         self.step_count += 1
         self._update_average()
-        return values.detach(), norm
+        return values, norm
+
+    def check(self) -> None:
+        """Raise TrainingDivergedError if a step so far has diverged; waits for the device."""
+        step, loss, norm = self._trouble.tolist()
+        if step >= 0:
+            raise TrainingDivergedError(
+                f"training diverged at step {step:.0f}: expected a finite loss below {LARGEST_LOSS:g}, got "
+                f"loss {loss:g} with gradient norm {norm:g}; last good checkpoint: {self.last_good}; resume from it "
+                f"with a smaller learner.learning_rate"
+            )
 
     def learning_rate(self, progress: float) -> float:
         """Return the learning rate: a linear warm-up over steps times a cosine over the run's `progress`."""
@@ -80,15 +115,17 @@ class Trainer:
         return config.learning_rate * warm * (config.final_learning_rate + (1 - config.final_learning_rate) * cosine)
 
     def averaged(self, version: int) -> Weights:
-        """Return the averaged weights as they play."""
+        """Return the averaged weights as they play; those of a training that diverged are refused."""
+        self.check()
         return fold(self._average, self.game, version)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return network, average and optimiser, by name."""
+        """Return network, average and optimiser, by name; those of a training that diverged are refused."""
+        self.check()
         found = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
         found |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
-        for name, parameter in self._network.named_parameters():
-            found |= {f"optimiser.{name}.{key}": value for key, value in self._optimiser.state[parameter].items()}
+        for key, moment in self._moments.items():
+            found |= {f"optimiser.{name}.{key}": part for name, part in self._weights.split(moment).items()}
         return {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in found.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
@@ -99,27 +136,70 @@ class Trainer:
             self._average.load_state_dict(_under("average.", tensors))
         except RuntimeError as error:
             raise CorruptFileError("learner state: expected this job's network, got one of another shape") from error
-        for name, parameter in self._network.named_parameters():
-            kept = _under(f"optimiser.{name}.", tensors)
-            self._optimiser.state[parameter] = {
-                key: value if key == "step" else value.to(parameter).contiguous(memory_format=_format(parameter))
-                for key, value in kept.items()
-            }
+        for key, moment in self._moments.items():
+            moment.zero_()
+            for name, part in self._weights.split(moment).items():
+                if (kept := tensors.get(f"optimiser.{name}.{key}")) is not None:
+                    part.copy_(kept)
+        for state in self._optimiser.state.values():
+            state["step"].fill_(step_count)
         self.step_count = step_count
 
-    def _outputs(self, batch: TrainingBatch) -> Outputs:
-        planes = torch.from_numpy(batch.planes).to(self._device, non_blocking=True)
-        if self._device.type == "cpu":
-            return training_outputs(self._network, planes, self._dtype)
-        with torch.autocast(self._device.type, self._dtype, enabled=self._dtype != torch.float32):
-            outputs: Outputs = self._network(planes.contiguous(memory_format=torch.channels_last))
-            return outputs
+    def _backward(self, batch: TrainingBatch) -> Tensor:
+        """Fill the gradient; return the losses.  What does not compile is done without, once and for all."""
+        if self._compiled is not None:
+            try:
+                return self._gradients(self._compiled, batch)
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:
+                why = " ".join(str(error).split())[:200]
+                log.warning("learner.compile: training goes on without, as torch.compile failed: %s", why)
+                self._compiled = None
+                self._share_threads()
+        return self._gradients(self._strip_losses if self.device.type == "cpu" else self._losses, batch)
+
+    def _gradients(self, loss: Callable[[TrainingBatch], Tensor], batch: TrainingBatch) -> Tensor:
+        self._gradient.zero_()
+        values = loss(batch)
+        values[0].backward()  # type: ignore[no-untyped-call]
+        return values.detach()
+
+    def _losses(self, batch: TrainingBatch) -> Tensor:
+        """The network's own forward pass, in channels-last memory and the precision wanted."""
+        planes = batch.planes.contiguous(memory_format=torch.channels_last)
+        with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
+            outputs: Outputs = self._network(planes)
+        return losses(outputs, batch, self.algorithm)
+
+    def _strip_losses(self, batch: TrainingBatch) -> Tensor:
+        """The same, faster on a CPU."""
+        if self._strips is None or self._strips.boards != len(batch):
+            self._strips = StripPass(self._network, len(batch), self._dtype, self._threads)
+        return losses(self._strips.outputs(batch.planes), batch, self.algorithm)
+
+    def _note(self, loss: Tensor, norm: Tensor) -> None:
+        """Keep the first step that diverges, and have the optimiser leave out its update and all later ones.
+
+        All of it happens on the device, with numbers that the host does not know yet.
+        """
+        sound = (loss <= LARGEST_LOSS) & norm.isfinite()  # a NaN compares as false
+        first = ~sound & (self._trouble[0] < 0)
+        now = torch.stack((loss.new_full((), self.step_count), loss, norm))
+        self._trouble = torch.where(first, now.double(), self._trouble)
+        self._optimiser.found_inf = (self._trouble[0] >= 0).float()  # type: ignore[attr-defined]
+
+    def _share_threads(self) -> None:
+        """torch's own threads are for compiled steps and for what a GPU leaves to the host; strips bring others."""
+        strips = self.device.type == "cpu" and self._compiled is None
+        torch.set_num_threads(1 if strips else self.config.threads)
 
     @torch.no_grad()
     def _update_average(self) -> None:
         """Move the average towards the network, running statistics too; early steps count more than a fixed decay."""
         decay = min(self.config.ema_decay, (1 + self.step_count) / (10 + self.step_count))
-        torch._foreach_lerp_(_floats(self._average), _floats(self._network), 1 - decay)
+        self._average_weights.values.lerp_(self._weights.values, 1 - decay)
+        torch._foreach_lerp_(_statistics(self._average), _statistics(self._network), 1 - decay)
 
 
 def mean_losses(values: Tensor) -> Losses:
@@ -130,32 +210,44 @@ def mean_losses(values: Tensor) -> Losses:
 def device_of(config: LearnerConfig) -> torch.device:
     """Return where to train, or raise ConfigError if this machine does not have it."""
     if config.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("learner.device must be cpu where torch finds no CUDA device, got 'cuda'")
+        raise ConfigError("learner.device must be auto or cpu where torch finds no CUDA device, got 'cuda'")
+    if config.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(config.device)
 
 
-def _floats(network: DualNetwork) -> list[Tensor]:
-    """Return the parameters and the running statistics."""
-    return [tensor for tensor in (*network.parameters(), *network.buffers()) if tensor.is_floating_point()]
+def _network(config: NetworkConfig, game: Game, device: torch.device) -> DualNetwork:
+    made: DualNetwork = DualNetwork(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return made
 
 
-def _optimiser(network: DualNetwork, config: LearnerConfig) -> torch.optim.AdamW:
-    """AdamW, fused into one kernel; only convolution and dense weights decay."""
-    decayed = [parameter for parameter in network.parameters() if parameter.ndim > 1]
-    plain = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+def _statistics(network: DualNetwork) -> list[Tensor]:
+    """Return the running statistics."""
+    return [buffer for buffer in network.buffers() if buffer.is_floating_point()]
 
 
-def _dtype(config: LearnerConfig) -> torch.dtype:
+def _optimiser(weights: Flat, gradient: Tensor, config: LearnerConfig) -> tuple[torch.optim.AdamW, dict[str, Tensor]]:
+    """Return AdamW, fused into one kernel, and its two moments f32[P]; only convolution and dense weights decay."""
+    moments = {key: torch.zeros_like(weights.values) for key in ("exp_avg", "exp_avg_sq")}
+    split = weights.decayed
+    groups: list[dict[str, Any]] = []
+    states: dict[Tensor, dict[str, Tensor]] = {}
+    for part, decay in ((slice(split), config.weight_decay), (slice(split, None), 0.0)):
+        parameter = nn.Parameter(weights.values[part])
+        parameter.grad = gradient[part]
+        groups.append({"params": [parameter], "weight_decay": decay})
+        step = torch.zeros((), device=gradient.device)
+        states[parameter] = {"step": step, **{key: moment[part] for key, moment in moments.items()}}
+    optimiser = torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
+    optimiser.state.update(states)
+    return optimiser, moments
+
+
+def _dtype(config: LearnerConfig, device: torch.device) -> torch.dtype:
     if config.precision == "auto":
-        fast = config.device == "cuda" or torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
-        return torch.bfloat16 if fast else torch.float32
+        fast = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+        return torch.bfloat16 if fast or device.type == "cuda" else torch.float32
     return torch.bfloat16 if config.precision == "bf16" else torch.float32
-
-
-def _format(tensor: Tensor) -> torch.memory_format:
-    return torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -49,17 +49,11 @@ LOSS_NAMES = ("total", "policy", "value", "margin", "owner")
 
 def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
     """Return the losses as f32[5] in the order of `LOSS_NAMES`; the first is to be minimised."""
-    device = outputs.policy.device
-
-    def tensor(name: str) -> Tensor:
-        return torch.from_numpy(getattr(batch, name)).to(device, non_blocking=True)
-
-    logits = outputs.policy.float().masked_fill(tensor("legal") == 0, ILLEGAL)
-    weight = tensor("policy_weight")
-    cross_entropy = -(tensor("policy") * functional.log_softmax(logits, 1)).sum(1)
-    policy = (cross_entropy * weight).sum() / weight.sum().clamp(min=1)
-    value = -(tensor("wdl") * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
-    margin = functional.mse_loss(outputs.margin.float(), tensor("margin"))
-    owner = functional.mse_loss(outputs.owner.float(), tensor("owner"))
+    logits = outputs.policy.float().masked_fill(batch.legal == 0, ILLEGAL)
+    cross_entropy = -(batch.policy * functional.log_softmax(logits, 1)).sum(1)
+    policy = (cross_entropy * batch.policy_weight).sum() / batch.policy_weight.sum().clamp(min=1)
+    value = -(batch.wdl * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
+    margin = functional.mse_loss(outputs.margin.float(), batch.margin)
+    owner = functional.mse_loss(outputs.owner.float(), batch.owner)
     total = policy + config.value_weight * value + config.margin_weight * margin + config.owner_weight * owner
     return torch.stack((total, policy, value, margin, owner))

@@ -48,5 +48,6 @@ def samples(count: int, seed: int = 5, name: str = "reversi4") -> Samples:
     return Samples(**{column: getattr(pool, column)[rows] for column in COLUMNS})
 
 
-def batch(count: int = 32, seed: int = 5) -> TrainingBatch:
-    return training_batch(GAME, samples(count, seed), np.zeros(count, np.int64), ALGORITHM.value_mix)
+def batch(count: int = 32, seed: int = 5, pinned: bool = False) -> TrainingBatch:
+    symmetry = np.zeros(count, np.int64)
+    return training_batch(GAME, samples(count, seed), symmetry, ALGORITHM.value_mix, pinned=pinned)

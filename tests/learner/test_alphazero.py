@@ -28,16 +28,16 @@ def outputs(count: int, seed: int = 0) -> Outputs:
 
 def two_squares() -> TrainingBatch:
     """One position by hand: two legal actions visited 3 to 1, a win by a quarter of the board."""
-    policy = np.zeros((1, GAME.actions), np.float32)
-    policy[0, [3, 5]] = 0.75, 0.25
+    policy = torch.zeros(1, GAME.actions)
+    policy[0, [3, 5]] = torch.tensor([0.75, 0.25])
     return TrainingBatch(
-        planes=np.zeros((1, 4, 4, 4), np.float32),
+        planes=torch.zeros(1, 4, 4, 4),
         policy=policy,
-        policy_weight=np.ones(1, np.float32),
-        wdl=np.array([[1, 0, 0]], np.float32),
-        margin=np.array([0.25], np.float32),
-        owner=np.ones((1, 4, 4), np.float32),
-        legal=(policy > 0).astype(np.uint8),
+        policy_weight=torch.ones(1),
+        wdl=torch.tensor([[1.0, 0, 0]]),
+        margin=torch.tensor([0.25]),
+        owner=torch.ones(1, 4, 4),
+        legal=(policy > 0).to(torch.uint8),
     )
 
 
@@ -73,19 +73,18 @@ def test_illegal_actions_get_no_gradient() -> None:
     given, target = outputs(32), batch(32)
     losses(given, target, ALGORITHM)[0].backward()
     assert given.policy.grad is not None
-    assert not given.policy.grad[torch.from_numpy(target.legal == 0)].any()
-    assert given.policy.grad[torch.from_numpy(target.legal == 1)].any()
+    assert not given.policy.grad[target.legal == 0].any()
+    assert given.policy.grad[target.legal == 1].any()
 
 
 def test_a_ply_without_a_search_teaches_the_value_only() -> None:
     target = batch(32)
-    searched = np.flatnonzero(target.policy_weight)
-    assert 0 < len(searched) < 32
+    assert 0 < target.policy_weight.count_nonzero() < 32
     given = outputs(32)
     losses(given, target, ALGORITHM)[0].backward()
     assert given.policy.grad is not None
     assert not given.policy.grad[target.policy_weight == 0].any()
-    nothing = losses(outputs(32), replace(target, policy_weight=np.zeros(32, np.float32)), ALGORITHM)
+    nothing = losses(outputs(32), replace(target, policy_weight=torch.zeros(32)), ALGORITHM)
     assert nothing[1] == 0
     assert nothing[2] > 0
 
@@ -93,8 +92,8 @@ def test_a_ply_without_a_search_teaches_the_value_only() -> None:
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_32_samples_are_learned_by_heart(precision: str) -> None:
     target = batch(32)
-    entropy = -(target.policy * np.log(target.policy, where=target.policy > 0, out=np.zeros_like(target.policy)))
-    least = float((entropy.sum(1) * target.policy_weight).sum() / target.policy_weight.sum())
+    entropy = -torch.special.xlogy(target.policy, target.policy).sum(1)
+    least = float((entropy * target.policy_weight).sum() / target.policy_weight.sum())
     learner = trainer(precision=precision, weight_decay=0.0, warmup_steps=20)
     first = learner.step(target, 0.0)[0]
     for _ in range(149):

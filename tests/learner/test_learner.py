@@ -17,12 +17,14 @@ from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, samples
 class Pool:
     """A `BatchSource` with so many chunks, each from a seed of its own."""
 
-    def __init__(self, chunks: int, first: int = 0) -> None:
-        self.left, self.seed = chunks, first
+    def __init__(self, chunks: int, first: int = 0, breaks: bool = False) -> None:
+        self.left, self.seed, self.breaks = chunks, first, breaks
         self.asked: list[tuple[int, int]] = []
 
     def sample(self, n_batches: int, batch: int) -> Samples | None:
         self.asked.append((n_batches, batch))
+        if not self.left and self.breaks:
+            raise CorruptFileError("the replay is gone")
         if not self.left:
             return None
         self.left, self.seed = self.left - 1, self.seed + 1
@@ -43,7 +45,7 @@ class Shelf:
         return [Weights.from_bytes(data, "shelf").version for data, _ in self.taken]
 
 
-def learner(source: Pool, sink: Shelf, game: Game = GAME, **changes: float) -> Learner:
+def learner(source: Pool, sink: Shelf, game: Game = GAME, **changes: float | None) -> Learner:
     return Learner(
         config=replace(CONFIG, **changes),
         algorithm=ALGORITHM,
@@ -104,6 +106,57 @@ def test_a_resumed_learner_is_the_uninterrupted_one() -> None:
         again._source = Pool(1, chunk)
         again.round(0.2)
     assert again.state() == made.state()
+
+
+@pytest.mark.parametrize("prefetch", [1, 2, 50])
+def test_prefetching_changes_no_bit(prefetch: int) -> None:
+    made, sink = [], []
+    for ahead in (0, prefetch):
+        sink.append(Shelf())
+        made.append(learner(Pool(3), sink[-1], prefetch=ahead))
+        made[-1].round(0.1)
+        made[-1]._source = Pool(4, 3)
+        made[-1].round(0.2)
+    assert made[0].state() == made[1].state()
+    assert sink[0].taken == sink[1].taken
+    assert made[0].trainer.step_count == 14
+
+
+def test_what_is_drawn_ahead_is_trained_on_in_the_same_round() -> None:
+    source = Pool(10_000)
+    report = learner(source, Shelf(), round_s=0.05, prefetch=3).round(0.0)
+    assert report.samples == source.seed * 2 * 32 == report.steps * 32
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_an_error_of_the_source_is_raised_after_the_steps_before_it(prefetch: int) -> None:
+    made = learner(Pool(2, breaks=True), Shelf(), prefetch=prefetch)
+    with pytest.raises(CorruptFileError, match="the replay is gone"):
+        made.round(0.0)
+    assert made.trainer.step_count == 4
+
+
+def test_samples_drawn_but_not_handed_out_are_part_of_the_state() -> None:
+    """They are trained on first, whether the learner was resumed in between or not."""
+    states = []
+    for resumed in (False, True):
+        made = learner(Pool(2), Shelf())
+        made.round(0.1)
+        for seed in (3, 4):
+            made.hold(samples(64, seed))
+        if resumed:
+            state = made.state()
+            made = learner(Pool(0), Shelf())
+            made.restore(state)
+        made._source = Pool(1, 4)
+        report = made.round(0.2)
+        assert (report.samples, report.step) == (3 * 64, 10)
+        states.append(made.state())
+    plain = learner(Pool(2), Shelf())
+    plain.round(0.1)
+    plain._source = Pool(3, 2)
+    plain.round(0.2)
+    assert states[0] == states[1] == plain.state()
 
 
 def test_a_resumed_learner_hands_out_the_version_it_had_published() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from learner.algorithms.alphazero import LOSS_NAMES
+from learner.batches import TrainingBatch
 from learner.trainer import Trainer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.model.config import NetworkConfig
@@ -89,12 +92,34 @@ def test_published_weights_are_the_folded_averages() -> None:
 
 
 def test_norms_and_biases_do_not_decay() -> None:
-    groups = trainer(weight_decay=0.25)._optimiser.param_groups
-    decays = {id(parameter): group["weight_decay"] for group in groups for parameter in group["params"]}
-    network = trainer()._network
-    assert len(decays) == len(list(network.parameters()))
-    shapes = {(parameter.ndim > 1, group["weight_decay"]) for group in groups for parameter in group["params"]}
-    assert shapes == {(True, 0.25), (False, 0.0)}
+    decayed, plain = (trained(1, trainer(weight_decay=decay)).arrays() for decay in (0.5, 0.0))
+    for name, _ in trainer()._network.named_parameters():
+        same = np.array_equal(decayed[f"network.{name}"], plain[f"network.{name}"])
+        assert same == (plain[f"network.{name}"].ndim <= 1), name
+
+
+def test_clipping_and_optimiser_are_torchs_parameter_by_parameter() -> None:
+    """The twin takes the trainer's own gradients, as they were before clipping."""
+    made = trainer(gradient_clip=0.5)
+    names = [name for name, _ in made._network.named_parameters()]
+    twins = [nn.Parameter(torch.from_numpy(made.arrays()[f"network.{name}"].copy())) for name in names]
+    matrices, vectors = ([twin for twin in twins if (twin.ndim > 1) == wanted] for wanted in (True, False))
+    groups = [{"params": matrices, "weight_decay": CONFIG.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+    optimiser = torch.optim.AdamW(groups)
+    for step in range(4):
+        made._backward(BATCHES[step])
+        for name, twin in zip(names, twins, strict=True):
+            twin.grad = made._weights.split(made._gradient)[name].contiguous().clone()
+        nn.utils.clip_grad_norm_(twins, 0.5)
+        for group in optimiser.param_groups:
+            group["lr"] = made.learning_rate(0.0)
+        optimiser.step()
+        made.step(BATCHES[step], 0.0)
+        arrays = made.arrays()
+        for name, twin in zip(names, twins, strict=True):
+            got = torch.from_numpy(arrays[f"network.{name}"])
+            torch.testing.assert_close(got, twin.data, rtol=1e-3, atol=1e-5, msg=name)
+            twin.data.copy_(got)
 
 
 def test_a_long_gradient_is_cut_to_the_clip() -> None:
@@ -107,16 +132,83 @@ def test_a_long_gradient_is_cut_to_the_clip() -> None:
     assert float(cut.norm()) == pytest.approx(0.01, rel=1e-3)
 
 
-@pytest.mark.parametrize(("target", "got"), [(float("nan"), "loss nan"), (float("inf"), "loss inf"), (1e3, "loss 49")])
+BAD = [(float("nan"), "loss nan"), (float("inf"), "loss inf"), (1e3, "loss 49")]
+
+
+def spoiled(target: float) -> TrainingBatch:
+    return replace(BATCHES[0], margin=torch.full((32,), target))
+
+
+@pytest.mark.parametrize(("target", "got"), BAD)
 def test_a_diverged_step_names_itself_and_the_last_checkpoint_and_changes_nothing(target: float, got: str) -> None:
     made = trained(3)
     made.last_good = "runs/x/checkpoints/000002"
     before = {name: array.copy() for name, array in made.arrays().items() if "norm.running" not in name}
-    bad = replace(BATCHES[0], margin=np.full(32, target, np.float32))
     with pytest.raises(TrainingDivergedError, match=f"step 3.*{got}.*runs/x/checkpoints/000002"):
-        made.step(bad, 0.0)
+        made.step(spoiled(target), 0.0)
+    made._trouble[0] = -1
     after = made.arrays()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before if "num_batches" not in name)
+
+
+@pytest.mark.parametrize(("target", "got"), BAD)
+def test_steps_after_a_diverged_one_are_left_out_until_someone_looks(target: float, got: str) -> None:
+    """As on a GPU, where the host looks every few steps only."""
+    made = trained(3)
+    made._look_every = 8
+    before = made._weights.values.clone()
+    made.step(spoiled(target), 0.0)
+    trained(4, made, 4)
+    assert made._weights.values.equal(before)
+    for refused in (made.arrays, lambda: made.averaged(1), lambda: trained(1, made, 8)):
+        with pytest.raises(TrainingDivergedError, match=f"step 3: .*{got}"):
+            refused()
+
+
+def test_a_device_without_memory_for_the_batch_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = trainer()
+
+    def full(_: TrainingBatch) -> torch.Tensor:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nand so on")
+
+    monkeypatch.setattr(made, "_strip_losses", full)
+    with pytest.raises(ConfigError, match=r"^learner\.batch must fit .* got 32: CUDA out of memory.*2\.00 GiB\.$"):
+        made.step(BATCHES[0], 0.0)
+
+
+def test_any_number_of_threads_learns_the_same() -> None:
+    one, three = trained(6), trained(6, trainer(threads=3))
+    for name, array in one.arrays().items():
+        np.testing.assert_allclose(three.arrays()[name], array, rtol=2e-2, atol=2e-3, err_msg=name)
+    assert equal(trained(6, trainer(threads=3)).arrays(), three.arrays())
+
+
+def test_a_compiled_step_is_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what torch.compile sees, but without a compiler, which takes a minute."""
+    compiled = functools.partial(torch.compile, backend="aot_eager")
+    monkeypatch.setattr(torch, "compile", compiled)
+    plain, made = trainer(), trainer(compile=True)
+    for step in range(6):
+        expected, norm = plain.step(BATCHES[step % 4], 0.0)
+        got, got_norm = made.step(BATCHES[step % 4], 0.0)
+        torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(got_norm, norm, rtol=2e-2, atol=1e-3)
+    assert made._compiled is not None
+
+
+def test_a_step_that_does_not_compile_is_made_without_and_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuses(*_: Any) -> Any:
+        raise RuntimeError("no compiler here\nand forty lines more")
+
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=refuses))
+    made = trained(3, trainer(compile=True))
+    assert equal(made.arrays(), trained(3).arrays())
+    (said,) = (record.getMessage() for record in caplog.records if record.name == "learner.trainer")
+    assert "learner.compile" in said
+    assert "no compiler here" in said
+    assert "\n" not in said
 
 
 def test_the_losses_come_in_the_order_of_their_names() -> None:
@@ -129,8 +221,9 @@ def test_the_losses_come_in_the_order_of_their_names() -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 def test_a_device_this_machine_lacks_is_a_configuration_error() -> None:
-    with pytest.raises(ConfigError, match=r"learner\.device must be cpu"):
+    with pytest.raises(ConfigError, match=r"learner\.device must be auto or cpu"):
         trainer(device="cuda")
+    assert trainer(device="auto").device == torch.device("cpu")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -144,6 +237,32 @@ def test_cuda_learns_what_the_cpu_learns() -> None:
     resumed = trainer(device="cuda")
     resumed.restore(there.arrays(), there.step_count)
     assert equal(resumed.arrays(), there.arrays())
+    ours, _ = there.step(BATCHES[0], 0.0)
+    theirs, _ = resumed.step(BATCHES[0], 0.0)
+    torch.testing.assert_close(theirs, ours, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_cuda_step_does_not_wait_for_the_device() -> None:
+    made = trained(2, trainer(device="cuda", precision="auto"))
+    there = [made.transfer.send(batch(32, seed, pinned=True)) for seed in range(8)]
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for step in range(2, 10):
+            made.step(there[step - 2], 0.0)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_cuda_leaves_out_what_diverged() -> None:
+    made = trained(3, trainer(device="cuda"))
+    before = made._weights.values.clone()
+    made.step(spoiled(float("nan")), 0.0)
+    trained(4, made, 4)
+    assert made._weights.values.equal(before)
+    with pytest.raises(TrainingDivergedError, match=r"step 3: .*loss nan"):
+        made.check()
 
 
 @pytest.mark.parametrize(
@@ -153,6 +272,7 @@ def test_cuda_learns_what_the_cpu_learns() -> None:
         ({"learning_rate": 0.0}, "learner.learning_rate must be above 0, got 0.0"),
         ({"ema_decay": 1.5}, "learner.ema_decay must be from 0 to 1, got 1.5"),
         ({"candidate_every_steps": 7}, "a multiple of learner.publish_every_steps"),
+        ({"prefetch": -1}, "learner.prefetch must be at least 0, or null, got -1"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(changes: dict[str, Any], words: str) -> None:

@@ -1,0 +1,216 @@
+"""A convolution with norm, residual and ReLU, done chunk by chunk, there and back: what the pass on strips is made of.
+
+A chunk's methods may run on any thread, one chunk on one thread at a time; `begin`, `finish_norm` and `finish_gradient`
+are called between, when no chunk is at work.  Nothing here is seen by autograd.  Memory is kept from step to step, and
+calls of torch are few: each gives up and takes back the GIL, at 10 us a time when several threads want it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from learner.fused import Rows, activate, finish_gradient, finish_norm, mask_gradient, sum_features, unnormalise
+from reversi.games.planes import PLANES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How a batch lies in strips: of every `size` + 1 columns the last is empty (see `learner/strips.py`)."""
+
+    size: int
+    """Squares of a board's side."""
+    boards: int
+    """Boards in a strip."""
+    chunks: Sequence[int]
+    """Strips in each chunk."""
+    dtype: torch.dtype
+    """What convolutions compute in."""
+
+    def empty(self, channels: int) -> list[Tensor]:
+        """Return a tensor [strips, C, N, boards * (N + 1)] for each chunk, channels last, not yet written."""
+        width = self.boards * (self.size + 1)
+        return [
+            torch.empty(strips, channels, self.size, width, dtype=self.dtype, memory_format=torch.channels_last)
+            for strips in self.chunks
+        ]
+
+
+class Convolution:
+    """A convolution: its inputs and the gradient of its parameters, a chunk at a time."""
+
+    def __init__(self, module: nn.Conv2d, shape: Shape) -> None:
+        self.channels = module.out_channels
+        self._module = module
+        self._weight = torch.empty_like(module.weight.data, dtype=shape.dtype)
+        self._bias = None if module.bias is None else torch.empty_like(module.bias.data, dtype=shape.dtype)
+        self._inputs = [torch.empty(0)] * len(shape.chunks)
+        self._d_weight, self._d_bias = self._inputs.copy(), self._inputs.copy()
+
+    def begin(self) -> None:
+        """Take the parameters as they are now."""
+        self._weight.copy_(self._module.weight.data)
+        if self._bias is not None and self._module.bias is not None:
+            self._bias.copy_(self._module.bias.data)
+
+    def forward(self, c: int, inputs: Tensor) -> Tensor:
+        """Return the features of chunk `c`, channels last."""
+        self._inputs[c] = inputs
+        return _channels_last(functional.conv2d(inputs, self._weight, self._bias, padding=self._module.padding))
+
+    def backward(self, c: int, gradient: Tensor) -> Tensor:
+        """Return the gradient of the inputs from that of the features; none comes back for the network's planes."""
+        d_inputs: Tensor
+        d_inputs, self._d_weight[c], self._d_bias[c] = torch.ops.aten.convolution_backward(
+            gradient,
+            self._inputs[c],
+            self._weight,
+            None if self._bias is None else [self.channels],
+            (1, 1),
+            self._module.padding,
+            (1, 1),
+            False,
+            (0, 0),
+            1,
+            (self._module.in_channels != PLANES, True, self._bias is not None),
+        )
+        return d_inputs
+
+    def parameters(self) -> list[Tensor]:
+        """Return weight and, if there is one, bias."""
+        return [self._module.weight] + ([] if self._module.bias is None else [self._module.bias])
+
+    def gradients(self) -> list[Tensor]:
+        """Return the gradients of `parameters()`."""
+        return [_total(self._d_weight)] + ([] if self._bias is None else [_total(self._d_bias)])
+
+
+class Layer:
+    """A convolution without bias, its norm and ReLU; with a residual if there is a layer whose activations it adds."""
+
+    def __init__(
+        self, convolution: Convolution, norm: nn.BatchNorm2d, shape: Shape, residual: Layer | None, spare: list[Tensor]
+    ) -> None:
+        """`spare` is memory for one gradient of each chunk, which layers with a residual share."""
+        assert norm.momentum is not None
+        self.channels = channels = convolution.channels
+        self._convolution, self._norm, self._residual, self._spare = convolution, norm, residual, spare
+        self._filled, self._period = shape.size, shape.size + 1
+        self._squares = sum(shape.chunks) * shape.boards * shape.size**2
+        self._outs = shape.empty(channels)
+        self._out_rows = [_rows(out) for out in self._outs]
+        self._spare_rows = [_rows(each) for each in spare]
+        self._nothing = self._out_rows[0][:0]
+        self._feature_rows = self._out_rows.copy()
+        self._gradients = self._outs.copy()
+        self._gradient_rows = self._out_rows.copy()
+        self._sums = np.empty((len(shape.chunks), 2, channels))
+        self._statistics = np.empty((4, channels), np.float32)
+        self._line = np.empty((3, channels), np.float32)
+        self._d_norm = torch.empty(2, channels)
+
+    def begin(self) -> None:
+        """Take the parameters as they are now."""
+        assert self._norm.training
+        self._convolution.begin()
+
+    def convolve(self, c: int, inputs: Tensor) -> None:
+        """Convolve chunk `c`, and sum what came out."""
+        rows = self._feature_rows[c] = _rows(self._convolution.forward(c, inputs))
+        sum_features(rows, self._filled, self._period, self._sums[c])
+
+    def finish_norm(self) -> None:
+        """Know the batch's statistics, now that all chunks are convolved."""
+        norm = self._norm
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        assert norm.num_batches_tracked is not None
+        assert norm.momentum is not None
+        finish_norm(
+            self._sums,
+            self._squares,
+            norm.weight.detach().numpy(),
+            norm.bias.detach().numpy(),
+            norm.running_mean.numpy(),
+            norm.running_var.numpy(),
+            norm.momentum,
+            norm.eps,
+            self._statistics,
+        )
+        norm.num_batches_tracked += 1
+
+    def activate(self, c: int) -> Tensor:
+        """Return the activations of chunk `c`, zero between the boards."""
+        residual = self._nothing if self._residual is None else self._residual._out_rows[c]
+        activate(self._feature_rows[c], residual, self._statistics, self._filled, self._period, self._out_rows[c])
+        return self._outs[c]
+
+    def receive(self, c: int, gradient: Tensor, extra: Rows | None = None) -> None:
+        """Take the gradient of the activations of chunk `c`, in one part or in two; the first is overwritten."""
+        self._gradients[c] = gradient = _channels_last(gradient)
+        rows = self._gradient_rows[c] = _rows(gradient)
+        mask_gradient(
+            rows,
+            self._nothing if extra is None else extra,
+            self._out_rows[c],
+            self._feature_rows[c],
+            self._statistics,
+            self._filled,
+            self._period,
+            self._sums[c],
+        )
+
+    def of_residual(self, c: int) -> Rows:
+        """Return the gradient of the residual of chunk `c`; between the boards it may be anything."""
+        return self._gradient_rows[c]
+
+    def finish_gradient(self) -> None:
+        """Know the gradient of the norm, now that all chunks have received theirs."""
+        d_weight, d_bias = self._d_norm.numpy()
+        weight = self._norm.weight.detach().numpy()
+        finish_gradient(self._sums, self._squares, weight, self._statistics, d_weight, d_bias, self._line)
+
+    def give(self, c: int) -> Tensor:
+        """Return the gradient of the inputs of chunk `c`."""
+        rows, features = self._gradient_rows[c], self._feature_rows[c]
+        if self._residual is None:
+            unnormalise(rows, features, self._line, self._filled, self._period, rows)
+            return self._convolution.backward(c, self._gradients[c])
+        unnormalise(rows, features, self._line, self._filled, self._period, self._spare_rows[c])
+        return self._convolution.backward(c, self._spare[c])
+
+    def parameters(self) -> list[Tensor]:
+        """Return the convolution's weight, then weight and bias of the norm."""
+        return [*self._convolution.parameters(), self._norm.weight, self._norm.bias]
+
+    def gradients(self) -> list[Tensor]:
+        """Return the gradients of `parameters()`."""
+        return [*self._convolution.gradients(), *self._d_norm]
+
+
+def _channels_last(features: Tensor) -> Tensor:
+    if features.is_contiguous(memory_format=torch.channels_last):
+        return features
+    return features.contiguous(memory_format=torch.channels_last)
+
+
+def _rows(features: Tensor) -> Rows:
+    """Return channels-last features as the array [R, C] that shares their memory."""
+    bits = features.dtype == torch.bfloat16
+    last: NDArray[Any] = features.view(torch.int16).numpy().view(np.uint16) if bits else features.numpy()
+    return last.transpose(0, 2, 3, 1).reshape(-1, features.shape[1])
+
+
+def _total(parts: list[Tensor]) -> Tensor:
+    """Add the gradients of the chunks, in float32 and in their order."""
+    total = parts[0].float()
+    for part in parts[1:]:
+        total = total + part
+    return total

@@ -1,0 +1,61 @@
+"""What comes next, made by a thread while the caller works on what came before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from threading import Semaphore, Thread
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@contextmanager
+def prefetched(items: Iterator[T], ahead: int) -> Iterator[Iterator[T]]:
+    """Hand out `items` in their order, while a thread makes up to `ahead` of the next ones; 0 needs no thread.
+
+    An error in making an item is raised where that item was asked for.  On leaving, the thread has ended, at the latest
+    when the item it was at is made; what it made and nobody took is dropped.
+    """
+    if not ahead:
+        yield items
+        return
+    line = _Line(items, ahead)
+    try:
+        yield line.taken()
+    finally:
+        line.close()
+
+
+class _Line(Generic[T]):
+    def __init__(self, items: Iterator[T], ahead: int) -> None:
+        self._items = items
+        self._room = Semaphore(ahead)
+        self._made: SimpleQueue[tuple[T] | Exception | None] = SimpleQueue()
+        self._closed = False
+        self._thread = Thread(target=self._make, name="prefetch")
+        self._thread.start()
+
+    def taken(self) -> Iterator[T]:
+        """Yield the items."""
+        while (made := self._made.get()) is not None:
+            if isinstance(made, Exception):
+                raise made
+            self._room.release()
+            yield made[0]
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed = True
+        self._room.release()
+        self._thread.join()
+
+    def _make(self) -> None:
+        try:
+            while self._room.acquire() and not self._closed:
+                self._made.put((next(self._items),))
+        except StopIteration:
+            self._made.put(None)
+        except Exception as error:  # raised again by `taken`
+            self._made.put(error)
