@@ -241,18 +241,24 @@ def unnormalise(
 
     gradient, features  [R, C] of `mask_gradient`
     line                float32[3, C] of `finish_gradient`
-    d_features          [R, C] written; may be `gradient` itself
+    d_features          [R, C] written; [0, C]: `gradient` is overwritten (one array twice would not be vectorised)
     """
     channels, periods = features.shape[1], features.shape[0] // period
     run, stride = filled * channels, period * channels
     flat, flat_features, flat_out = gradient.reshape(-1), features.reshape(-1), d_features.reshape(-1)
+    in_place = flat_out.shape[0] == 0
     of_gradient, of_features, constant = _spread(line[0], run), _spread(line[1], run), _spread(line[2], run)
     for i in range(periods):
         g, x = flat[i * stride : i * stride + run], flat_features[i * stride : i * stride + run]
-        d = flat_out[i * stride : i * stride + run]
-        for j in range(run):
-            d[j] = narrow(of_gradient[j] * widen(g[j]) + of_features[j] * widen(x[j]) + constant[j], d[j])
-        flat_out[i * stride + run : (i + 1) * stride] = 0
+        if in_place:
+            for j in range(run):
+                g[j] = narrow(of_gradient[j] * widen(g[j]) + of_features[j] * widen(x[j]) + constant[j], g[j])
+            flat[i * stride + run : (i + 1) * stride] = 0
+        else:
+            d = flat_out[i * stride : i * stride + run]
+            for j in range(run):
+                d[j] = narrow(of_gradient[j] * widen(g[j]) + of_features[j] * widen(x[j]) + constant[j], d[j])
+            flat_out[i * stride + run : (i + 1) * stride] = 0
 
 
 @kernel

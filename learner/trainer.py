@@ -37,7 +37,7 @@ CUDA_LOOK_EVERY = 16
 
 
 class Trainer:
-    """A network, its optimiser and its exponential moving average.  Same batches, same device: same weights."""
+    """A network, its optimiser and its exponential moving average.  Same batches, same CPU threads: same weights."""
 
     def __init__(
         self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlphaZeroConfig, seed: int
@@ -217,6 +217,7 @@ def device_of(config: LearnerConfig) -> torch.device:
 
 
 def _network(config: NetworkConfig, game: Game, device: torch.device) -> DualNetwork:
+    torch.backends.cudnn.benchmark = True  # batches are all of one size: the fastest algorithms are worth a search
     made: DualNetwork = DualNetwork(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     return made
 

@@ -102,8 +102,10 @@ def test_backward_is_autograds(with_residual: bool, in_place: bool) -> None:
     mask_gradient(*rows, statistics, FILLED, PERIOD, sums[0])
     masked = gradient.clone()
     finish_gradient(sums, len(inputs), made.weight.detach().numpy(), statistics, *d_norm, line)
-    d_features = gradient if in_place else torch.empty_like(gradient)
-    unnormalise(stored(gradient), stored(features), line, FILLED, PERIOD, stored(d_features))
+    d_features = torch.empty_like(gradient)
+    target = stored(d_features)[:0] if in_place else stored(d_features)
+    unnormalise(stored(gradient), stored(features), line, FILLED, PERIOD, target)
+    d_features = gradient if in_place else d_features
 
     torch.testing.assert_close(squares(d_features), inputs.grad, rtol=1e-4, atol=1e-4)
     assert not separators(d_features).any()
