@@ -40,4 +40,5 @@ class Threads:
         others = [self._pool.submit(take) for _ in range(self.count - 1)]
         take()
         for other in others:
-            other.result()
+            if not other.cancel():  # one that has not begun has nothing left to do
+                other.result()
