@@ -8,6 +8,7 @@ checkpoints and stops everything within seconds.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -264,10 +265,11 @@ def _last_line(error: Exception) -> str:
 
 
 def _gpu_shares(job: JobConfig) -> dict[str, float]:
-    """Return the share of a GPU that a process gets, by its `device`: they divide what the cluster has evenly."""
+    """Return the share of a GPU that a process gets, by its `device`: as many on each GPU as it takes to place all."""
     devices = [job.learner.device, *[job.actors.device] * job.actor_count]
     wanted = sum(device != "cpu" for device in devices)
-    share = min(1.0, ray.cluster_resources().get("GPU", 0.0) / wanted) if wanted else 0.0
+    gpus = int(ray.cluster_resources().get("GPU", 0))
+    share = 1 / math.ceil(wanted / gpus) if wanted and gpus else 0.0
     return {"cpu": 0.0, "auto": share, "cuda": share}
 
 

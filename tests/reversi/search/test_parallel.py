@@ -23,8 +23,14 @@ def test_every_row_is_worked_on_once(count: int, rows: int) -> None:
 
 
 def test_the_parts_run_at_the_same_time() -> None:
-    meet = threading.Barrier(3, timeout=10)
-    Threads(3).each(lambda start, stop: meet.wait() and None, 3)
+    meet, met = threading.Barrier(3, timeout=10), []
+
+    def work(start: int, stop: int) -> None:
+        meet.wait()
+        met.append(threading.get_ident())
+
+    Threads(3).each(work, 3)
+    assert len(set(met)) == 3
 
 
 def test_an_error_in_a_part_is_raised() -> None:
