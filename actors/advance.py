@@ -24,11 +24,11 @@ from reversi.games.symmetry import canonical
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import SEARCHED, UNSEARCHED
 from reversi.search.cache import MISSING, Cache, find
-from reversi.search.chance import random_gamma, random_gumbel, random_uniform, stream
+from reversi.search.chance import random_uniform
 from reversi.search.root import (
+    draw_root_noise,
     has_root,
     keep_subtree,
-    mix_root_noise,
     plant_root,
     root_action,
     root_policy,
@@ -40,9 +40,6 @@ from reversi.search.walk import expand, walk
 
 _MOVE, _CAP = 0, 1
 """Draws of a ply's stream: the move, and whether its search is a full one."""
-
-_NOISE = 1
-"""Substreams of a ply from this number on: the root's noise, by action."""
 
 
 class Play(NamedTuple):
@@ -181,20 +178,10 @@ def _judge(
 
 @bare_kernel
 def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[np.float32]) -> None:
-    """Give the root Gumbel noise in the plies that explore, or Dirichlet noise; `scratch` (float32[A]) is written."""
-    start = ply_stream(play.seed, now.number, now.plies)
-    root = tree.nodes[0]
-    if rule.gumbel:
-        if now.plies < play.temperature_plies:
-            for i in range(root.first, root.first + root.degree):
-                action = int(tree.edges[i].action)
-                tree.gumbels[action] = random_gumbel(stream(start, _NOISE + action), 0)
-    elif play.dirichlet_weight > 0:
-        alpha = play.dirichlet_alpha / root.degree
-        for i in range(root.first, root.first + root.degree):
-            action = int(tree.edges[i].action)
-            scratch[action] = random_gamma(stream(start, _NOISE + action), alpha)
-        mix_root_noise(tree, scratch, play.dirichlet_weight)
+    """Give the root its noise; Gumbel noise in the plies that explore alone, as it decides the move played."""
+    if not rule.gumbel or now.plies < play.temperature_plies:
+        start = ply_stream(play.seed, now.number, now.plies)
+        draw_root_noise(tree, rule, start, play.dirichlet_alpha, play.dirichlet_weight, scratch)
 
 
 @bare_kernel

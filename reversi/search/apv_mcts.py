@@ -11,7 +11,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
-from reversi.search.root import keep_subtrees, mix_noise, plant, read_priors, read_roots, root_degrees
+from reversi.search.root import draw_noise, keep_subtrees, plant, read_priors, read_roots
 from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
 from reversi.search.walk import expand_leaves, select_leaves
@@ -68,7 +68,8 @@ class Search:
         prior = np.zeros((games, self.game.actions), np.float32)
         read_priors(self._trees, prior)
         if noise:
-            self._draw_noise(games)
+            seed, config = self._rng.integers(2**64, dtype=np.uint64), self.config
+            draw_noise(self._trees, self._rule, games, seed, config.dirichlet_alpha, config.dirichlet_weight)
         self._simulate(games, simulations)
         return self._result(prior)
 
@@ -96,17 +97,6 @@ class Search:
             leaves = self._leaves
             logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
             expand_leaves(self._trees, self.game.id, leaves, count, logits, value)
-
-    def _draw_noise(self, games: int) -> None:
-        """Draw the roots' noise in one call: Gumbel noise, or Dirichlet noise as scaled gamma draws."""
-        shape = games, self.game.actions
-        if self._rule.gumbel:
-            self._trees.gumbels[:games] = self._rng.gumbel(size=shape)
-        elif self.config.dirichlet_weight > 0:
-            degrees = np.empty(games, np.int32)
-            root_degrees(self._trees, degrees)
-            alpha = self.config.dirichlet_alpha / np.maximum(degrees, 1)
-            mix_noise(self._trees, self._rng.standard_gamma(alpha[:, None], shape), self.config.dirichlet_weight)
 
     def _result(self, prior: NDArray[np.float32]) -> SearchResult:
         """Read the roots."""

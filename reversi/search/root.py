@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.kernel import bare_kernel, kernel
+from reversi.search.chance import random_gamma, random_gumbel, stream
 from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
 from reversi.search.rule import Rule
 from reversi.search.tree import (
@@ -62,6 +63,29 @@ def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) 
         edge.prior = (1 - weight) * edge.prior + weight * noise[edge.action] / scale
         if edge.visits > 0:
             root.explored += edge.prior
+
+
+@bare_kernel
+def draw_root_noise(
+    tree: Tree, rule: Rule, start: np.uint64, alpha: float, weight: float, scratch: NDArray[np.float32]
+) -> None:
+    """Give the root the noise of its rule, each legal action's from a substream of `start` of its own.
+
+    Gumbel draws Gumbel noise.  PUCT mixes Dirichlet noise into the priors with `weight`; its concentration is `alpha`
+    over the number of legal actions.  A finished game gets none.
+
+    scratch  float32[A]  written
+    """
+    root = tree.nodes[0]
+    for i in range(root.first, root.first + root.degree):
+        action = int(tree.edges[i].action)
+        draws = stream(start, 1 + action)
+        if rule.gumbel:
+            tree.gumbels[action] = random_gumbel(draws, 0)
+        elif weight > 0:
+            scratch[action] = random_gamma(draws, alpha / root.degree)
+    if root.degree > 0 and weight > 0 and not rule.gumbel:
+        mix_root_noise(tree, scratch, weight)
 
 
 @bare_kernel
@@ -157,18 +181,12 @@ def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves
     return count
 
 
-@bare_kernel
-def mix_noise(trees: Trees, noise: NDArray[np.floating[Any]], weight: float) -> None:
-    """Mix `noise[g]` (floats[G', A], G' <= G) into the priors of root g, as `mix_root_noise` does."""
-    for g in range(noise.shape[0]):
-        mix_root_noise(tree_of(trees, g), noise[g], weight)
-
-
-@bare_kernel
-def root_degrees(trees: Trees, out: NDArray[np.int32]) -> None:
-    """Fill `out[g]` (int32[G'], G' <= G) with the number of legal actions at root g, 0 where the game is over."""
-    for g in range(out.shape[0]):
-        out[g] = trees.nodes[g, 0].degree
+@kernel
+def draw_noise(trees: Trees, rule: Rule, games: int, seed: np.uint64, alpha: float, weight: float) -> None:
+    """Draw the noise of the first `games` roots, each from a stream of `seed` of its own, as `draw_root_noise` does."""
+    scratch = np.empty(trees.logits.shape[1], np.float32)
+    for g in range(games):
+        draw_root_noise(tree_of(trees, g), rule, stream(seed, g), alpha, weight, scratch)
 
 
 @bare_kernel

@@ -10,8 +10,8 @@ from reversi.games.rules import GAMES, Game, play, play_batch
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import UniformEvaluate
-from reversi.search.root import mix_noise
-from reversi.search.tree import PENDING, TERMINAL, UNVISITED, Trees
+from reversi.search.root import mix_root_noise
+from reversi.search.tree import PENDING, TERMINAL, UNVISITED, Trees, tree_of
 
 from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
@@ -194,7 +194,8 @@ def test_noise_that_is_all_zero_leaves_the_priors_alone() -> None:
     search = Search(REVERSI6, SearchConfig(), TableEvaluator(REVERSI6), 3, np.random.default_rng(0))
     search.run(own, opp, simulations=0)
     before = search._trees.edges["prior"][:, 1].copy()
-    mix_noise(search._trees, np.zeros((3, REVERSI6.actions)), 0.25)
+    for g in range(3):
+        mix_root_noise(tree_of(search._trees, g), np.zeros(REVERSI6.actions), 0.25)
     np.testing.assert_array_equal(search._trees.edges["prior"][:, 1], before)
 
 
