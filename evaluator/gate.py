@@ -275,7 +275,7 @@ class Gate:
                 f"got {len(self._listed)} in {self.config.openings}"
             )
         drawn = np.random.default_rng((self._seed, version)).permutation(len(self._listed))[:count]
-        return Openings(self._listed.own[drawn], self._listed.opp[drawn], self._listed.black_to_move[drawn])
+        return self._listed.take(drawn)
 
     def _terms(self, opponent_version: int) -> dict[str, Any]:
         """Return what two matches must share for one to go on where the other stood."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
-from reversi.games.rules import UNFINISHED, Game, outcome, play
+from reversi.games.rules import NO_ACTION, UNFINISHED, Game, outcome, play
 from reversi.games.symmetry import canonical
 from reversi.kernel import kernel
 from reversi.search.chance import random_index, stream
@@ -40,9 +41,14 @@ class Openings:
     own: Masks  # uint64[openings]  discs of the side to move
     opp: Masks  # uint64[openings]
     black_to_move: NDArray[np.bool_]  # [openings]
+    actions: NDArray[np.int8]  # [openings, plies]  the plies from the game's start, NO_ACTION after the last one
 
     def __len__(self) -> int:
         return len(self.own)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Openings:
+        """Return the openings of those numbers, in their order."""
+        return Openings(self.own[rows], self.opp[rows], self.black_to_move[rows], self.actions[rows])
 
 
 def random_openings(game: Game, count: int, plies: int | None, seed: int | Sequence[int]) -> Openings:
@@ -54,16 +60,18 @@ def random_openings(game: Game, count: int, plies: int | None, seed: int | Seque
         plies = fewest_plies(game, count)
     rng = np.random.default_rng(seed)
     found: dict[tuple[int, int], tuple[int, int]] = {}
+    played: list[NDArray[np.int8]] = []
     fruitless = 0
     while len(found) < count:
         own, opp = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
-        image = np.empty((BATCH, 2), np.uint64)
+        image, actions = np.empty((BATCH, 2), np.uint64), np.empty((BATCH, plies), np.int8)
         start = np.uint64(game.start_own), np.uint64(game.start_opp)
-        kept = _draw(game.id, *start, plies, rng.integers(2**64, dtype=np.uint64), own, opp, image)
+        kept = _draw(game.id, *start, rng.integers(2**64, dtype=np.uint64), own, opp, image, actions)
         for b in range(kept):
             same = int(image[b, 0]), int(image[b, 1])
             if same not in found and len(found) < count:
                 found[same] = int(own[b]), int(opp[b])
+                played.append(actions[b].copy())
                 fruitless = 0
             fruitless += 1
         fruitless += BATCH - kept
@@ -74,7 +82,8 @@ def random_openings(game: Game, count: int, plies: int | None, seed: int | Seque
             )
     masks = np.array(list(found.values()), np.uint64).reshape(count, 2)
     black = np.full(count, plies % 2 == 0)
-    return Openings(np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1]), black)
+    actions = np.array(played, np.int8).reshape(count, plies)
+    return Openings(np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1]), black, actions)
 
 
 def fewest_plies(game: Game, count: int) -> int:
@@ -105,12 +114,14 @@ def load_openings(path: Path | str, game: Game) -> Openings:
         raise UsageError(f"{path}: expected a file of openings, but {reason}") from error
     seen: dict[tuple[int, int], int] = {}
     rows: list[tuple[int, int, bool]] = []
+    played: list[list[int]] = []
     for number, line in enumerate(lines, start=1):
         transcript = line.partition("#")[0].strip()
         if not transcript:
             continue
         try:
-            own, opp, black = _follow(game, transcript)
+            actions = parse_transcript(game, transcript)
+            own, opp = _follow(game, actions)
         except (NotationError, IllegalMoveError) as error:
             raise UsageError(f"{path}:{number}: {error}") from error
         if outcome(game.id, own, opp) != UNFINISHED:
@@ -119,20 +130,22 @@ def load_openings(path: Path | str, game: Game) -> Openings:
         earlier = seen.setdefault((int(first), int(second)), number)
         if earlier != number:
             raise UsageError(f"{path}:{number}: expected distinct openings, got that of line {earlier} up to symmetry")
-        rows.append((int(own), int(opp), black))
+        rows.append((int(own), int(opp), len(actions) % 2 == 0))
+        played.append(actions)
     if not rows:
         raise UsageError(f"{path}: expected one opening per line such as f5d6c3, got none")
     own_masks, opp_masks, black_to_move = zip(*rows, strict=True)
-    return Openings(np.array(own_masks, np.uint64), np.array(opp_masks, np.uint64), np.array(black_to_move))
+    longest = max(map(len, played))
+    padded = np.array([actions + [NO_ACTION] * (longest - len(actions)) for actions in played], np.int8)
+    return Openings(np.array(own_masks, np.uint64), np.array(opp_masks, np.uint64), np.array(black_to_move), padded)
 
 
-def _follow(game: Game, transcript: str) -> tuple[np.uint64, np.uint64, bool]:
-    """Return (own, opp, black to move) after a transcript."""
+def _follow(game: Game, actions: list[int]) -> tuple[np.uint64, np.uint64]:
+    """Return (own, opp) after legal actions from the game's start."""
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
-    actions = parse_transcript(game, transcript)
     for action in actions:
         own, opp = map(np.uint64, play(game.id, own, opp, action))
-    return own, opp, len(actions) % 2 == 0
+    return own, opp
 
 
 @kernel
@@ -140,27 +153,29 @@ def _draw(
     game_id: int,
     start_own: np.uint64,
     start_opp: np.uint64,
-    plies: int,
     seed: np.uint64,
     own: Masks,
     opp: Masks,
     image: NDArray[np.uint64],
+    played: NDArray[np.int8],
 ) -> int:
-    """Play `plies` uniformly random plies B times; return how many positions are unfinished.
+    """Play P uniformly random plies B times; return how many positions are unfinished.
 
     own, opp  uint64[B]     written: those positions, at the front
     image     uint64[B, 2]  written: their canonical (own, opp)
+    played    int8[B, P]    written: the actions that lead there
     """
     actions = np.empty(65, np.int64)
     kept = 0
     for b in range(own.shape[0]):
         state = stream(seed, b)
         here, there = start_own, start_opp
-        for ply in range(plies):
+        for ply in range(played.shape[1]):
             if outcome(game_id, here, there) != UNFINISHED:
                 break
-            count = list_actions(game_id, here, there, actions)
-            here, there = play(game_id, here, there, actions[random_index(state, ply, count)])
+            action = actions[random_index(state, ply, list_actions(game_id, here, there, actions))]
+            here, there = play(game_id, here, there, action)
+            played[kept, ply] = action
         if outcome(game_id, here, there) == UNFINISHED:
             own[kept], opp[kept] = here, there
             image[kept, 0], image[kept, 1], _ = canonical(game_id, here, there)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from evaluator.openings import fewest_plies, load_openings, random_openings
 from reversi.errors import ConfigError, UsageError
 from reversi.games.position import Position
-from reversi.games.rules import GAMES, UNFINISHED, outcome
+from reversi.games.rules import GAMES, NO_ACTION, UNFINISHED, Game, outcome
 from reversi.games.symmetry import canonical
 
 
@@ -117,3 +118,30 @@ def test_the_fewest_plies_with_openings_to_spare_are_taken(name: str, count: int
 def test_a_game_with_too_few_openings_says_so() -> None:
     with pytest.raises(ConfigError, match="expected 500 distinct openings in tictactoe"):
         fewest_plies(GAMES["tictactoe"], 500)
+
+
+def after(game: Game, actions: NDArray[np.int8]) -> Position:
+    position = Position.start(game)
+    for action in actions[actions != NO_ACTION].tolist():
+        position = position.play(action)
+    return position
+
+
+def test_the_actions_of_an_opening_lead_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("f5d6c3\nF5 F6\nf5f6e6f4e3c5c4\nd3c3e6d2d1e1b3c1 b4\n", encoding="utf-8")
+    game = GAMES["reversi8"]
+    for openings in (random_openings(game, 50, 12, 1), random_openings(game, 5, 3, 1), load_openings(path, game)):
+        for b, actions in enumerate(openings.actions):
+            expected = Position(game, int(openings.own[b]), int(openings.opp[b]), bool(openings.black_to_move[b]))
+            assert after(game, actions) == expected
+    assert [(row != NO_ACTION).sum() for row in load_openings(path, game).actions] == [3, 2, 7, 10]
+
+
+def test_openings_are_taken_by_number_with_all_they_have() -> None:
+    openings = random_openings(GAMES["reversi6"], 20, 5, 1)
+    taken = openings.take(np.array([7, 0, 19]))
+    assert taken.own.tolist() == openings.own[[7, 0, 19]].tolist()
+    assert taken.opp.tolist() == openings.opp[[7, 0, 19]].tolist()
+    assert taken.actions.tolist() == openings.actions[[7, 0, 19]].tolist()
+    assert len(taken) == len(taken.black_to_move) == 3
