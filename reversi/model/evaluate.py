@@ -7,6 +7,7 @@ Nothing heavy is imported before a backend is opened.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named
 from reversi.model import machine
 from reversi.model.backend import Answers, Backend, BackendName, NoGpuError, Precision
-from reversi.model.precision import faster_precision
+from reversi.model.probe import faster
 from reversi.model.weights import Weights
 
 BACKENDS = ("auto", "openvino", "torch")
@@ -182,9 +183,9 @@ def _on_cpu(
 
     def make(chosen: Precision, positions: int, slots: int = 1) -> Backend:
         if name == "openvino":
-            from reversi.model.openvino_backend import OpenVinoBackend
+            from reversi.model.openvino_backend import open_openvino_backend
 
-            return OpenVinoBackend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)
+            return open_openvino_backend(weights, precision=chosen, batch=positions, threads=threads, slots=slots)
         if not machine.installed("torch"):
             raise ConfigError("expected openvino or torch to compute the network with, found neither installed")
         from reversi.model.torch_backend import TorchBackend
@@ -195,5 +196,10 @@ def _on_cpu(
         if precision == "bf16":
             log.warning("this CPU has no bf16 arithmetic: the network runs in float32")
         precision = "float32"
-    chosen = precision or faster_precision((name, weights.game, weights.network, threads), make)
+    chosen = precision or _faster_precision((name, weights.game, weights.network, threads), make)
     return make(chosen, batch, slots), chosen
+
+
+def _faster_precision(key: object, make: Callable[[Precision, int], Backend]) -> Precision:
+    """Return bf16 where it wins by a tenth: it does with AMX or AVX512-BF16, and float32 is the more exact."""
+    return faster(key, make, usual="float32", other="bf16", gain=1.1)

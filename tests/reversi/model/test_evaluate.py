@@ -58,6 +58,26 @@ def test_answers_agree_with_float32_torch_at_every_batch_size(backend, precision
     assert (worst <= TOLERANCE[precision]).all(), f"logits and value differ by {worst}"
 
 
+@pytest.mark.parametrize("layout", ["boards", "lanes"])
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_openvino_answers_alike_in_both_layouts(layout, game):
+    from reversi.model.openvino_backend import OpenVinoBackend
+
+    net = network(game, seed=2)
+    settings = {"precision": "float32", "layout": layout, "batch": BATCH, "threads": 1, "slots": 2}
+    backend = OpenVinoBackend(fold(net, game, 1), **settings)
+    own, opp = positions(game, BATCH)
+    expected_logits, expected_value = truth(net, game, own, opp)
+    for count in (BATCH, 1, 7, 33):
+        backend.submit(1, own[:count], opp[:count])
+        logits, value = backend.run(own[-count:], opp[-count:])
+        np.testing.assert_allclose(logits, expected_logits[-count:], atol=1e-4)
+        np.testing.assert_allclose(value, expected_value[-count:], atol=1e-4)
+        logits, value = backend.collect(1)
+        np.testing.assert_allclose(logits, expected_logits[:count], atol=1e-4)
+        np.testing.assert_allclose(value, expected_value[:count], atol=1e-4)
+
+
 @BOTH
 def test_a_position_is_judged_alike_alone_and_in_company(backend):
     game = game_named("reversi6")
@@ -145,7 +165,7 @@ def test_without_any_backend_there_is_one_line(monkeypatch):
 @BOTH
 def test_a_cpu_without_bf16_computes_in_float32_and_says_so_if_bf16_was_asked_for(backend, monkeypatch, caplog):
     monkeypatch.setattr(machine, "cpu_has_bf16", lambda: False)
-    monkeypatch.setattr(evaluate, "faster_precision", None)  # nothing to measure
+    monkeypatch.setattr(evaluate, "faster", None)  # nothing to measure
     game = game_named("reversi6")
     own, opp = positions(game, 8)
     assert open_evaluator(weights(game), backend=backend, batch=8).precision == "float32"
