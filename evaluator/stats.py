@@ -1,10 +1,11 @@
-"""What a match says: score, its 95 % interval by pairs of games, and both as Elo differences.
+"""What a match says: score, 95 % intervals by pairs and by single games, Elo differences, likelihood of superiority.
 
 The two games of one opening are not independent (a lopsided opening is won by whoever gets the better side), so the
 unit of the statistics is the pair: its five possible results, 0 to 2 points in halves, are the "pentanomial" counts
 that Stockfish's fishtest uses (https://official-stockfish.github.io/docs/fishtest-wiki/Fishtest-Mathematics.html).
 On lopsided openings a pair's result varies far less than two independent games, and the interval is narrower by as
-much.
+much.  The "trinomial" interval takes wins, draws and losses for independent games; it stands beside the other so that
+the two can be compared, and with results of matches whose games were not paired.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import math
 from dataclasses import dataclass
 
 from evaluator.match import MatchResult
+
+Pairs = tuple[int, int, int, int, int]
+"""Pairs of games of one opening, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
 
 Z95 = 1.959964
 """Standard errors on each side of a 95 % interval of a normal estimate."""
@@ -37,11 +41,19 @@ class Score:
     score: float
     """Points per game, a draw is half a point; 0.5 if no game was played."""
     interval: tuple[float, float]
-    """95 % interval of the score."""
+    """95 % interval of the score, by pairs of games (pentanomial)."""
     elo: float
     """Elo difference that would give this score; positive if the first player is stronger."""
     elo_interval: tuple[float, float]
-    """95 % interval of the Elo difference."""
+    """95 % interval of the Elo difference, by pairs of games."""
+    pairs: Pairs
+    """Openings of which both games are finished, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
+    trinomial_interval: tuple[float, float]
+    """95 % interval of the score as if all games were independent of each other."""
+    trinomial_elo_interval: tuple[float, float]
+    """95 % interval of the Elo difference as if all games were independent of each other."""
+    superiority: float
+    """Likelihood of superiority: probability that the first player is the stronger one, given these pairs of games."""
 
     @property
     def summary(self) -> str:
@@ -51,6 +63,16 @@ class Score:
         return (
             f"{self.wins}-{self.draws}-{self.losses}, score {self.score:.3f} [{low:.3f}, {high:.3f}], "
             f"Elo {self.elo:+.0f} [{elo_low:+.0f}, {elo_high:+.0f}]"
+        )
+
+    @property
+    def details(self) -> str:
+        """One line: `pairs 12-3-150-5-30, superiority 0.998; as independent games score [..., ...], Elo [..., ...]`."""
+        low, high = self.trinomial_interval
+        elo_low, elo_high = self.trinomial_elo_interval
+        return (
+            f"pairs {'-'.join(map(str, self.pairs))}, superiority {self.superiority:.3f}; as independent games "
+            f"score [{low:.3f}, {high:.3f}], Elo [{elo_low:+.0f}, {elo_high:+.0f}]"
         )
 
 
@@ -64,6 +86,7 @@ def score_of(result: MatchResult) -> Score:
     games = wins + draws + losses
     score = (wins + draws / 2) / games if games else 0.5
     low, high = interval = score_interval(games, score, result.pairs)
+    single_low, single_high = single = trinomial_interval(wins, draws, losses)
     return Score(
         games=games,
         wins=wins,
@@ -73,21 +96,60 @@ def score_of(result: MatchResult) -> Score:
         interval=interval,
         elo=elo_difference(score, games),
         elo_interval=(elo_difference(low, games), elo_difference(high, games)),
+        pairs=result.pairs,
+        trinomial_interval=single,
+        trinomial_elo_interval=(elo_difference(single_low, games), elo_difference(single_high, games)),
+        superiority=superiority(games, score, result.pairs),
     )
 
 
-def score_interval(games: int, score: float, pairs: tuple[int, int, int, int, int]) -> tuple[float, float]:
+def score_interval(games: int, score: float, pairs: Pairs) -> tuple[float, float]:
     """Return the 95 % interval of `score` over `games`; it holds the score and lies within 0 and 1.
 
     pairs  complete pairs with 0, 1/2, 1, 3/2 and 2 points; they give the variance, all games give the mean
     """
+    return _interval(score, *_estimate(games, score, pairs))
+
+
+def trinomial_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
+    """Return the 95 % interval of the score of independent games, two won and two lost added ("plus four")."""
+    games = wins + draws + losses
+    if not games:
+        return 0.0, 1.0
+    weight = games + 2 * PSEUDO_PAIRS
+    centre = (wins + draws / 2 + PSEUDO_PAIRS) / weight
+    points = ((wins + PSEUDO_PAIRS, 1.0), (draws, 0.5), (losses + PSEUDO_PAIRS, 0.0))
+    variance = sum(count * (point - centre) ** 2 for count, point in points) / weight
+    return _interval((wins + draws / 2) / games, centre, math.sqrt(variance / weight))
+
+
+def superiority(games: int, score: float, pairs: Pairs) -> float:
+    """Return the probability that a player with this score is the stronger one, nothing known of either before.
+
+    The normal distribution that makes the interval by pairs: 0.975 when that interval just begins above 0.5.
+    """
+    centre, error = _estimate(games, score, pairs)
+    return normal_cdf((centre - 0.5) / error)
+
+
+def normal_cdf(z: float) -> float:
+    """Return the share of the standard normal distribution below `z`."""
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
+def _estimate(games: int, score: float, pairs: Pairs) -> tuple[float, float]:
+    """Return (centre, standard error) of the score by pairs, the pseudo-pairs included."""
     counts = [pairs[0] + PSEUDO_PAIRS / 2, *pairs[1:4], pairs[4] + PSEUDO_PAIRS / 2]
     weight = sum(counts)
     mean = sum(count * points / 4 for points, count in enumerate(counts)) / weight
     variance = sum(count * (points / 4 - mean) ** 2 for points, count in enumerate(counts)) / weight
     effective = games / 2 + PSEUDO_PAIRS
-    centre = (score * games / 2 + PSEUDO_PAIRS / 2) / effective
-    reach = Z95 * math.sqrt(variance / effective)
+    return (score * games / 2 + PSEUDO_PAIRS / 2) / effective, math.sqrt(variance / effective)
+
+
+def _interval(score: float, centre: float, error: float) -> tuple[float, float]:
+    """Return the 95 % interval around `centre`, made to hold `score` and to lie within 0 and 1."""
+    reach = Z95 * error
     return max(0.0, min(score, centre - reach)), min(1.0, max(score, centre + reach))
 
 

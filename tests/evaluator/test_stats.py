@@ -1,4 +1,4 @@
-"""Scores, intervals and Elo: known values, limits, and how often the interval holds the truth."""
+"""Scores, intervals, Elo and superiority: known values, limits, and how often the interval holds the truth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluator.match import MatchResult
-from evaluator.stats import elo_difference, score_interval, score_of
+from evaluator.stats import elo_difference, normal_cdf, score_interval, score_of, superiority, trinomial_interval
 
 
 def result(wins: int, draws: int, losses: int, pairs: tuple[int, int, int, int, int], games: int = 400) -> MatchResult:
@@ -112,4 +112,64 @@ def test_the_summary_and_json_of_a_score() -> None:
     assert score.summary.startswith("220-10-170, score 0.562 [")
     assert ", Elo +44 [+" in score.summary
     fields = json.loads(json.dumps(asdict(score), allow_nan=False))
-    assert list(fields) == ["games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]
+    before = ["games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]
+    assert list(fields) == [*before, "pairs", "trinomial_interval", "trinomial_elo_interval", "superiority"]
+    assert fields["pairs"] == [30, 5, 120, 5, 40]
+    assert score.details.startswith("pairs 30-5-120-5-40, superiority 0.99")
+
+
+def test_the_trinomial_interval_by_hand() -> None:
+    """60 wins, 20 draws, 16 losses and two wins and losses more: 100 games with mean 0.72."""
+    low, high = trinomial_interval(60, 20, 16)
+    assert (low + high) / 2 == pytest.approx(0.72)
+    variance = (62 * 0.28**2 + 20 * 0.22**2 + 18 * 0.72**2) / 100
+    assert (high - low) / 2 == pytest.approx(1.959964 * (variance / 100) ** 0.5)
+    assert trinomial_interval(0, 0, 0) == (0.0, 1.0)
+
+
+def test_independent_pairs_give_both_intervals_alike_and_split_ones_do_not() -> None:
+    even = score_of(result(200, 0, 200, (50, 0, 100, 0, 50)))
+    assert even.interval == pytest.approx(even.trinomial_interval, abs=0.001)
+    split = score_of(result(200, 0, 200, (0, 0, 200, 0, 0)))
+    assert split.trinomial_interval == even.trinomial_interval
+    assert split.interval[1] - split.interval[0] < 0.2 * (split.trinomial_interval[1] - split.trinomial_interval[0])
+    assert split.trinomial_elo_interval[0] < split.elo_interval[0] < 0 < split.elo_interval[1]
+
+
+def test_the_likelihood_of_superiority_by_hand() -> None:
+    """26-24 in 25 pairs plus the two pseudo-pairs: 11 of 27 are decided, z = 0.302."""
+    counts = {0.0: 4 + 1, 0.5: 16, 1.0: 5 + 1}
+    mean = sum(n * x for x, n in counts.items()) / 27
+    variance = sum(n * (x - mean) ** 2 for x, n in counts.items()) / 27
+    z = (mean - 0.5) / (variance / 27) ** 0.5
+    assert superiority(50, 26 / 50, (4, 0, 16, 0, 5)) == pytest.approx(normal_cdf(z))
+    assert normal_cdf(z) == pytest.approx(0.619, abs=0.001)
+    assert superiority(0, 0.5, (0, 0, 0, 0, 0)) == superiority(400, 0.5, (0, 0, 200, 0, 0)) == 0.5
+
+
+@pytest.mark.parametrize(("z", "share"), [(0.0, 0.5), (1.0, 0.841345), (-1.959964, 0.025), (3.0, 0.998650)])
+def test_the_normal_distribution(z: float, share: float) -> None:
+    assert normal_cdf(z) == pytest.approx(share, abs=1e-6)
+
+
+def test_superiority_says_97_5_percent_where_the_interval_leaves_one_half() -> None:
+    for lead in range(100):
+        pairs = (20, 10, 70 - lead // 2, 10, 20 + lead - lead // 2)
+        games = 2 * sum(pairs)
+        score = sum(n * points for points, n in enumerate(pairs)) / (2 * games)
+        outside = score_interval(games, score, pairs)[0] > 0.5
+        assert outside == (superiority(games, score, pairs) > 0.975)
+
+
+def test_superiority_is_as_often_right_as_it_says() -> None:
+    """The strength of 4,000 players is uniform around even; of those with about 80 %, about 80 % are stronger."""
+    rng = np.random.default_rng(2)
+    stronger = []
+    for _ in range(4000):
+        truth = rng.uniform(0.35, 0.65)
+        games = (rng.random((40, 2)) < truth).astype(int) * 2
+        pairs = tuple(np.bincount(games.sum(axis=1), minlength=5).tolist())
+        if 0.7 < superiority(80, games.mean() / 2, pairs) < 0.9:
+            stronger.append(truth > 0.5)
+    assert len(stronger) > 300
+    assert 0.75 < np.mean(stronger) < 0.85
