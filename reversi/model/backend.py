@@ -14,7 +14,11 @@ from reversi.games.bitboard import Masks
 from reversi.model.weights import Weights
 
 Answers = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""(logits [B, A], value [B] = P(win) - P(loss) of the side to move)."""
+"""(logits [B, A], outlook [B, 2]); the outlook is, for the side to move, its value P(win) - P(loss) and the margin that
+it may expect at the end, in shares of the board: both from -1 to 1."""
+
+OUTLOOKS = 2
+"""Columns of an outlook."""
 
 BackendName = Literal["openvino", "torch"]
 Precision = Literal["bf16", "float32"]

@@ -1,6 +1,6 @@
 """`CudaBackend`: the network on an NVIDIA GPU, a batch being four queued operations that the CPU does not wait for.
 
-    masks, pinned -> copied -> one CUDA graph: planes, tower, heads -> logits and value, copied -> pinned; an event
+    masks, pinned -> copied -> one CUDA graph: planes, tower, heads -> logits and outlook, copied -> pinned; an event
 
 All of it is on one stream, so a batch that is submitted while another computes follows it without the CPU, and a new
 version, which is copied over the old one's tensors on that stream, never changes a batch under way.  The graphs never
@@ -24,7 +24,7 @@ from torch import Tensor
 from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_masks
 from reversi.games.rules import Game, game_named
-from reversi.model.backend import Answers, BackendName, NoGpuError, Precision
+from reversi.model.backend import OUTLOOKS, Answers, BackendName, NoGpuError, Precision
 from reversi.model.torch_network import FoldedNetwork
 from reversi.model.weights import Weights
 
@@ -96,7 +96,7 @@ class CudaBackend:
             self._network = FoldedNetwork(weights, _DEVICE, precision)
             self._masks = torch.zeros(self.run_positions, PLANES, dtype=torch.int64, device=_DEVICE)
             self._logits = torch.zeros(self.run_positions, self._game.actions, device=_DEVICE)
-            self._value = torch.zeros(self.run_positions, device=_DEVICE)
+            self._outlook = torch.zeros(self.run_positions, OUTLOOKS, device=_DEVICE)
             self._slots = [_Slot(self._game, batch) for _ in range(slots)]
             self._pool = torch.cuda.graph_pool_handle()
             self._steps: dict[int, Callable[[], None]] = {}
@@ -121,14 +121,14 @@ class CudaBackend:
                 self._masks[there].copy_(place.masks[here], non_blocking=True)
                 step()
                 place.logits[here].copy_(self._logits[there], non_blocking=True)
-                place.value[here].copy_(self._value[there], non_blocking=True)
+                place.outlook[here].copy_(self._outlook[there], non_blocking=True)
         place.done.record(self._stream)
 
     def collect(self, slot: int) -> Answers:
         """Sleep until the slot's answers have arrived."""
         place = self._slots[slot]
         place.done.synchronize()
-        return place.logits.numpy()[: place.count], place.value.numpy()[: place.count]
+        return place.logits.numpy()[: place.count], place.outlook.numpy()[: place.count]
 
     def prepare(self, weights: Weights) -> dict[str, Tensor]:
         """Upload `weights` beside those in use."""
@@ -149,9 +149,9 @@ class CudaBackend:
         if size not in self._steps:
 
             def step() -> None:
-                logits, value = self._network(self._masks[:size])
+                logits, outlook = self._network(self._masks[:size])
                 self._logits[:size].copy_(logits)
-                self._value[:size].copy_(value)
+                self._outlook[:size].copy_(outlook)
 
             self._steps[size] = _captured(step, self._stream, self._pool)
         return self._steps[size]
@@ -164,7 +164,7 @@ class _Slot:
         self.masks = _pinned((batch, PLANES), torch.int64)
         self.masks_as_written = self.masks.numpy().view(np.uint64)  # torch cannot shift unsigned integers
         self.logits = _pinned((batch, game.actions), torch.float32)
-        self.value = _pinned((batch,), torch.float32)
+        self.outlook = _pinned((batch, OUTLOOKS), torch.float32)
         # blocking: the waiting thread sleeps; one that spins would take a core from the trees
         self.done = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
         self.count = 0

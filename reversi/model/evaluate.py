@@ -12,18 +12,22 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named
 from reversi.model import machine
-from reversi.model.backend import Answers, Backend, BackendName, NoGpuError, Precision
+from reversi.model.backend import Backend, BackendName, NoGpuError, Precision
 from reversi.model.probe import faster
 from reversi.model.weights import Weights
 
 BACKENDS = ("auto", "openvino", "torch")
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "bf16", "float32")
+
+Judged = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""(logits [B, A], utility [B])."""
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +48,9 @@ class Evaluator:
     thread while judging goes on, `take` swaps at once.
     """
 
-    def __init__(self, backend: Backend, weights: Weights, precision: Precision, slots: int) -> None:
+    def __init__(
+        self, backend: Backend, weights: Weights, precision: Precision, slots: int, margin_weight: float = 0.0
+    ) -> None:
         self.game = game_named(weights.game)
         self.network = weights.network
         self.name = backend.name
@@ -54,26 +60,27 @@ class Evaluator:
         self.batch = backend.batch
         self.slots = slots
         self._backend = backend
+        self._shares = np.array([1 - margin_weight, margin_weight], np.float32)  # of value and margin in the utility
 
-    def __call__(self, own: Masks, opp: Masks, /) -> Answers:
-        """Return (logits, value) of B positions that are not over; B is any number from 0.
+    def __call__(self, own: Masks, opp: Masks, /) -> Judged:
+        """Return (logits, utility) of B positions that are not over; B is any number from 0.
 
         own, opp  uint64[B]
         logits    float32[B, A]  unnormalised log-probability of every action, illegal ones included
-        value     float32[B]     P(win) - P(loss) of the side to move, in [-1, 1]
+        utility   float32[B]     of the side to move, in [-1, 1]: P(win) - P(loss), and `margin_weight` of the margin
 
-        The next call may overwrite both.  Up to `batch` positions are one run of the network; more are cut.  Nothing
-        may be under way in slot 0.
+        The next call may overwrite the logits.  Up to `batch` positions are one run of the network; more are cut.
+        Nothing may be under way in slot 0.
         """
         count = len(own)
         if 0 < count <= self.batch:
-            return self._backend.run(own, opp)
+            return self._judged(*self._backend.run(own, opp))
         logits = np.empty((count, self.game.actions), np.float32)
-        value = np.empty(count, np.float32)
+        utility = np.empty(count, np.float32)
         for start in range(0, count, self.batch):
             part = slice(start, start + self.batch)
-            logits[part], value[part] = self._backend.run(own[part], opp[part])
-        return logits, value
+            logits[part], utility[part] = self._judged(*self._backend.run(own[part], opp[part]))
+        return logits, utility
 
     def submit(self, slot: int, own: Masks, opp: Masks, /) -> None:
         """Begin to judge positions that are not over and return at once; the masks may change afterwards.
@@ -85,9 +92,9 @@ class Evaluator:
         assert 1 <= len(own) <= self.batch, f"expected 1 to {self.batch} positions, got {len(own)}"
         self._backend.submit(slot, own, opp)
 
-    def collect(self, slot: int, /) -> Answers:
-        """Wait, without the GIL, for the slot's batch: (logits [B, A], value [B]), the slot's until its next use."""
-        return self._backend.collect(slot)
+    def collect(self, slot: int, /) -> Judged:
+        """Wait, without the GIL, for the slot's batch: (logits [B, A], utility [B]), until its next use."""
+        return self._judged(*self._backend.collect(slot))
 
     def prepare(self, weights: Weights) -> Prepared:
         """Make another version of the same network ready for `take`; in any thread, while judging goes on.
@@ -108,6 +115,9 @@ class Evaluator:
         """Prepare and take `weights`, another version of the same network, in well under 0.2 s."""
         self.take(self.prepare(weights))
 
+    def _judged(self, logits: NDArray[np.float32], outlook: NDArray[np.float32]) -> Judged:
+        return logits, outlook @ self._shares
+
 
 def open_evaluator(
     weights: Weights,
@@ -118,15 +128,17 @@ def open_evaluator(
     batch: int,
     threads: int = 1,
     slots: int = 1,
+    margin_weight: float = 0.0,
 ) -> Evaluator:
     """Return an Evaluator of `weights`.
 
-    backend    auto (OpenVINO on a CPU where it is installed, else torch), openvino or torch
-    device     auto (a GPU where torch finds one with memory for the batch, else the CPU), cpu or cuda
-    precision  auto (on a CPU what is measured to be faster, on a GPU bf16 if it has it), bf16 or float32
-    batch      positions of one run of the network; buffers are made for it
-    threads    CPU threads of one run
-    slots      batches that may be under way at a time; with 2, one computes while the caller works on the other
+    backend        auto (OpenVINO on a CPU where it is installed, else torch), openvino or torch
+    device         auto (a GPU where torch finds one with memory for the batch, else the CPU), cpu or cuda
+    precision      auto (on a CPU what is measured to be faster, on a GPU bf16 if it has it), bf16 or float32
+    batch          positions of one run of the network; buffers are made for it
+    threads        CPU threads of one run
+    slots          batches that may be under way at a time; with 2, one computes while the caller works on the other
+    margin_weight  share of the expected margin in the utility: that of the search which asks (see `SearchConfig`)
 
     A backend or device that is asked for by name and is not there is a ConfigError; `auto` takes the next best and logs
     a line about it.  A CPU without bf16 computes in float32, whatever was asked for.
@@ -147,13 +159,13 @@ def open_evaluator(
             raise ConfigError("backend must be torch (or auto) for device cuda, got 'openvino'")
         try:
             on_gpu, chosen = _on_gpu(weights, asked, batch, slots, shrink=device == "auto")
-            return Evaluator(on_gpu, weights, chosen, slots)
+            return Evaluator(on_gpu, weights, chosen, slots, margin_weight)
         except NoGpuError as error:
             if device == "cuda":
                 raise ConfigError(f"device cuda cannot be used: {error}") from error
             log.warning("the network runs on the CPU, the GPU cannot be used: %s", error)
     on_cpu, chosen = _on_cpu(weights, _cpu_backend(backend), asked, batch, threads, slots)
-    return Evaluator(on_cpu, weights, chosen, slots)
+    return Evaluator(on_cpu, weights, chosen, slots, margin_weight)
 
 
 def _on_gpu(

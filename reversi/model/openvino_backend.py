@@ -33,9 +33,9 @@ from openvino import opset13 as op
 from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, game_named
-from reversi.model.backend import Answers, BackendName, Precision, padded
+from reversi.model.backend import OUTLOOKS, Answers, BackendName, Precision, padded
 from reversi.model.probe import faster
-from reversi.model.weights import WDL, Weights
+from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights
 
 Layout = Literal["boards", "lanes"]
 """Where a batch's positions lie: outermost, [B, 4, N, N], or innermost, [1, 4, N, N, B]."""
@@ -130,7 +130,7 @@ class OpenVinoBackend:
         write_planes(self._game.id, own, opp, batch.planes)
         place.request.set_input_tensor(batch.input)
         place.request.set_output_tensor(0, batch.logits)
-        place.request.set_output_tensor(1, batch.value)
+        place.request.set_output_tensor(1, batch.outlook)
         return place.request
 
 
@@ -141,14 +141,14 @@ class _Slot:
         self._game, self._layout = game, layout
         self._input = np.zeros(batch * PLANES * game.squares, np.float32)
         self._logits = np.zeros((batch, game.actions), np.float32)
-        self._value = np.zeros(batch, np.float32)
+        self._outlook = np.zeros((batch, OUTLOOKS), np.float32)
         self._batches: dict[int, _Batch] = {}
         self.request: Any = None
         self.count = 0
 
     def answers(self) -> Answers:
         """Return the last batch's rows."""
-        return self._logits[: self.count], self._value[: self.count]
+        return self._logits[: self.count], self._outlook[: self.count]
 
     def batch_of(self, size: int) -> _Batch:
         """Return the buffers of a batch of `size` positions."""
@@ -156,7 +156,7 @@ class _Slot:
             shape = planes_shape(self._game, size, self._layout)
             planes = self._input[: size * PLANES * self._game.squares].reshape(shape)
             seen = planes if self._layout == "boards" else planes[0].transpose(3, 0, 1, 2)
-            buffers = (planes, self._logits[:size], self._value[:size])
+            buffers = (planes, self._logits[:size], self._outlook[:size])
             self._batches[size] = _Batch(seen, *(openvino.Tensor(buffer, shared_memory=True) for buffer in buffers))
         return self._batches[size]
 
@@ -167,7 +167,7 @@ class _Batch(NamedTuple):
     planes: NDArray[np.float32]  # [B, 4, N, N], in whatever order they lie
     input: Any
     logits: Any
-    value: Any
+    outlook: Any
 
 
 @functools.cache
@@ -181,14 +181,14 @@ def _core() -> Any:
 
 
 def build_graph(weights: Weights, layout: Layout) -> Any:
-    """Return the OpenVINO model: planes (see `Layout`) -> logits [B, A], value [B].  Margin and owner are left out."""
+    """Return the OpenVINO model: planes (see `Layout`) -> logits [B, A], outlook [B, 2].  The owner is left out."""
     planes = op.parameter(list(planes_shape(game_named(weights.game), -1, layout)), np.float32)
     graph = _Graph(weights, layout)
     features = op.relu(graph.convolution("stem", planes))
     for block in range(weights.network.blocks):
         inner = op.relu(graph.convolution(f"blocks.{block}.first", features))
         features = op.relu(op.add(graph.convolution(f"blocks.{block}.second", inner), features))
-    return openvino.Model([op.result(graph.policy(features)), op.result(graph.value(features))], [planes])
+    return openvino.Model([op.result(graph.policy(features)), op.result(graph.outlook(features))], [planes])
 
 
 def planes_shape(game: Game, batch: int, layout: Layout) -> tuple[int, ...]:
@@ -214,9 +214,9 @@ class _Graph:
         convolved = op.convolution(features, op.constant(weight), ones, border, border, ones)
         return op.add(convolved, op.constant(bias.reshape(1, -1, *ones)))
 
-    def dense(self, layer: str, features: Node, rows: int | None = None) -> Node:
-        """A dense layer, or the first `rows` of its outputs."""
-        weight, bias = self._arrays[f"{layer}.weight"][:rows], self._arrays[f"{layer}.bias"][:rows]
+    def dense(self, layer: str, features: Node, first: int = 0, last: int | None = None) -> Node:
+        """A dense layer, or its outputs `first` to `last` - 1."""
+        weight, bias = self._arrays[f"{layer}.weight"][first:last], self._arrays[f"{layer}.bias"][first:last]
         product = op.matmul(features, op.constant(weight), False, True)
         return op.add(product, op.constant(bias[None]))
 
@@ -227,13 +227,14 @@ class _Graph:
         mean = self._rows(op.reduce_mean(features, _integers(2, 3), True))
         return op.concat([squares, self.dense("policy.pass_logit", mean)], 1)
 
-    def value(self, tower: Node) -> Node:
-        """P(win) - P(loss), [B]."""
+    def outlook(self, tower: Node) -> Node:
+        """Value and margin, [B, 2]."""
         features = self._rows(op.relu(self.convolution("value.features", tower)))
         hidden = op.relu(self.dense("value.hidden", features))
-        chances = op.softmax(self.dense("value.output", hidden, WDL), 1)
-        win_minus_loss: NDArray[np.float32] = np.array([1, 0, -1], np.float32)
-        return op.matmul(chances, op.constant(win_minus_loss), False, False)
+        chances = op.softmax(self.dense("value.output", hidden, 0, WDL), 1)
+        win_minus_loss = np.array([[1], [0], [-1]], np.float32)
+        value = op.matmul(chances, op.constant(win_minus_loss), False, False)
+        return op.concat([value, op.tanh(self.dense("value.output", hidden, WDL, VALUE_OUTPUTS))], 1)
 
     def _rows(self, features: Node) -> Node:
         """One row per position, [B, C * N * N]."""

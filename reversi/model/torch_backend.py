@@ -58,8 +58,8 @@ class TorchBackend:
         """Judge the slot's first `count` masks; rows up to the padded size are computed and thrown away."""
         masks = self._masks[slot][: padded(count, self.batch)].view(np.int64)  # torch cannot shift unsigned integers
         with torch.inference_mode(), _threads(self._threads):
-            logits, value = network(torch.from_numpy(masks))
-        return logits[:count].numpy(), value[:count].numpy()
+            logits, outlook = network(torch.from_numpy(masks))
+        return logits[:count].numpy(), outlook[:count].numpy()
 
 
 @contextmanager

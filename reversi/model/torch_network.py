@@ -40,7 +40,7 @@ class FoldedNetwork:
         }
 
     def __call__(self, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits f32[B, A] and value f32[B] of masks i64[B, 4]; the value is computed in float32."""
+        """Return logits f32[B, A] and outlook f32[B, 2] of masks i64[B, 4]; the outlook is computed in float32."""
         tower = self._convolution("stem", unpack_planes(masks, self._bits, self._size, self._type)).relu_()
         for block in range(self._blocks):
             inner = self._convolution(f"blocks.{block}.first", tower).relu_()
@@ -49,9 +49,9 @@ class FoldedNetwork:
         squares = self._convolution("policy.square_logit", policy).flatten(1)
         logits = torch.cat((squares, self._dense("policy.pass_logit", policy.mean((2, 3)))), 1)
         features = self._convolution("value.features", tower).relu_().flatten(1)
-        output = self._dense("value.output", self._dense("value.hidden", features).relu_())
-        chances = output[:, :WDL].float().softmax(1)
-        return logits.float(), chances[:, 0] - chances[:, 2]
+        output = self._dense("value.output", self._dense("value.hidden", features).relu_()).float()
+        chances = output[:, :WDL].softmax(1)
+        return logits.float(), torch.stack((chances[:, 0] - chances[:, 2], output[:, WDL].tanh()), 1)
 
     def _convolution(self, layer: str, features: Tensor) -> Tensor:
         weight, bias = self.parameters[f"{layer}.weight"], self.parameters[f"{layer}.bias"]

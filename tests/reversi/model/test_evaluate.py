@@ -25,14 +25,15 @@ BOTH = pytest.mark.parametrize("backend", ["openvino", "torch"])
 BATCH = 40
 
 
-def truth(net, game, own, opp):
-    """Return logits and values by the network as it is trained, batch norms and all."""
+def truth(net, game, own, opp, margin_weight=0.0):
+    """Return logits and utilities by the network as it is trained, batch norms and all."""
     planes = np.zeros((len(own), PLANES, game.size, game.size), np.float32)
     write_planes(game.id, own, opp, planes)
     with torch.inference_mode():
         out = net(torch.from_numpy(planes))
     chances = out.wdl.softmax(1)
-    return out.policy.numpy(), (chances[:, 0] - chances[:, 2]).numpy()
+    value = (1 - margin_weight) * (chances[:, 0] - chances[:, 2]) + margin_weight * out.margin
+    return out.policy.numpy(), value.numpy()
 
 
 @BOTH
@@ -70,12 +71,27 @@ def test_openvino_answers_alike_in_both_layouts(layout, game):
     expected_logits, expected_value = truth(net, game, own, opp)
     for count in (BATCH, 1, 7, 33):
         backend.submit(1, own[:count], opp[:count])
-        logits, value = backend.run(own[-count:], opp[-count:])
+        logits, outlook = backend.run(own[-count:], opp[-count:])
         np.testing.assert_allclose(logits, expected_logits[-count:], atol=1e-4)
-        np.testing.assert_allclose(value, expected_value[-count:], atol=1e-4)
-        logits, value = backend.collect(1)
+        np.testing.assert_allclose(outlook[:, 0], expected_value[-count:], atol=1e-4)
+        logits, outlook = backend.collect(1)
         np.testing.assert_allclose(logits, expected_logits[:count], atol=1e-4)
-        np.testing.assert_allclose(value, expected_value[:count], atol=1e-4)
+        np.testing.assert_allclose(outlook[:, 0], expected_value[:count], atol=1e-4)
+
+
+@BOTH
+@pytest.mark.parametrize("margin_weight", [0.25, 1.0])
+def test_the_margin_has_its_share_of_the_utility(backend, margin_weight):
+    game = game_named("reversi6")
+    net = network(game, seed=3)
+    settings = {"precision": "float32", "batch": BATCH, "slots": 1, "margin_weight": margin_weight}
+    evaluator = open_evaluator(fold(net, game, 1), backend=backend, **settings)
+    own, opp = positions(game, BATCH + 1)
+    expected = truth(net, game, own, opp, margin_weight)[1]
+    assert abs(expected - truth(net, game, own, opp)[1]).max() > 0.05, "margin and value should differ"
+    np.testing.assert_allclose(evaluator(own, opp)[1], expected, atol=1e-4)
+    evaluator.submit(0, own[:7], opp[:7])
+    np.testing.assert_allclose(evaluator.collect(0)[1], expected[:7], atol=1e-4)
 
 
 @BOTH

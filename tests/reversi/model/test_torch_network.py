@@ -44,6 +44,6 @@ def test_every_activation_of_the_tower_stays_channels_last(monkeypatch):
 
     monkeypatch.setattr(torch.nn.functional, "conv2d", watched)
     network = FoldedNetwork(weights(game), torch.device("cpu"), "bf16")
-    logits, value = network(torch.from_numpy(masks.view(np.int64)))
+    logits, outlook = network(torch.from_numpy(masks.view(np.int64)))
     assert seen == [True] * 8
-    assert (logits.dtype, value.dtype) == (torch.float32, torch.float32)
+    assert (logits.dtype, outlook.dtype) == (torch.float32, torch.float32)
