@@ -3,10 +3,14 @@
 In each lockstep ply a player is asked once, for all games where it is to move, so that its network sees one large
 batch.  At most `lockstep` games are in progress; the next ones begin, pair by pair, as games end.  A match that may
 stop early therefore loses few unfinished games, and its batches stay full.
+
+A player that follows games move by move, as other people's programs do, is told each game from its start and plays one
+after another.  Where it fails it loses that game by forfeit and the match goes on.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +22,10 @@ from numpy.typing import NDArray
 from evaluator.openings import Openings
 from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.notation import action_name
-from reversi.games.rules import UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
-from reversi.players import Player
+from reversi.games.rules import NO_ACTION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
+from reversi.players import Forfeit, HistoryPlayer, Player
+
+log = logging.getLogger(__name__)
 
 Counts = tuple[int, int, int]
 """Wins, draws, losses."""
@@ -37,6 +43,8 @@ class MatchResult:
     """A's wins, draws and losses with White."""
     pairs: tuple[int, int, int, int, int]
     """Openings of which both games are finished, by A's points in them: 0, 1/2, 1, 3/2, 2."""
+    forfeits: tuple[int, int] = (0, 0)
+    """Games that A and that B lost by forfeit; they count like any other."""
 
     @property
     def wins(self) -> int:
@@ -73,7 +81,10 @@ class Match:
         lockstep: int = 400,
         certain: Callable[[MatchResult], bool] = lambda _: False,
     ) -> None:
-        """`certain` is asked after every ply in which a game ended; when it says yes, the match is done."""
+        """`certain` is asked after every ply in which a game ended; when it says yes, the match is done.
+
+        With a `HistoryPlayer` games are played one after another, whatever `lockstep` says.
+        """
         if games < 2 or games % 2:
             raise UsageError(
                 f"games must be even and at least 2 (each opening is played with both colours), got {games}"
@@ -81,13 +92,18 @@ class Match:
         if len(openings) < games // 2:
             raise UsageError(f"expected at least {games // 2} openings for {games} games, got {len(openings)}")
         self.game, self.player_a, self.player_b = game, player_a, player_b
-        self._lockstep, self._certain = lockstep, certain
+        follows = any(isinstance(player, HistoryPlayer) for player in (player_a, player_b))
+        self._lockstep, self._certain = 1 if follows else lockstep, certain
         opening = np.arange(games) // 2
         self._a_is_black = np.arange(games) % 2 == 0  # [G]
         self._own = openings.own[opening]  # uint64[G]  discs of the side to move
         self._opp = openings.opp[opening]  # uint64[G]
         self._a_to_move = openings.black_to_move[opening] == self._a_is_black  # bool[G]
+        self._actions = np.full((games, game.max_plies), NO_ACTION, np.int8)  # [G, plies]  from the game's start
+        self._actions[:, : openings.actions.shape[1]] = openings.actions[opening]
+        self._plies = (self._actions != NO_ACTION).sum(axis=1)  # [G]
         self._margin = np.full(games, UNFINISHED, np.int16)  # [G]  final discs of A less those of B
+        self._forfeits = np.zeros(games, np.int8)  # [G]  1 if A gave the game up, -1 if B did
         self._begun = 0
         self._stopped = False
 
@@ -116,7 +132,13 @@ class Match:
             black=_counts(sign[finished & self._a_is_black]),
             white=_counts(sign[finished & ~self._a_is_black]),
             pairs=(pairs[0], pairs[1], pairs[2], pairs[3], pairs[4]),
+            forfeits=(int((self._forfeits > 0).sum()), int((self._forfeits < 0).sum())),
         )
+
+    def history(self, number: int) -> list[int]:
+        """Return the actions of a game so far, from the start of the game, its opening and passes included."""
+        actions: list[int] = self._actions[number, : self._plies[number]].tolist()
+        return actions
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the games as a checkpoint keeps them; the players are not part of it."""
@@ -126,12 +148,18 @@ class Match:
             "a_to_move": self._a_to_move,
             "margin": self._margin,
             "begun": np.array([self._begun], np.int64),
+            "actions": self._actions,
+            "plies": self._plies,
+            "forfeits": self._forfeits,
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Go on from `arrays()` of a match with the same openings and number of games."""
         self._own[:], self._opp[:], self._a_to_move[:] = arrays["own"], arrays["opp"], arrays["a_to_move"]
         self._margin[:], self._begun = arrays["margin"], int(arrays["begun"][0])
+        if "actions" in arrays:  # older checkpoints, of models that follow no game, lack them
+            self._actions[:], self._plies[:] = arrays["actions"], arrays["plies"]
+            self._forfeits[:] = arrays["forfeits"]
         self._stopped = self._certain(self.result())
 
     def _step(self) -> None:
@@ -145,16 +173,28 @@ class Match:
             asked = np.flatnonzero(free & to_move)
             if len(asked):
                 chosen[asked] = self._ask(player, live[asked], legal[asked])
+        given_up = chosen == NO_ACTION
+        if given_up.any():
+            self._give_up(live[given_up])
+            live, chosen = live[~given_up], chosen[~given_up]
         own, opp = self._own[live], self._opp[live]
         play_batch(self.game.id, own, opp, chosen)
         margin = np.empty(len(live), np.int16)
         outcomes(self.game.id, own, opp, margin)
         self._own[live], self._opp[live] = own, opp
         self._a_to_move[live] ^= True
+        self._actions[live, self._plies[live]] = chosen
+        self._plies[live] += 1
         ended = margin != UNFINISHED
-        if ended.any():
-            self._margin[live] = np.where(ended & ~self._a_to_move[live], -margin, margin)
+        self._margin[live] = np.where(ended & ~self._a_to_move[live], -margin, margin)
+        if ended.any() or given_up.any():
             self._stopped = self._certain(self.result())
+
+    def _give_up(self, rows: NDArray[np.int64]) -> None:
+        """End games by forfeit of the side to move: it loses by the whole board."""
+        a_to_move = self._a_to_move[rows]
+        self._forfeits[rows] = np.where(a_to_move, 1, -1)
+        self._margin[rows] = np.where(a_to_move, -self.game.squares, self.game.squares)
 
     def _live(self) -> NDArray[np.int64]:
         """Return the games in progress, after beginning as many new ones as there is room for."""
@@ -163,13 +203,26 @@ class Match:
         return np.flatnonzero(self._margin[: self._begun] == UNFINISHED)
 
     def _ask(self, player: Player, rows: NDArray[np.int64], legal: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the player's actions in games `rows`, all of them legal."""
-        actions = player.choose(self._own[rows], self._opp[rows])
-        wrong = np.flatnonzero(legal[np.arange(len(rows)), actions] == 0)
+        """Return the player's actions in games `rows`, all of them legal, or NO_ACTION where it forfeits."""
+        given_up = np.zeros(len(rows), np.bool_)
+        if isinstance(player, HistoryPlayer):
+            actions = self._ask_after_histories(player, rows)
+            given_up = actions == NO_ACTION
+        else:
+            actions = player.choose(self._own[rows], self._opp[rows])
+        wrong = np.flatnonzero(~given_up & (legal[np.arange(len(rows)), actions] == 0))
         if len(wrong):
             name, number = action_name(self.game, int(actions[wrong[0]])), int(rows[wrong[0]])
             raise IllegalMoveError(f"expected a legal move of {player.name} in game {number}, got {name!r}")
         return actions
+
+    def _ask_after_histories(self, player: HistoryPlayer, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the player's actions in games `rows`, NO_ACTION where it forfeits."""
+        answers = player.choose_after([self.history(number) for number in rows.tolist()])
+        for number, answer in zip(rows.tolist(), answers, strict=True):
+            if isinstance(answer, Forfeit):
+                log.warning("game %d is forfeited by %s: %s", number, player.name, answer.reason)
+        return np.array([NO_ACTION if isinstance(answer, Forfeit) else answer for answer in answers], np.int32)
 
 
 def _counts(sign: NDArray[np.int16]) -> Counts:

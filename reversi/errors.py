@@ -42,6 +42,10 @@ class RunError(ReversiError):
     """A run folder that is missing, taken, held by another process, unwritable or full."""
 
 
+class EngineError(ReversiError):
+    """Another program that does not start, answer, follow its protocol or play by the rules."""
+
+
 class ConfigError(ReversiError, ValueError):
     """A configuration key or value that is unknown or out of range, or a resource this machine does not have."""
 

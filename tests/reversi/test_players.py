@@ -63,7 +63,10 @@ def make(spec: str, registry: Registry | None = None, seed: int = 1, game: Game 
     return make_player(spec, game, registry=url, seed=seed, simulations=simulations)
 
 
-@pytest.mark.parametrize("spec", ["random", "greedy", "flat-mc:10", "policy:gated", "mcts:gated:4", "latest"])
+PLAIN = ["random", "greedy", "flat-mc:10", "uct:20", "alphabeta:2"]
+
+
+@pytest.mark.parametrize("spec", [*PLAIN, "policy:gated", "mcts:gated:4", "latest"])
 def test_every_player_chooses_legally_in_batches_of_any_size(spec: str, registry: Registry) -> None:
     player, asked = make(spec, registry), positions(GAME)
     assert any(position.legal_moves() == ["pass"] for position in asked)
@@ -73,19 +76,28 @@ def test_every_player_chooses_legally_in_batches_of_any_size(spec: str, registry
 
 
 @pytest.mark.parametrize("game", [GAMES["reversi4"], GAMES["reversi8"], GAMES["tictactoe"]], ids=lambda game: game.name)
-@pytest.mark.parametrize("spec", ["random", "greedy", "flat-mc:10"])
+@pytest.mark.parametrize("spec", PLAIN)
 def test_the_players_without_a_model_play_every_game(spec: str, game: Game) -> None:
     asked = positions(game, games=4)
     actions = ask(make(spec, game=game), asked)
     assert all(action in position.legal_actions() for position, action in zip(asked, actions, strict=True))
 
 
-@pytest.mark.parametrize("spec", ["random", "greedy", "flat-mc:10"])
+@pytest.mark.parametrize("spec", PLAIN)
 def test_the_seed_decides_the_luck(spec: str) -> None:
     asked = positions(GAME)
     one, again, other = (ask(make(spec, seed=seed), asked) for seed in (1, 1, 2))
     assert one == again
     assert one != other
+
+
+@pytest.mark.parametrize("spec", ["uct:50", "alphabeta:3"])
+def test_a_plain_search_ignores_its_batch_and_has_no_memory(spec: str) -> None:
+    player, asked = make(spec), positions(GAME, games=3)
+    together = ask(player, asked)
+    assert together == ask(player, asked[::-1])[::-1]
+    assert together == [action for position in asked for action in ask(player, [position])]
+    assert together == ask(make_player(spec, GAME, seed=1, threads=3), asked)
 
 
 def test_random_takes_every_legal_move_equally_often() -> None:
@@ -121,7 +133,7 @@ def test_a_name_without_a_number_gets_the_usual_one(registry: Registry) -> None:
     assert make_player("3", GAME, registry=registry.url, seed=1).name == f"mcts:3:{SIMULATIONS}"
     assert make("mcts:3", registry, simulations=7).name == "mcts:3:7"
     assert make("mcts:3:6", registry).name == "mcts:3:6"
-    for spec in ("random", "greedy", "flat-mc:20", "policy:3", "mcts:latest:9"):
+    for spec in ("random", "greedy", "flat-mc:20", "uct:20", "alphabeta:3", "policy:3", "mcts:latest:9"):
         assert make(spec, registry).name == spec
 
 
@@ -189,12 +201,16 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("nobody", r"expected a player \(random, greedy, flat-mc:150, policy:M, .*got 'nobody'"),
+        ("nobody", r"expected a player \(random, greedy, flat-mc:150, uct:1500, .*got 'nobody'"),
         ("", "expected a player"),
         ("random:3", "expected a player"),
         ("flat-mc:0", "expected a whole number from 1 to 1000000 at the end of 'flat-mc:0', got '0'"),
         ("flat-mc:many", "got 'many'"),
         ("flat-mc:-5", "got '-5'"),
+        ("uct", "expected a whole number from 1 to 1000000 at the end of 'uct', got ''"),
+        ("uct:0", "got '0'"),
+        ("alphabeta:61", "expected a whole number from 1 to 60 at the end of 'alphabeta:61', got '61'"),
+        ("alphabeta:deep", "got 'deep'"),
         ("mcts:gated:many", "at the end of 'mcts:gated:many', got 'many'"),
         ("mcts:gated:9999999", "got '9999999'"),
         ("mcts", "expected a model in 'mcts', as in mcts:gated"),

@@ -1,0 +1,96 @@
+"""`GtpEngine`: a program that speaks GTP 2, as Othello programs do.
+
+Programs differ in passes.  Some want them said, some take them as implied by the side that plays next and accept them
+said too, some refuse the word and pass by themselves: a pass is said until it is refused, then no more.  Commands carry
+no number, since Edax writes wrong ones before errors; a program that failed once is not asked again, so that no answer
+can belong to an earlier question.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from reversi.engines.engine import EngineLimits
+from reversi.engines.process import EngineProcess
+from reversi.errors import EngineError, NotationError
+from reversi.games.notation import action_name, parse_action
+from reversi.games.rules import Game
+
+RESIGN = "resign"
+
+
+class GtpEngine:
+    """A started program that has agreed to the board's size."""
+
+    def __init__(self, command: Sequence[str], game: Game, limits: EngineLimits) -> None:
+        """Start `command`; raises EngineError if it does not come up in time or does not play on such a board."""
+        self._game, self._limits = game, limits
+        self._process = EngineProcess(command, farewell="quit")
+        self._known: list[int] = []  # the actions the program has been told or chose since its board was cleared
+        self._says_passes = True
+        try:
+            deadline = time.monotonic() + limits.start_s
+            self._order(f"boardsize {game.size}", deadline)
+            self._order("clear_board", deadline)
+        except EngineError:
+            self.stop()
+            raise
+
+    def choose(self, history: Sequence[int], /) -> int | None:
+        """Bring the program to this point of the game and let it play."""
+        deadline = time.monotonic() + self._limits.move_s
+        self._tell(history, deadline)
+        command = f"genmove {_side(len(history))}"
+        answer = self._order(command, deadline)
+        if answer.lower() == RESIGN:
+            return None
+        try:
+            action = parse_action(self._game, answer)
+        except NotationError as error:
+            raise EngineError(f"expected a move in answer to {command!r}, got {answer!r}") from error
+        self._known = [*history, action]  # genmove plays the move, too
+        return action
+
+    def stop(self) -> None:
+        """End the program."""
+        self._process.stop()
+
+    def _tell(self, history: Sequence[int], deadline: float) -> None:
+        """Tell the program what it does not know of the game, or the whole game if it knows another one."""
+        if self._known != list(history[: len(self._known)]):
+            self._order("clear_board", deadline)
+            self._known = []
+        for action in history[len(self._known) :]:
+            command = f"play {_side(len(self._known))} {action_name(self._game, action)}"
+            if action != self._game.pass_action:
+                self._order(command, deadline)
+            elif self._says_passes:
+                self._says_passes, _ = self._ask(command, deadline)
+            self._known.append(action)
+
+    def _order(self, command: str, deadline: float) -> str:
+        """Return the answer to a command that has to succeed."""
+        succeeded, answer = self._ask(command, deadline)
+        if not succeeded:
+            raise EngineError(f"expected {command!r} to be accepted, got '? {answer}'")
+        return answer
+
+    def _ask(self, command: str, deadline: float) -> tuple[bool, str]:
+        """Send a command; return whether it succeeded and the first line of the answer.
+
+        Blank lines, and what a program writes without being asked, are passed over.
+        """
+        chatter = ""
+        try:
+            self._process.send(command)
+            while not (line := self._process.receive(deadline)).startswith(("=", "?")):
+                chatter = line or chatter
+        except EngineError as error:
+            wrote = f" (it wrote {chatter[:80]!r})" if chatter else ""
+            raise EngineError(f"expected an answer to {command!r}, but {error}{wrote}") from error
+        return line[0] == "=", line[1:].strip()
+
+
+def _side(ply: int) -> str:
+    return "white" if ply % 2 else "black"

@@ -1,0 +1,83 @@
+"""`NBoardEngine`: a program that speaks the NBoard protocol, version 2 (NTest, Edax and others).
+
+It answers few commands; `ping N` and `pong N` tell that it has taken in what came before.  `go` chooses a move without
+playing it.  Lines it writes that nobody waits for (status, nodestats, hints) are passed over, as the protocol says.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+
+from reversi.engines.engine import EngineLimits
+from reversi.engines.process import EngineProcess
+from reversi.errors import EngineError, NotationError
+from reversi.games.position import Position
+from reversi.games.rules import Game
+from reversi.ggf import GgfGame, GgfMove, name_of
+
+_MOVE = re.compile(r"===\s*([^\s/]*)")
+"""`=== F5/1.5/0.3`; also with blanks instead of slashes."""
+
+
+class NBoardEngine:
+    """A started program that answers."""
+
+    def __init__(self, command: Sequence[str], game: Game, limits: EngineLimits) -> None:
+        """Start `command`; raises EngineError if it does not come up in time."""
+        self._game, self._limits = game, limits
+        self._process = EngineProcess(command, farewell="quit")
+        self._told: list[int] | None = None  # the actions of the game that the program was given, None before any
+        self._pings = 0
+        try:
+            self._process.send("nboard 2")
+            self._synchronise(time.monotonic() + limits.start_s)
+        except EngineError:
+            self.stop()
+            raise
+
+    def choose(self, history: Sequence[int], /) -> int | None:
+        """Bring the program to this point of the game and let it choose; it has no way to resign."""
+        deadline = time.monotonic() + self._limits.move_s
+        self._tell(history)
+        self._synchronise(deadline)
+        self._process.send("go")
+        answer = self._await("===", "go", deadline)
+        match = _MOVE.match(answer)
+        try:
+            return GgfMove.parse(self._game, match[1] if match else "").action
+        except NotationError as error:
+            raise EngineError(f"expected a move in answer to 'go', got {answer!r}") from error
+
+    def stop(self) -> None:
+        """End the program."""
+        self._process.stop()
+
+    def _tell(self, history: Sequence[int]) -> None:
+        """Tell the program what it does not know of the game, or the whole game if it knows another one."""
+        told = self._told
+        if told is None or told != list(history[: len(told)]):
+            plies = tuple(GgfMove(action) for action in history)
+            self._process.send(f"set game {GgfGame(Position.start(self._game), plies)}")
+        else:
+            for action in history[len(told) :]:
+                self._process.send(f"move {name_of(self._game, action)}")
+        self._told = list(history)
+
+    def _synchronise(self, deadline: float) -> None:
+        """Wait until the program has taken in all that was sent, and drop what it wrote until then."""
+        self._pings += 1
+        self._process.send(f"ping {self._pings}")
+        self._await(f"pong {self._pings}", f"ping {self._pings}", deadline)
+
+    def _await(self, beginning: str, command: str, deadline: float) -> str:
+        """Return the first line that begins so; `command` is what is being waited for."""
+        chatter = ""
+        try:
+            while not (line := self._process.receive(deadline)).lower().startswith(beginning):
+                chatter = line or chatter
+        except EngineError as error:
+            wrote = f" (it wrote {chatter[:80]!r})" if chatter else ""
+            raise EngineError(f"expected an answer to {command!r}, but {error}{wrote}") from error
+        return line

@@ -1,0 +1,106 @@
+"""`EnginePlayer`: another program as a player.  Whatever it does wrong costs it the game, and nobody else anything."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.engines.engine import Engine, EngineLimits
+from reversi.engines.follow import Follower
+from reversi.engines.gtp_client import GtpEngine
+from reversi.engines.nboard_client import NBoardEngine
+from reversi.errors import EngineError, UsageError
+from reversi.games.bitboard import Masks
+from reversi.games.notation import action_name
+from reversi.games.position import Position
+from reversi.games.rules import TICTACTOE, Game
+from reversi.players.player import Forfeit
+
+_ENGINES: dict[str, Callable[[Sequence[str], Game, EngineLimits], Engine]] = {"gtp": GtpEngine, "nboard": NBoardEngine}
+
+
+class EnginePlayer:
+    """A program that is started again when it fails; it is ended by `close`, and with this process at the latest."""
+
+    def __init__(self, name: str, game: Game, start: Callable[[], Engine], restarts: int) -> None:
+        """`start` starts the program, for the first time now: one that does not come up is an error at once."""
+        self.name = name
+        self._game, self._start, self._restarts_left = game, start, restarts
+        self._engine: Engine | None = start()
+        self._follower = Follower(game)
+
+    def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
+        """Let the program play in each game; it gives up those where it fails or resigns.
+
+        Raises EngineError when it fails once more than it may be started again.
+        """
+        return [self._choose(history) for history in histories]
+
+    def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
+        """Let the program play in each position, which must follow each other as in a game (see `Follower`).
+
+        Raises EngineError if it fails or resigns.
+        """
+        actions = np.empty(len(own), np.int32)
+        for b in range(len(own)):
+            answer = self._choose(self._follower.history_of(int(own[b]), int(opp[b])))
+            if isinstance(answer, Forfeit):
+                raise EngineError(f"{self.name}: {answer.reason}")
+            actions[b] = answer
+        return actions
+
+    def close(self) -> None:
+        """End the program; it is started again if it is asked again."""
+        if self._engine is not None:
+            self._engine.stop()
+            self._engine = None
+
+    def _choose(self, history: Sequence[int]) -> int | Forfeit:
+        try:
+            if self._engine is None:
+                self._engine = self._start()
+            action = self._engine.choose(history)
+            if action is None:
+                return Forfeit("it resigned")
+            self._check(history, action)
+            return action
+        except EngineError as error:
+            self.close()
+            if self._restarts_left == 0:
+                raise EngineError(f"{self.name} failed too often to go on; at last: {error}") from error
+            self._restarts_left -= 1
+            return Forfeit(str(error))
+
+    def _check(self, history: Sequence[int], action: int) -> None:
+        """Raise EngineError unless the action is legal."""
+        position = Position.start(self._game)
+        for earlier in history:
+            position = position.play(earlier)
+        if action not in position.legal_actions():
+            expected, move = ", ".join(position.legal_moves()), action_name(self._game, action)
+            raise EngineError(f"expected a legal move (one of {expected}), got {move!r} in {str(position)!r}")
+
+
+def engine_player(spec: str, game: Game, limits: EngineLimits) -> EnginePlayer:
+    """Return the player `gtp:COMMAND` or `nboard:COMMAND`, started.
+
+    Raises UsageError for what is no command, EngineError if the program does not come up or does not play the game.
+    """
+    protocol, _, line = spec.partition(":")
+    try:
+        command = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"expected a command after {protocol}:, got {line!r} ({error})") from error
+    if not command or shutil.which(command[0]) is None:
+        raise UsageError(f"expected a program and its arguments after {protocol}:, got {line!r}")
+    if game.id == TICTACTOE:
+        raise UsageError(f"expected a game that {protocol} knows, got {game.name}")
+    engine = _ENGINES[protocol]
+    try:
+        return EnginePlayer(spec, game, lambda: engine(command, game, limits), limits.restarts)
+    except EngineError as error:
+        raise EngineError(f"{spec}: {error}") from error

@@ -1,0 +1,30 @@
+"""Players: everything that can choose a move, behind one protocol, a batch of positions at a time."""
+
+from reversi.players.model import SearchPlayer, batch_of, model_player, playing_config
+from reversi.players.plain import (
+    AlphaBetaPlayer,
+    FlatMonteCarloPlayer,
+    GreedyPlayer,
+    RandomPlayer,
+    UctPlayer,
+)
+from reversi.players.player import Forfeit, HistoryPlayer, Player
+from reversi.players.spec import KINDS, SIMULATIONS, make_player
+
+__all__ = [
+    "KINDS",
+    "SIMULATIONS",
+    "AlphaBetaPlayer",
+    "FlatMonteCarloPlayer",
+    "Forfeit",
+    "GreedyPlayer",
+    "HistoryPlayer",
+    "Player",
+    "RandomPlayer",
+    "SearchPlayer",
+    "UctPlayer",
+    "batch_of",
+    "make_player",
+    "model_player",
+    "playing_config",
+]

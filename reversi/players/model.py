@@ -1,0 +1,63 @@
+"""The player that a model is: its bare policy, or a search of so many simulations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import Masks
+from reversi.games.rules import Game
+from reversi.search.apv_mcts import Search
+from reversi.search.config import SearchConfig
+from reversi.search.evaluate import Evaluate
+
+if TYPE_CHECKING:
+    from reversi.model.weights import Weights
+
+_BATCH = 256
+"""Positions searched at once; the network gains nothing from more."""
+
+
+class SearchPlayer:
+    """Plays what a search without noise would: PUCT's most visited action; with 0 simulations the likeliest."""
+
+    def __init__(self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig) -> None:
+        """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
+        self.name = name
+        self._capacity = batch_of(config.simulations)
+        self._search = Search(game, config, evaluate, self._capacity, np.random.default_rng(0))
+
+    def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
+        """Search all positions, as many at a time as there are trees."""
+        actions = np.empty(len(own), np.int32)
+        for start in range(0, len(own), self._capacity):
+            part = slice(start, start + self._capacity)
+            actions[part] = self._search.run(own[part], opp[part]).action
+        return actions
+
+
+def model_player(
+    name: str, game: Game, weights: Weights, *, simulations: int, threads: int = 1, backend: str = "auto"
+) -> SearchPlayer:
+    """Return the player that searches with `weights`; they must be of `game`."""
+    from reversi.model.evaluate import open_evaluator
+
+    weights.check_game(game)
+    evaluate = open_evaluator(weights, backend=backend, batch=batch_of(simulations), threads=threads)
+    return SearchPlayer(name, game, evaluate, playing_config(simulations))
+
+
+def playing_config(simulations: int) -> SearchConfig:
+    """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
+
+    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where
+    one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
+    """
+    return SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
+
+
+def batch_of(simulations: int) -> int:
+    """Return how many positions are searched at once: fewer if trees are large, so that all fit 150 MB or so."""
+    return max(1, min(_BATCH, 2**19 // (simulations + 1)))

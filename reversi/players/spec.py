@@ -1,0 +1,114 @@
+"""Every player by its name, which is how commands ask for one.
+
+    random          uniformly random legal moves
+    greedy          the move after which it has most discs; equals at random
+    flat-mc:N       flat Monte Carlo, N random games per decision (150 by default), spread evenly over the legal moves
+    uct:N           plain UCT: UCB1 over a tree that N random games grow
+    alphabeta:D     alpha-beta, D moves deep, with a plain evaluation (mobility, corners, discs)
+    policy:M        model M's bare policy, the likeliest move
+    mcts:M:S        model M searched with S simulations, without noise, the most visited move
+    M               the same with the command's number of simulations
+    gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
+    nboard:COMMAND  one that speaks the NBoard protocol
+
+M is `gated`, `latest`, a version number or the path of a model.  COMMAND is split like a shell's line and run without a
+shell.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from reversi.engines.engine import EngineLimits
+from reversi.errors import UsageError
+from reversi.games.rules import Game
+from reversi.players.model import model_player
+from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
+from reversi.players.player import Player
+from reversi.search.alphabeta import MAX_DEPTH
+from reversi.search.config import MAX_SIMULATIONS
+
+KINDS = (
+    "random, greedy, flat-mc:150, uct:1500, alphabeta:3, policy:M, mcts:M:64 or M, where M is gated, latest, a version "
+    "or a model's path; or another program, gtp:COMMAND or nboard:COMMAND"
+)
+"""What `make_player` understands, for messages."""
+
+PLAYOUTS = 150
+"""Random games per decision of plain `flat-mc`."""
+
+MAX_PLAYOUTS = 1_000_000
+
+SIMULATIONS = 64
+"""Simulations of a model that is named without a number."""
+
+
+def make_player(
+    spec: str,
+    game: Game,
+    *,
+    registry: str | None = None,
+    seed: int,
+    threads: int = 1,
+    backend: str = "auto",
+    simulations: int = SIMULATIONS,
+    limits: EngineLimits | None = None,
+) -> Player:
+    """Return the player that `spec` names (see the top of this file).
+
+    simulations  for a model that is named without any
+    limits       for another program; it is started here, and a program that does not come up is an error here
+
+    Raises UsageError for what names no player, and what loading a model or starting a program raises.
+    """
+    kind, _, rest = spec.partition(":")
+    if kind in ("gtp", "nboard"):
+        from reversi.engines.player import engine_player
+
+        return engine_player(spec, game, limits or EngineLimits())
+    plain = _plain_player(spec, game, seed, threads)
+    if plain is not None:
+        return plain
+    if kind in ("policy", "mcts") and not rest:
+        raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
+    model = spec
+    if kind == "policy":
+        model, simulations = rest, 0
+    elif kind == "mcts":
+        model, _, last = rest.rpartition(":")
+        if model:
+            simulations = _number(spec, last, 0, MAX_SIMULATIONS)
+        else:
+            model = rest
+    elif not (spec in ("gated", "latest") or spec.isdecimal() or (spec and Path(spec).exists())):
+        raise UsageError(f"expected a player ({KINDS}), got {spec!r}")
+    from reversi.model.registry import load_model
+
+    weights = load_model(model, registry)
+    name = f"mcts:{model}:{simulations}" if simulations else f"policy:{model}"
+    return model_player(name, game, weights, simulations=simulations, threads=threads, backend=backend)
+
+
+def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | None:
+    """Return the player without a network that `spec` names, or None."""
+    kind, _, rest = spec.partition(":")
+    rng = np.random.default_rng(seed)
+    if spec == "random":
+        return RandomPlayer(game, rng)
+    if spec == "greedy":
+        return GreedyPlayer(game, rng)
+    if kind == "flat-mc":
+        return FlatMonteCarloPlayer(game, _number(spec, rest, 1, MAX_PLAYOUTS) if rest else PLAYOUTS, rng, threads)
+    if kind == "uct":
+        return UctPlayer(game, _number(spec, rest, 1, MAX_PLAYOUTS), seed, threads)
+    if kind == "alphabeta":
+        return AlphaBetaPlayer(game, _number(spec, rest, 1, MAX_DEPTH), seed, threads)
+    return None
+
+
+def _number(spec: str, text: str, low: int, high: int) -> int:
+    if not text.isdecimal() or not low <= int(text) <= high:
+        raise UsageError(f"expected a whole number from {low} to {high} at the end of {spec!r}, got {text!r}")
+    return int(text)
