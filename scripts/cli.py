@@ -26,6 +26,7 @@ COMMANDS = {
     "train": "learn from nothing, or resume a run",
     "play": "play in the terminal against any player",
     "match": "two players against each other: score, interval, Elo",
+    "rate": "many players against each other: a ladder with error bars",
     "analyze": "judge positions from standard input",
     "pull": "fetch the newest gated model from a registry",
     "models": "list a registry's models and their verdicts",

@@ -1,7 +1,10 @@
 """Let two players meet from many openings, each played twice with the colours swapped, and say who is stronger.
 
 A player is `random`, `greedy`, `flat-mc:150`, `policy:M`, `mcts:M:64`, or M alone; M is `gated`, `latest`, a version
-number or a model's folder.  All figures are from A's view; a draw is half a point, the intervals are 95 %.
+number or a model's folder.  Without a model there are flat-mc:N, uct:N and alphabeta:D; other people's programs are
+gtp:COMMAND and nboard:COMMAND.  All figures are from A's view; a draw is half a point, the intervals are 95 %.
+
+With --sprt the match ends as soon as it is clear which of two Elo differences is A's, after --games games at most.
 """
 
 from __future__ import annotations
@@ -10,15 +13,27 @@ import argparse
 import dataclasses
 import json
 import sys
-from pathlib import Path
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
+from scripts.openings import add_openings, choose_openings
+
+if TYPE_CHECKING:
+    from evaluator.match import MatchResult
+    from evaluator.sprt import Sprt
+    from reversi.games.rules import Game
+    from reversi.players import Player
 
 EXAMPLES = """
 reversi match --a gated --b flat-mc:150 --size 6 --games 400
 reversi match --a mcts:12:64 --b mcts:3:64 --size 6 --games 100 --registry runs/long/registry --json
 reversi match --a greedy --b random --size 8 --games 2 --openings openings.txt
+reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
+
+SPRT_LOCKSTEP = 64
+"""Games in progress at once where a test may end the match: with more, more games are unfinished, and lost, then."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--b", required=True, metavar="PLAYER", help="its opponent")
     parser.add_argument("--size", type=natural, default=6, metavar="N", help="board size: 4, 6 or 8 (default 6)")
     parser.add_argument("--games", type=natural, default=400, metavar="G", help="games, an even number (default 400)")
-    parser.add_argument("--openings", type=Path, metavar="FILE", help="one transcript per line (default: random plies)")
+    add_openings(parser)
     parser.add_argument(
-        "--opening-plies",
-        type=natural,
-        metavar="N",
-        help="plies of a random opening (default: the fewest that give enough distinct ones)",
+        "--sprt",
+        type=_two_numbers,
+        metavar="E0,E1",
+        help="stop once the Elo difference is E0 or E1 rather than the other, as in --sprt 0,20 or --sprt=-10,10",
     )
+    parser.add_argument("--alpha", type=float, default=0.05, metavar="P", help="chance of E1 though it is E0 (0.05)")
+    parser.add_argument("--beta", type=float, default=0.05, metavar="P", help="chance of E0 though it is E1 (0.05)")
     add_simulations(parser, "for a model that is named alone")
     add_registry(parser)
     parser.add_argument(
@@ -46,37 +63,81 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its statistics."""
     from evaluator.match import Match
-    from evaluator.openings import load_openings, random_openings
     from evaluator.stats import score_of
     from reversi.games.rules import reversi_of_size
-    from reversi.players import make_player
 
     game = reversi_of_size(args.size)
-    player_a, player_b = (
-        make_player(
-            spec,
-            game,
-            registry=args.registry,
-            seed=args.seed + side,
-            threads=args.threads,
-            simulations=args.simulations,
-        )
-        for side, spec in enumerate((args.a, args.b))
-    )
-    if args.openings is not None:
-        openings = load_openings(args.openings, game)
-    else:
-        openings = random_openings(game, max(args.games, 0) // 2, args.opening_plies, args.seed)
-    match = Match(game, player_a, player_b, openings, args.games)
-    while not match.round(seconds=1.0):
-        _show_progress(args.games - match.result().remaining, args.games)
-    score = score_of(match.result())
+    test = _test(args)
+    with ExitStack() as stack:
+        player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
+        openings = choose_openings(args, game, max(args.games, 0) // 2)
+        settings: dict[str, Any] = {}
+        if test is not None:
+            settings = {"lockstep": SPRT_LOCKSTEP, "certain": lambda result: test.verdict(result.pairs) is not None}
+        match = Match(game, player_a, player_b, openings, args.games, **settings)
+        while not match.round(seconds=1.0):
+            _show_progress(args.games - match.result().remaining, args.games)
+    result = match.result()
+    score = score_of(result)
     if args.json:
         names = {"a": player_a.name, "b": player_b.name, "size": args.size, "seed": args.seed}
-        print(json.dumps({**names, **dataclasses.asdict(score)}))
+        print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}))
     else:
         print(f"{player_a.name} against {player_b.name}, {game.name}, {score.games} games: {score.summary}")
+        print(score.details)
+        if any(result.forfeits):
+            by_a, by_b = result.forfeits
+            print(f"forfeits, counted as lost: {by_a} by {player_a.name}, {by_b} by {player_b.name}")
+        if test is not None:
+            print(test.summary(result.pairs))
     return 0
+
+
+def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> Player:
+    """Return a player; another program ends with `stack`."""
+    from reversi.players import make_player
+
+    player = make_player(
+        spec,
+        game,
+        registry=args.registry,
+        seed=args.seed + side,
+        threads=args.threads,
+        simulations=args.simulations,
+    )
+    if close := getattr(player, "close", None):
+        stack.callback(close)
+    return player
+
+
+def _test(args: argparse.Namespace) -> Sprt | None:
+    """Return the test that the arguments ask for."""
+    from evaluator.sprt import Sprt
+
+    if args.sprt is None:
+        return None
+    return Sprt(elo0=args.sprt[0], elo1=args.sprt[1], alpha=args.alpha, beta=args.beta)
+
+
+def _additions(result: MatchResult, test: Sprt | None) -> dict[str, Any]:
+    """Return the JSON fields beside the score."""
+    fields: dict[str, Any] = {"forfeits": result.forfeits}
+    if test is not None:
+        fields["sprt"] = {
+            **dataclasses.asdict(test),
+            "ratio": test.ratio(result.pairs),
+            "bounds": test.bounds,
+            "verdict": test.verdict(result.pairs),
+        }
+    return fields
+
+
+def _two_numbers(text: str) -> tuple[float, float]:
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected two Elo differences such as 0,20, got {text!r}") from None
+    return low, high
 
 
 def _show_progress(finished: int, games: int) -> None:

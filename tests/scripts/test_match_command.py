@@ -41,3 +41,53 @@ def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
     assert answer.code == 0
     assert answer.out.startswith("random against greedy, reversi6, 4 games: ")
     assert reversi("match", "--a", "random", "--b", "greedy", "--games", 6, "--openings", file).code == 2
+
+
+def test_all_statistics_are_in_the_json(reversi: Reversi) -> None:
+    found = json.loads(reversi("match", "--a", "flat-mc:20", "--b", "random", "--size", 4, "--games", 40, "--json").out)
+    before = ["a", "b", "size", "seed", "games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]
+    added = ["pairs", "trinomial_interval", "trinomial_elo_interval", "superiority", "forfeits"]
+    assert list(found) == [*before, *added]
+    assert sum(found["pairs"]) == 20
+    assert sum(n * points / 4 for points, n in enumerate(found["pairs"])) == pytest.approx(20 * found["score"])
+    assert found["trinomial_interval"][0] < found["score"] < found["trinomial_interval"][1]
+    assert found["forfeits"] == [0, 0]
+
+
+def test_a_test_stops_the_match_and_says_its_verdict(reversi: Reversi) -> None:
+    strong = ["match", "--a", "flat-mc:50", "--b", "random", "--size", 6, "--games", 800, "--sprt", "0,50"]
+    found = json.loads(reversi(*strong, "--json").out)
+    assert found["games"] < 400
+    assert found["sprt"]["verdict"] == "H1"
+    assert found["sprt"]["ratio"] >= found["sprt"]["bounds"][1] == pytest.approx(2.944, abs=0.001)
+    assert (found["sprt"]["elo0"], found["sprt"]["elo1"]) == (0, 50)
+    weak = ["match", "--a", "random", "--b", "flat-mc:50", "--size", 6, "--games", 800, "--sprt", "0,50"]
+    assert "SPRT of Elo 0 against 50: H0 accepted, Elo 0 (ratio -" in reversi(*weak).out
+
+
+def test_a_test_without_enough_games_has_no_verdict(reversi: Reversi) -> None:
+    few = ["match", "--a", "random", "--b", "greedy", "--size", 6, "--games", 10, "--sprt=-10,10", "--alpha", 0.01]
+    assert json.loads(reversi(*few, "--json").out)["sprt"]["verdict"] is None
+    assert "no verdict, more games are needed" in reversi(*few).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--sprt", "20"], "expected two Elo differences such as 0,20, got '20'"),
+        (["--sprt", "a,b"], "expected two Elo differences such as 0,20"),
+        (["--sprt", "20,0"], "the lower one first, got 20 and 0"),
+        (["--sprt", "0,20", "--beta", 0.7], "expected an error rate beta between 0 and 0.5, got 0.7"),
+        (["--bound", "wide"], "expected a value from 0 to 1, got 'wide'"),
+    ],
+)
+def test_a_wrong_test_is_one_line(reversi: Reversi, arguments: list[object], words: str) -> None:
+    answer = reversi("match", "--a", "random", "--b", "greedy", "--size", 4, *arguments)
+    assert answer.code == 2
+    assert words in answer.err
+
+
+def test_openings_that_a_model_finds_even(reversi: Reversi, registry: Path) -> None:
+    arguments = ["--registry", registry, "--balanced", "gated", "--simulations", 4, "--bound", 0.9, "--json"]
+    found = json.loads(reversi("match", "--a", "random", "--b", "greedy", "--games", 10, *arguments).out)
+    assert found["games"] == 10

@@ -1,0 +1,65 @@
+"""Entrants: who takes part in a ladder, each under a name that will mean the same tomorrow.
+
+`gated` and `latest` are replaced by the version that they are today, and a model is known by the SHA-256 of its
+weights, so that kept results are never taken for those of another model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reversi.games.rules import Game
+from reversi.players import Player, SearchPlayer, make_player
+
+MOVING = ("gated", "latest")
+"""Names of models that mean another one tomorrow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entrant:
+    """One player of a ladder."""
+
+    name: str
+    """What it is, as it can be asked for again."""
+    model: str | None
+    """SHA-256 of its weights; None for a player without a model."""
+    make: Callable[[int], Player]
+    """Makes the player with this seed."""
+    keeps: bool
+    """Whether one player serves for all games, whatever the seed: a model has no luck and no memory."""
+
+
+def enter(spec: str, game: Game, *, registry: str | None, simulations: int) -> Entrant:
+    """Return the entrant that `spec` names; `simulations` is for a model that is named alone.
+
+    Raises what `make_player` raises: a wrong player is found here, before the first game.
+    """
+
+    def make(seed: int) -> Player:
+        return make_player(spec, game, registry=registry, seed=seed, simulations=simulations)
+
+    player = make(0)
+    if close := getattr(player, "close", None):
+        close()
+    if not isinstance(player, SearchPlayer):
+        return Entrant(name=player.name, model=None, make=make, keeps=False)
+    from reversi.model.registry import load_model
+    from reversi.players import model_player
+
+    kind, _, rest = player.name.partition(":")
+    model, colon, searched = rest.rpartition(":") if kind == "mcts" else (rest, "", "0")
+    weights = load_model(model, registry)
+    name = f"{kind}:{weights.version if model in MOVING else model}" + (f"{colon}{searched}" if colon else "")
+    return Entrant(
+        name=name,
+        model=hashlib.sha256(weights.to_bytes()).hexdigest(),
+        make=lambda _: model_player(name, game, weights, simulations=int(searched)),
+        keeps=True,
+    )
+
+
+def distinct(entrants: list[Entrant]) -> list[Entrant]:
+    """Return the entrants in their order, each once: `mcts:gated:64` may be `mcts:12:64` today."""
+    return list({entrant.name: entrant for entrant in entrants}.values())

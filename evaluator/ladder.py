@@ -1,0 +1,216 @@
+"""A ladder: every player meets every other one from the same openings, and only what is not known yet is played.
+
+Games come in batches of `BATCH_GAMES`, each decided by the players, its openings and the ladder's seed alone: whichever
+way the file of results came about, in one go or in many, with players added later, on any number of workers, it holds
+the same games.  (Other people's programs, and they alone, may play differently each time.)
+
+Workers are threads: players spend their time in kernels and networks, which release the GIL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from evaluator.entrants import Entrant
+from evaluator.ledger import Entry, Key, Ledger
+from evaluator.match import Match
+from evaluator.openings import Openings
+from evaluator.ratings import Pairing, Ratings, rate
+from evaluator.stats import Pairs
+from reversi.errors import UsageError
+from reversi.games.rules import Game
+from reversi.players import Player
+
+BATCH_GAMES = 20
+"""Games that are played, and kept, together: what an interruption may lose."""
+
+ROUND_S = 0.5
+"""How long a batch is played between two looks at whether to stop."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Games to be played: two entrants, their openings and the key of the result."""
+
+    a: Entrant
+    b: Entrant
+    openings: Openings
+    key: Key
+
+    def seed(self, side: int) -> int:
+        """Return the seed of `a` (0) or `b` (1) in this batch."""
+        digest = hashlib.sha256(repr((self.key, side)).encode()).digest()
+        return int.from_bytes(digest[:7], "little")
+
+
+class Ladder:
+    """A round robin of `entrants`, `games` games a pair, whose results are kept in `ledger`."""
+
+    def __init__(
+        self,
+        game: Game,
+        entrants: Sequence[Entrant],
+        openings: Openings,
+        ledger: Ledger,
+        *,
+        games: int,
+        seed: int,
+        one_sided: int | None = None,
+    ) -> None:
+        """Take the first `games / 2` of `openings` for every pair.
+
+        one_sided  a pair that one player has won all games of is not played further once there are as many as this;
+                   None plays all games.  Results that are there count in any case.
+        """
+        if games < 2 or games % 2:
+            raise UsageError(f"games must be even and at least 2 (each opening is played twice), got {games}")
+        if len(openings) < games // 2:
+            raise UsageError(f"expected at least {games // 2} openings for {games} games a pair, got {len(openings)}")
+        if len(entrants) < 2:
+            raise UsageError(f"expected at least two players to rate, got {len(entrants)}")
+        self.game, self.entrants, self.games, self.seed = game, list(entrants), games, seed
+        self._ledger, self._one_sided = ledger, one_sided
+        starts = range(0, games // 2, BATCH_GAMES // 2)
+        parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, games // 2))) for start in starts]
+        self._parts = [(part, _digest(part)) for part in parts]
+        self._couples = [_in_order(a, b) for a, b in combinations(self.entrants, 2)]
+        self._own = threading.local()  # players that serve for all games, each worker's own
+        self._stop = threading.Event()
+
+    @property
+    def missing(self) -> int:
+        """Games that are not played yet; fewer may be needed where a pair turns out to be one-sided."""
+        have = sum(sum(entry.pairs) for a, b in self._couples for entry in self._entries(a, b) if self._next(a, b))
+        return sum(self.games for a, b in self._couples if self._next(a, b)) - 2 * have
+
+    def play(self, workers: int) -> Iterator[Entry]:
+        """Play what is missing on so many threads; give each batch's result once it is in the ledger.
+
+        The batches of a pair follow one another, those of different pairs take turns.  When the caller stops asking, or
+        an error ends it all, batches under way are given up.
+        """
+        self._stop.clear()
+        with ThreadPoolExecutor(workers, "ladder") as pool:
+            waiting: dict[Future[Entry | None], Batch] = {}
+            try:
+                for a, b in self._couples:
+                    if batch := self._next(a, b):
+                        waiting[pool.submit(self._play, batch)] = batch
+                while waiting:
+                    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                    finished = []
+                    for future in sorted(done, key=lambda future: future.exception() is not None):  # keep, then raise
+                        batch, entry = waiting.pop(future), future.result()
+                        assert entry is not None, "expected a result from a ladder that was not stopped"
+                        self._ledger.add(entry)
+                        finished.append(entry)
+                        if following := self._next(batch.a, batch.b):
+                            waiting[pool.submit(self._play, following)] = following
+                    yield from finished
+            finally:
+                self._stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def pairings(self) -> list[Pairing]:
+        """Return the results of every pair so far."""
+        return [
+            Pairing(a=a.name, b=b.name, pairs=_total([entry.pairs for entry in self._entries(a, b)]))
+            for a, b in self._couples
+        ]
+
+    def forfeits(self) -> dict[str, int]:
+        """Return how many games each entrant lost by breaking down."""
+        found = dict.fromkeys((entrant.name for entrant in self.entrants), 0)
+        for a, b in self._couples:
+            for entry in self._entries(a, b):
+                found[a.name] += entry.forfeits[0]
+                found[b.name] += entry.forfeits[1]
+        return found
+
+    def ratings(self, anchor: str) -> Ratings:
+        """Return the ratings by all results there are; `anchor` gets 0."""
+        return rate([entrant.name for entrant in self.entrants], self.pairings(), anchor)
+
+    def _entries(self, a: Entrant, b: Entrant) -> list[Entry]:
+        """Return the batches of that pair that are in the ledger."""
+        found = (self._ledger.find(self._key(a, b, digest)) for _, digest in self._parts)
+        return [entry for entry in found if entry is not None]
+
+    def _next(self, a: Entrant, b: Entrant) -> Batch | None:
+        """Return the pair's first batch that has to be played, or None."""
+        pairs = _total([entry.pairs for entry in self._entries(a, b)])
+        swept = max(pairs[0], pairs[4]) == sum(pairs)
+        if self._one_sided is not None and swept and 2 * sum(pairs) >= max(self._one_sided, 1):
+            return None
+        for part, digest in self._parts:
+            key = self._key(a, b, digest)
+            if self._ledger.find(key) is None:
+                return Batch(a, b, part, key)
+        return None
+
+    def _key(self, a: Entrant, b: Entrant, digest: str) -> Key:
+        return self.game.name, a.name, b.name, a.model, b.model, digest, self.seed
+
+    def _play(self, batch: Batch) -> Entry | None:
+        """Play a batch; None if the ladder was stopped before its end."""
+        begin = time.monotonic()
+        with ExitStack() as stack:
+            player_a = self._player(batch.a, batch.seed(0), stack)
+            player_b = self._player(batch.b, batch.seed(1), stack)
+            match = Match(self.game, player_a, player_b, batch.openings, 2 * len(batch.openings))
+            while not match.round(ROUND_S):
+                if self._stop.is_set():
+                    return None
+        result = match.result()
+        game, a, b, a_model, b_model, openings, seed = batch.key
+        return Entry(
+            game=game,
+            a=a,
+            b=b,
+            a_model=a_model,
+            b_model=b_model,
+            openings=openings,
+            seed=seed,
+            black=result.black,
+            white=result.white,
+            pairs=result.pairs,
+            forfeits=result.forfeits,
+            seconds=round(time.monotonic() - begin, 3),
+        )
+
+    def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> Player:
+        """Return the entrant's player, made for this batch or once for this worker."""
+        kept: dict[str, Player] = self._own.__dict__
+        if entrant.name in kept:
+            return kept[entrant.name]
+        player = entrant.make(seed)
+        if entrant.keeps:
+            kept[entrant.name] = player
+        elif close := getattr(player, "close", None):  # another program, which ends with the batch
+            stack.callback(close)
+        return player
+
+
+def _in_order(a: Entrant, b: Entrant) -> tuple[Entrant, Entrant]:
+    """Return both by name, so that a pair is the same whichever was named first."""
+    return (a, b) if a.name < b.name else (b, a)
+
+
+def _digest(openings: Openings) -> str:
+    """Return the SHA-256 of the positions."""
+    arrays = openings.own.astype("<u8"), openings.opp.astype("<u8"), openings.black_to_move.astype(np.uint8)
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
+def _total(pairs: Sequence[Pairs]) -> Pairs:
+    zero, half, one, more, two = np.array(pairs, np.int64).reshape(-1, 5).sum(axis=0).tolist()
+    return zero, half, one, more, two

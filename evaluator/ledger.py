@@ -1,0 +1,131 @@
+"""The ledger: results of a ladder, one JSON line per batch of games, kept in a file from one rating to the next.
+
+A line says who played (names, and the SHA-256 of a model's weights), from which openings (a SHA-256 of the positions),
+under which seed, and what came out.  The first four make its key: a batch with a key that is there need not be played
+again, and a model that changed under the same name, or other openings, make other keys.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from evaluator.match import Counts
+from evaluator.stats import Pairs
+from reversi.errors import CorruptFileError
+
+FORMAT = 1
+
+Key = tuple[str, str, str, str | None, str | None, str, int]
+"""Game, both names, both models, openings, seed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One batch of games between two players; results are from the view of `a`."""
+
+    game: str
+    a: str
+    b: str
+    a_model: str | None
+    """SHA-256 of the weights of `a`; None for a player without a model."""
+    b_model: str | None
+    openings: str
+    """SHA-256 of the positions that the games began with."""
+    seed: int
+    """The ladder's, from which the seeds of both players follow."""
+    black: Counts
+    """Wins, draws and losses of `a` with Black."""
+    white: Counts
+    """The same with White."""
+    pairs: Pairs
+    """Pairs of games of one opening, by the points of `a`: 0, 1/2, 1, 3/2, 2."""
+    forfeits: tuple[int, int]
+    """Games that `a` and `b` lost by breaking down; they are counted as lost."""
+    seconds: float
+    """How long it took."""
+
+    @property
+    def key(self) -> Key:
+        """What makes another batch the same one."""
+        return self.game, self.a, self.b, self.a_model, self.b_model, self.openings, self.seed
+
+
+class Ledger:
+    """The results in one file; one process writes at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Read what is there; a file that is missing is empty, and a last line that a crash cut short is dropped.
+
+        Raises CorruptFileError for anything else that is no result.
+        """
+        self.path = path
+        self._entries: dict[Key, Entry] = {}
+        self._bytes = 0
+        for number, line in enumerate(self._lines(), start=1):
+            entry = _read(line, f"{path}:{number}")
+            self._entries.setdefault(entry.key, entry)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def find(self, key: Key) -> Entry | None:
+        """Return the batch with that key, or None."""
+        return self._entries.get(key)
+
+    def add(self, entry: Entry) -> None:
+        """Write a batch that is not there yet to the end of the file, on disk before this returns."""
+        assert entry.key not in self._entries, f"expected a batch that was not played, got {entry}"
+        line = (json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=False) + "\n").encode()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.truncate(self._bytes)
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self._bytes += len(line)
+        self._entries[entry.key] = entry
+
+    def _lines(self) -> Iterator[bytes]:
+        """Give the complete lines and count their bytes."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise CorruptFileError(f"{self.path}: expected a file of results, but {error.strerror}") from error
+        complete = data[: data.rfind(b"\n") + 1]
+        self._bytes = len(complete)
+        yield from complete.splitlines()
+
+
+def _read(line: bytes, where: str) -> Entry:
+    """Read one line."""
+    try:
+        values: dict[str, Any] = json.loads(line)
+        if values["format"] != FORMAT:
+            raise CorruptFileError(f"{where}: expected a result of format {FORMAT}, got {values['format']!r}")
+        found = {field.name: values[field.name] for field in fields(Entry)}
+        for name, length in (("black", 3), ("white", 3), ("pairs", 5), ("forfeits", 2)):
+            found[name] = tuple(found[name])
+            if len(found[name]) != length or any(type(n) is not int or n < 0 for n in found[name]):
+                raise ValueError(f"{name} is {values[name]!r}")
+        entry = Entry(**found)
+        hash(entry.key)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFileError(f"{where}: expected the result of a batch of games, but {error!r}") from error
+    _expect_whole_pairs(entry, where)
+    return entry
+
+
+def _expect_whole_pairs(entry: Entry, where: str) -> None:
+    """Refuse counts that contradict each other."""
+    games = sum(entry.black) + sum(entry.white)
+    points = entry.black[0] + entry.white[0] + (entry.black[1] + entry.white[1]) / 2
+    by_pairs = sum(count * half_points for half_points, count in enumerate(entry.pairs)) / 2
+    if (2 * sum(entry.pairs), by_pairs) != (games, points):
+        raise CorruptFileError(f"{where}: expected {games} games with {points:g} points in pairs, got {entry.pairs}")

@@ -1,0 +1,56 @@
+"""The openings of `match` and `rate`: random ones, near-balanced ones, or those of a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.arguments import natural
+
+if TYPE_CHECKING:
+    from evaluator.openings import Openings
+    from reversi.games.rules import Game
+
+
+def add_openings(parser: argparse.ArgumentParser) -> None:
+    """Add --openings, --opening-plies, --balanced and --bound."""
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--openings", type=Path, metavar="FILE", help="one transcript per line (default: random plies)")
+    kind.add_argument(
+        "--balanced", metavar="MODEL", help="random openings that this model, searched with --simulations, finds even"
+    )
+    parser.add_argument(
+        "--bound", type=_bound, metavar="V", default=0.2, help="largest value |P(win) - P(loss)| of those (default 0.2)"
+    )
+    parser.add_argument(
+        "--opening-plies",
+        type=natural,
+        metavar="N",
+        help="plies of a random opening (default: the fewest that give enough distinct ones; 8 with --balanced)",
+    )
+
+
+def choose_openings(args: argparse.Namespace, game: Game, count: int) -> Openings:
+    """Return the openings that the arguments ask for: those of the file, or `count`; all chance is from --seed."""
+    from evaluator.openings import load_openings, random_openings
+
+    if args.openings is not None:
+        return load_openings(args.openings, game)
+    if args.balanced is None:
+        return random_openings(game, count, args.opening_plies, args.seed)
+    from evaluator.balance import balanced_openings, model_judge
+    from reversi.model.registry import load_model
+
+    judge = model_judge(game, load_model(args.balanced, args.registry), args.simulations)
+    return balanced_openings(game, count, args.opening_plies, args.seed, judge, args.bound)
+
+
+def _bound(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a value from 0 to 1, got {text!r}")
+    return value

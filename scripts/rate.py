@@ -1,0 +1,154 @@
+"""Rate players by a round robin: all pairs meet from the same openings, and one Elo number per player explains it all.
+
+Results are kept in a file (--results), one line per batch of games: a second call plays only what is missing, so that
+a player can be added, or an interrupted rating gone on with, for its own games alone.  Without --players the ladder is
+a dozen: players that never change, and the registry's champion, bare, searched, and as it was halfway.
+
+The table has Elo above --anchor with 95 % error bars of that difference; `over next` is the probability that a player
+is stronger than the one below.  Residuals are observed less expected points of 100 games, pair by pair: what no single
+number per player explains, such as rock, paper and scissors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.arguments import add_json, add_registry, add_simulations, natural, positive
+from scripts.openings import add_openings, choose_openings
+
+if TYPE_CHECKING:
+    from evaluator.entrants import Entrant
+    from evaluator.ladder import Ladder
+    from reversi.games.rules import Game
+
+EXAMPLES = """
+reversi rate --size 6
+reversi rate --size 6 --players random flat-mc:150 uct:1500 mcts:gated:64 --games 200 --picture ladder.svg
+reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --anchor alphabeta:3 --json
+"""
+
+FIXED = (
+    "random",
+    "greedy",
+    "flat-mc:50",
+    "flat-mc:150",
+    "uct:500",
+    "uct:1500",
+    "alphabeta:1",
+    "alphabeta:3",
+    "alphabeta:5",
+)
+"""The players of the ladder that need no model."""
+
+POOL = 200
+"""Openings that are drawn at least, so that up to 400 games a pair begin with those of fewer games."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the players, how they meet, where results are kept and the form of the answer."""
+    parser.add_argument("--players", nargs="+", metavar="PLAYER", help="as in `reversi match` (default: a dozen)")
+    parser.add_argument("--anchor", metavar="PLAYER", help="the player with 0 Elo (default: the first one)")
+    parser.add_argument("--size", type=natural, default=6, metavar="N", help="board size: 4, 6 or 8 (default 6)")
+    parser.add_argument("--games", type=natural, default=100, metavar="G", help="games a pair, even (default 100)")
+    parser.add_argument(
+        "--one-sided",
+        type=positive,
+        metavar="G",
+        help="play a pair no further once one player has won all of G or more games (default: play all)",
+    )
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE", help="where results are kept (default: ladder-reversiN.jsonl)"
+    )
+    add_openings(parser)
+    add_simulations(parser, "for a model that is named alone, and for --balanced")
+    add_registry(parser)
+    parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of openings and players (default 0)")
+    parser.add_argument(
+        "--workers", type=positive, metavar="W", help="batches of games played at once (default: all cores)"
+    )
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the ratings as an SVG picture")
+    add_json(parser, "one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play what is missing, then print and draw the ratings."""
+    from evaluator.ladder import Ladder
+    from evaluator.ledger import Ledger
+    from reversi.games.rules import reversi_of_size
+    from scripts.rate_report import as_json, as_text
+
+    game = reversi_of_size(args.size)
+    entrants = _entrants(args, game)
+    anchor = _anchor(args, game, entrants)
+    ledger = Ledger(args.results or Path(f"ladder-{game.name}.jsonl"))
+    openings = choose_openings(args, game, args.games // 2 if args.balanced else max(args.games // 2, POOL))
+    ladder = Ladder(game, entrants, openings, ledger, games=args.games, seed=args.seed, one_sided=args.one_sided)
+    _play(ladder, args.workers)
+    ratings, forfeits = ladder.ratings(anchor), ladder.forfeits()
+    if args.picture is not None:
+        from reversi.archive import write_atomic
+        from scripts.rate_picture import draw
+
+        write_atomic(args.picture, draw(ratings, game).encode())
+    if args.json:
+        print(as_json(ladder, ratings, forfeits))
+    else:
+        print(as_text(ladder, ratings, forfeits))
+    return 0
+
+
+def _entrants(args: argparse.Namespace, game: Game) -> list[Entrant]:
+    """Return the players that were named, or those of the usual ladder, each once."""
+    from evaluator.entrants import distinct, enter
+
+    specs = args.players if args.players is not None else [*FIXED, *_champions(args.registry, game)]
+    return distinct([enter(spec, game, registry=args.registry, simulations=args.simulations) for spec in specs])
+
+
+def _champions(url: str | None, game: Game) -> list[str]:
+    """Return the champion, bare and searched, and the one halfway to it; nothing where there is no registry to ask."""
+    from reversi.errors import NoGatedModelError
+    from reversi.model.registry import open_registry
+
+    try:
+        registry = open_registry(url)
+    except NoGatedModelError as error:
+        print(f"rating without a model: {error}", file=sys.stderr)
+        return []
+    models = [model for model in registry.models() if model.verdict != "rejected" and model.game == game.name]
+    if not models:
+        print(f"rating without a model: {registry.url} has no champion of {game.name}", file=sys.stderr)
+        return []
+    *earlier, champion = (model.version for model in models)
+    halfway = [f"mcts:{earlier[len(earlier) // 2]}:64"] if earlier else []
+    return [*halfway, f"policy:{champion}", f"mcts:{champion}:64"]
+
+
+def _anchor(args: argparse.Namespace, game: Game, entrants: list[Entrant]) -> str:
+    """Return the name of the player that gets 0."""
+    from evaluator.entrants import enter
+    from reversi.errors import UsageError
+
+    if args.anchor is None:
+        return entrants[0].name
+    names = [entrant.name for entrant in entrants]
+    if args.anchor in names:
+        return str(args.anchor)
+    name = enter(args.anchor, game, registry=args.registry, simulations=args.simulations).name
+    if name not in names:
+        raise UsageError(f"expected one of the players as the anchor ({', '.join(names)}), got {args.anchor!r}")
+    return name
+
+
+def _play(ladder: Ladder, workers: int | None) -> None:
+    """Play what is missing and say how far it is, where there is a terminal to say it on."""
+    import os
+
+    for entry in ladder.play(workers or os.cpu_count() or 1):
+        if sys.stderr.isatty():
+            print(f"\r\033[K{ladder.missing} games to go; {entry.a} - {entry.b}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,223 @@
+"""A ladder plays what is missing and nothing else, and holds the same games however they came about."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from evaluator.entrants import Entrant, distinct, enter
+from evaluator.ladder import BATCH_GAMES, Ladder
+from evaluator.ledger import Ledger
+from evaluator.openings import Openings, random_openings
+from reversi.errors import IllegalMoveError, UsageError
+from reversi.games.position import Position
+from reversi.games.rules import GAMES
+from reversi.model.registry import Registry
+from reversi.players import Player, make_player
+from scripts.bench_setup import Settings, random_weights
+
+GAME = GAMES["reversi4"]
+OPENINGS = random_openings(GAME, 30, 4, 0)
+
+
+def fixed(spec: str) -> Entrant:
+    return enter(spec, GAME, registry=None, simulations=4)
+
+
+def ladder(path: Path, specs: str, games: int = 40, seed: int = 0, one_sided: int | None = None) -> Ladder:
+    entrants = [fixed(spec) for spec in specs.split()]
+    return Ladder(GAME, entrants, OPENINGS, Ledger(path), games=games, seed=seed, one_sided=one_sided)
+
+
+def games_of(path: Path) -> list[str]:
+    """Every line of a file in some order, without how long it took."""
+    lines = map(json.loads, path.read_text().splitlines() if path.exists() else [])
+    return sorted(str(line | {"seconds": 0}) for line in lines)
+
+
+def test_every_pair_plays_every_game_once(tmp_path: Path) -> None:
+    one = ladder(tmp_path / "results", "random greedy flat-mc:10", games=50)
+    assert one.missing == 150
+    played = list(one.play(workers=2))
+    assert Counter((entry.a, entry.b, sum(entry.black + entry.white)) for entry in played) == {
+        (a, b, games): times
+        for a, b in (("greedy", "random"), ("flat-mc:10", "greedy"), ("flat-mc:10", "random"))
+        for games, times in ((BATCH_GAMES, 2), (10, 1))
+    }
+    assert one.missing == 0
+    assert [pairing.games for pairing in one.pairings()] == [50, 50, 50]
+    assert list(one.play(workers=2)) == []
+
+
+def test_in_one_go_or_in_many_the_games_are_the_same(tmp_path: Path) -> None:
+    """More games, more players in another order, an interruption, another number of workers: the same file."""
+    whole = ladder(tmp_path / "whole", "random greedy flat-mc:10", games=60)
+    list(whole.play(workers=1))
+    parts = tmp_path / "parts"
+    list(ladder(parts, "greedy random", games=20).play(workers=2))
+    interrupted = ladder(parts, "flat-mc:10 greedy random", games=60).play(workers=2)
+    next(interrupted)
+    interrupted.close()
+    assert 1 < len(games_of(parts)) < 9
+    last = ladder(parts, "random flat-mc:10 greedy", games=60)
+    list(last.play(workers=2))
+    assert games_of(parts) == games_of(tmp_path / "whole")
+    one, other = ({r.player: r.elo for r in each.ratings("random").table} for each in (whole, last))
+    assert one == pytest.approx(other, abs=1e-6)
+    assert one["random"] == other["random"] == 0
+
+
+def test_a_new_player_plays_its_own_pairs_alone(tmp_path: Path) -> None:
+    list(ladder(tmp_path / "results", "random greedy").play(workers=1))
+    added = ladder(tmp_path / "results", "random greedy flat-mc:10")
+    assert added.missing == 80
+    assert all("flat-mc:10" in (entry.a, entry.b) for entry in added.play(workers=1))
+
+
+def test_other_seeds_and_openings_are_other_games(tmp_path: Path) -> None:
+    list(ladder(tmp_path / "results", "random greedy").play(workers=1))
+    assert ladder(tmp_path / "results", "random greedy", seed=1).missing == 40
+    entrants, others = [fixed("random"), fixed("greedy")], random_openings(GAME, 20, 5, 0)
+    assert Ladder(GAME, entrants, others, Ledger(tmp_path / "results"), games=40, seed=0).missing == 40
+    changed = [fixed("random"), replace(fixed("greedy"), model="other weights")]
+    assert Ladder(GAME, changed, OPENINGS, Ledger(tmp_path / "results"), games=40, seed=0).missing == 40
+
+
+def test_a_one_sided_pair_is_not_played_further(tmp_path: Path) -> None:
+    """On 6x6, flat Monte Carlo wins the first 20 games against chance, and 40 of 60 need not be played."""
+    game, path = GAMES["reversi6"], tmp_path / "results"
+    entrants = [enter(spec, game, registry=None, simulations=4) for spec in ("random", "flat-mc:300")]
+
+    def missing(one_sided: int | None, play: bool = False) -> int:
+        openings = random_openings(game, 30, 5, 2)
+        one = Ladder(game, entrants, openings, Ledger(path), games=60, seed=0, one_sided=one_sided)
+        if play:
+            assert [entry.pairs for entry in one.play(workers=1)] == [(0, 0, 0, 0, 10)]
+            assert one.pairings()[0].pairs == (0, 0, 0, 0, 10)
+        return one.missing
+
+    assert missing(20, play=True) == 0
+    assert [missing(longer) for longer in (None, 21, 40)] == [40, 40, 40]
+    assert [missing(shorter) for shorter in (1, 20)] == [0, 0]
+
+
+class First:
+    """Plays the first legal action: a player without luck."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+        positions = (Position(GAME, int(a), int(b)) for a, b in zip(own, opp, strict=True))
+        return np.array([position.legal_actions()[0] for position in positions], np.int32)
+
+
+def test_both_players_get_the_same_openings_with_both_colours(tmp_path: Path) -> None:
+    """Two players without luck that are the same player draw every pair: 1 point of 2."""
+    entrants = [Entrant(name=name, model=None, make=lambda _, name=name: First(name), keeps=False) for name in "xy"]
+    one = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=40, seed=0)
+    list(one.play(workers=1))
+    assert one.pairings()[0].pairs == (0, 0, 20, 0, 0)
+
+
+def test_rock_paper_scissors_shows(tmp_path: Path) -> None:
+    """Results of 80 % around a circle leave equal ratings and residuals of 0.3."""
+    entrants = [replace(fixed("random"), name=name) for name in ("paper", "rock", "scissors")]
+    played = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "played"), games=20, seed=0)
+    circle = Ledger(tmp_path / "circle")
+    for entry in played.play(workers=1):
+        won = (entry.a, entry.b) != ("paper", "scissors")
+        circle.add(replace(entry, pairs=(2, 0, 0, 0, 8) if won else (8, 0, 0, 0, 2)))
+    ratings = Ladder(GAME, entrants, OPENINGS, circle, games=20, seed=0).ratings("rock")
+    assert [rating.elo for rating in ratings.table] == pytest.approx([0, 0, 0], abs=1e-6)
+    assert {(r.a, r.b): round(r.excess, 6) for r in ratings.residuals} == {
+        ("paper", "rock"): 0.3,
+        ("rock", "scissors"): 0.3,
+        ("paper", "scissors"): -0.3,
+    }
+
+
+def test_an_error_in_a_game_ends_the_ladder_and_keeps_what_was_played(tmp_path: Path) -> None:
+    class Cheat:
+        name = "cheat"
+
+        def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+            return np.full(len(own), 0, np.int32)
+
+    cheat = Entrant(name="cheat", model=None, make=lambda _: Cheat(), keeps=False)
+    entrants = [fixed("random"), fixed("greedy"), cheat]
+    one = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=20, seed=0)
+    with pytest.raises(IllegalMoveError, match="cheat"):
+        list(one.play(workers=1))
+    assert len(games_of(tmp_path / "results")) == 1
+
+
+def test_a_model_is_made_once_for_each_worker_and_closed_players_every_batch(tmp_path: Path) -> None:
+    made: Counter[tuple[str, int]] = Counter()
+    closed: list[str] = []
+
+    class Closing(First):
+        def close(self) -> None:
+            closed.append(self.name)
+
+    def entrant(name: str, keeps: bool) -> Entrant:
+        def make(_: int) -> Player:
+            made[name, threading.get_ident()] += 1
+            return Closing(name)
+
+        return Entrant(name=name, model=None, make=make, keeps=keeps)
+
+    entrants = [entrant("kept", True), entrant("program", False)]
+    list(Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=60, seed=0).play(workers=2))
+    assert max(count for (name, _), count in made.items() if name == "kept") == 1
+    assert sum(count for (name, _), count in made.items() if name == "program") == 3
+    assert closed == ["program"] * 3
+
+
+@pytest.mark.parametrize(
+    ("specs", "games", "words"),
+    [
+        ("random greedy", 7, "games must be even and at least 2"),
+        ("random greedy", 0, "games must be even and at least 2"),
+        ("random greedy", 62, "expected at least 31 openings for 62 games a pair, got 30"),
+        ("random", 20, "expected at least two players"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(tmp_path: Path, specs: str, games: int, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        ladder(tmp_path / "results", specs, games=games)
+
+
+def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
+    registry = Registry(str(tmp_path), create=True)
+    weights = random_weights(Settings(size=4, blocks=1, channels=8))
+    info = registry.publish(replace(weights, version=12), "first", None)
+    specs = ["mcts:gated:8", "mcts:12:8", "policy:latest", "gated", "mcts:gated", "12"]
+    entrants = [enter(spec, GAME, registry=str(tmp_path), simulations=4) for spec in specs]
+    assert [e.name for e in entrants] == ["mcts:12:8", "mcts:12:8", "policy:12", *["mcts:12:4"] * 3]
+    assert {e.model for e in entrants} == {info.sha256}
+    assert [e.name for e in distinct(entrants)] == ["mcts:12:8", "policy:12", "mcts:12:4"]
+    player = make_player("mcts:12:8", GAME, registry=str(tmp_path), seed=0)
+    masks = OPENINGS.own, OPENINGS.opp
+    assert entrants[0].make(5).choose(*masks).tolist() == player.choose(*masks).tolist()
+
+
+def test_a_player_without_a_model_goes_by_its_full_name() -> None:
+    entrant = fixed("flat-mc")
+    assert (entrant.name, entrant.model, entrant.keeps) == ("flat-mc:150", None, False)
+    with pytest.raises(UsageError, match="expected a player"):
+        fixed("nobody")
+
+
+def test_openings_are_known_by_their_positions(tmp_path: Path) -> None:
+    turned = Openings(OPENINGS.own, OPENINGS.opp, ~OPENINGS.black_to_move, OPENINGS.actions)
+    list(ladder(tmp_path / "results", "random greedy").play(workers=1))
+    entrants = [fixed("random"), fixed("greedy")]
+    assert Ladder(GAME, entrants, turned, Ledger(tmp_path / "results"), games=40, seed=0).missing == 40

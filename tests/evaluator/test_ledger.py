@@ -1,0 +1,105 @@
+"""The ledger: what is written comes back, a crash costs one line, and nothing false is believed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from evaluator.ledger import Entry, Ledger
+from reversi.errors import CorruptFileError
+
+ENTRY = Entry(
+    game="reversi6",
+    a="greedy",
+    b="mcts:3:64",
+    a_model=None,
+    b_model="ab" * 32,
+    openings="cd" * 32,
+    seed=7,
+    black=(1, 0, 1),
+    white=(0, 1, 1),
+    pairs=(1, 0, 0, 1, 0),
+    forfeits=(1, 0),
+    seconds=0.5,
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "results.jsonl"
+
+
+def test_a_result_comes_back(file: Path) -> None:
+    ledger = Ledger(file)
+    assert (len(ledger), ledger.find(ENTRY.key)) == (0, None)
+    ledger.add(ENTRY)
+    again = Ledger(file)
+    assert (len(again), again.find(ENTRY.key)) == (1, ENTRY)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"game": "reversi8"},
+        {"a": "random"},
+        {"b_model": "cd" * 32},
+        {"a_model": "ab" * 32},
+        {"openings": "ab" * 32},
+        {"seed": 8},
+    ],
+)
+def test_another_key_is_another_result(file: Path, other: dict[str, str]) -> None:
+    ledger = Ledger(file)
+    ledger.add(ENTRY)
+    assert ledger.find(replace(ENTRY, **other).key) is None
+    assert ledger.find(replace(ENTRY, seconds=9.0).key) == ENTRY
+
+
+def test_a_line_that_a_crash_cut_short_is_dropped_and_written_over(file: Path) -> None:
+    ledger = Ledger(file)
+    for seed in (1, 2):
+        ledger.add(replace(ENTRY, seed=seed))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    resumed = Ledger(file)
+    assert len(resumed) == 1
+    resumed.add(replace(ENTRY, seed=2))
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": 2}, "expected a result of format 1, got 2"),
+        ({"pairs": [1, 0, 0, 1]}, "pairs is"),
+        ({"black": [1, 0, -1]}, "black is"),
+        ({"white": 5}, "not iterable"),
+        ({"seed": [1]}, "unhashable"),
+        ({"pairs": [1, 0, 0, 0, 1]}, "expected 4 games with 1.5 points in pairs"),
+        ({"pairs": [1, 0, 0, 1, 1]}, "expected 4 games with 1.5 points in pairs"),
+    ],
+)
+def test_a_line_that_is_no_result_is_named(file: Path, change: dict[str, object], words: str) -> None:
+    file.parent.mkdir()
+    good = json.dumps({"format": 1, **asdict(ENTRY)})
+    file.write_text(good + "\n" + json.dumps({"format": 1, **asdict(ENTRY), **change}) + "\n")
+    with pytest.raises(CorruptFileError) as error:
+        Ledger(file)
+    assert str(error.value).startswith(f"{file}:2: ")
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["hello\n", "[1]\n", "{}\n", "\n", '"format"\n', "\xff\n"])
+def test_another_file_is_refused(file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(CorruptFileError, match=r"results\.jsonl:1: expected the result of a batch"):
+        Ledger(file)
+
+
+def test_a_folder_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(CorruptFileError, match="expected a file of results"):
+        Ledger(tmp_path)

@@ -1,0 +1,149 @@
+"""`reversi rate`: the table, its files, and what it says of wrong arguments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.scripts.conftest import Reversi
+
+THREE = ["--size", 4, "--players", "random", "greedy", "flat-mc:20", "--games", 20]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_table_and_residuals_are_printed(reversi: Reversi) -> None:
+    answer = reversi("rate", *THREE)
+    assert (answer.code, answer.err) == (0, "")
+    title, _, head, *lines = answer.out.splitlines()
+    assert title == "reversi4, 20 games a pair, 95 % error bars, random at 0"
+    assert head.split() == ["#", "player", "Elo", "+-", "games", "score", "over", "next"]
+    table = [line.split() for line in lines[:3]]
+    assert {row[1] for row in table} == {"random", "greedy", "flat-mc:20"}
+    assert [row[0] for row in table] == ["1", "2", "3"]
+    assert ["random", "0", "0", "40"] in [row[1:5] for row in table]
+    assert "residuals: observed less expected" in lines[4]
+    matrix = [line.split()[2:] for line in lines[6:9]]
+    for i in range(3):
+        assert matrix[i][i] == "."
+        assert all(float(matrix[i][j]) == -float(matrix[j][i]) for j in range(3) if i != j)
+
+
+def test_json_holds_everything(reversi: Reversi) -> None:
+    found = json.loads(reversi("rate", *THREE, "--anchor", "greedy", "--json").out)
+    assert (found["game"], found["anchor"], found["games"], found["seed"]) == ("reversi4", "greedy", 20, 0)
+    by_name = {player["player"]: player for player in found["players"]}
+    assert (by_name["greedy"]["elo"], by_name["greedy"]["error"]) == (0, 0)
+    assert [player["rank"] for player in found["players"]] == [1, 2, 3]
+    assert [player["elo"] for player in found["players"]] == sorted((p["elo"] for p in by_name.values()), reverse=True)
+    assert found["players"][-1]["superiority"] is None
+    assert all(player["error"] > 0 for name, player in by_name.items() if name != "greedy")
+    assert len(found["pairs"]) == 3
+    for pair in found["pairs"]:
+        assert pair["games"] == 20 == 2 * sum(pair["pairs"])
+        expected = 1 / (1 + 10 ** ((by_name[pair["b"]]["elo"] - by_name[pair["a"]]["elo"]) / 400))
+        assert pair["expected"] == pytest.approx(expected)
+    points = sum(pair["score"] * 20 for pair in found["pairs"] if pair["a"] == "random")
+    points += sum((1 - pair["score"]) * 20 for pair in found["pairs"] if pair["b"] == "random")
+    assert by_name["random"]["score"] == pytest.approx(points / 40)
+
+
+def test_a_second_call_plays_nothing_and_says_the_same(reversi: Reversi) -> None:
+    first = reversi("rate", *THREE)
+    file = Path("ladder-reversi4.jsonl")
+    before = file.read_bytes()
+    assert before.count(b"\n") == 3
+    assert reversi("rate", *THREE).out == first.out
+    assert file.read_bytes() == before
+    reversi("rate", *THREE[:-2], "--games", 40, "--results", file)
+    assert file.read_bytes().startswith(before)
+    assert file.read_bytes().count(b"\n") == 6
+
+
+def test_one_go_and_two_give_the_same_ratings(reversi: Reversi) -> None:
+    reversi("rate", "--size", 4, "--players", "greedy", "random", "--games", 20, "--results", "two")
+    two = json.loads(reversi("rate", *THREE, "--results", "two", "--json").out)
+    one = json.loads(reversi("rate", *THREE, "--results", "one", "--json", "--workers", 1).out)
+    assert {p["player"]: p["elo"] for p in one["players"]} == pytest.approx(
+        {p["player"]: p["elo"] for p in two["players"]}
+    )
+
+
+def test_the_picture_has_a_bar_for_every_player(reversi: Reversi) -> None:
+    found = json.loads(reversi("rate", *THREE, "--picture", "ladder.svg", "--json").out)
+    root = ElementTree.parse("ladder.svg").getroot()
+    titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles == [f"{p['player']}: {p['elo']:.0f} +- {p['error']:.0f}" for p in found["players"]]
+    dots = [float(dot.attrib["cx"]) for dot in root.iter("{http://www.w3.org/2000/svg}circle")]
+    assert dots == sorted(dots, reverse=True)
+    assert 0 < dots[-1] < dots[0] < float(root.attrib["width"])
+
+
+def test_the_usual_ladder_takes_the_champions(
+    reversi: Reversi, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Versions 0 and 3 were champions, 4 was rejected."""
+    monkeypatch.setattr("scripts.rate.FIXED", ("random",))
+    common = ["--size", 6, "--games", 2, "--results", "results", "--json"]
+    found = json.loads(reversi("rate", *common, "--registry", registry).out)
+    assert {p["player"] for p in found["players"]} == {"random", "mcts:0:64", "policy:3", "mcts:3:64"}
+    assert {p["player"] for p in found["players"] if p["model"]} == {"mcts:0:64", "policy:3", "mcts:3:64"}
+
+
+def test_without_a_model_the_usual_ladder_says_so(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scripts.rate.FIXED", ("random", "greedy"))
+    answer = reversi("rate", "--size", 4, "--games", 2)
+    assert answer.code == 0
+    assert answer.err.startswith("rating without a model: no run in runs/ has a registry")
+
+
+def test_balanced_openings_are_those_of_the_judge(reversi: Reversi, registry: Path) -> None:
+    players = ["--players", "random", "greedy", "--games", 4, "--results", "results"]
+    judge = ["--balanced", "gated", "--registry", registry, "--simulations", 4]
+    assert reversi("rate", *players, *judge, "--bound", 0.9).code == 0
+    assert reversi("rate", *players, *judge, "--bound", 0.9).code == 0
+    assert Path("results").read_bytes().count(b"\n") == 1
+    assert reversi("rate", *players).code == 0
+    assert Path("results").read_bytes().count(b"\n") == 2
+    refused = reversi("rate", *players, *judge, "--bound", 0)
+    assert refused.code == 2
+    assert "with a value within 0 of 0, but only" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--players", "random"], "expected at least two players to rate, got 1"),
+        (["--players", "random", "random"], "expected at least two players to rate, got 1"),
+        (["--players", "random", "nobody"], "expected a player"),
+        (["--players", "random", "greedy", "--games", 3], "games must be even"),
+        (["--players", "random", "greedy", "--games", 0], "games must be even"),
+        (["--players", "random", "greedy", "--anchor", "flat-mc:5"], "expected one of the players as the anchor"),
+        (["--players", "random", "greedy", "--size", 5], "size must be 4, 6 or 8, got 5"),
+        (["--players", "random", "greedy", "--bound", 2], "expected a value from 0 to 1, got '2'"),
+        (["--players", "random", "greedy", "--one-sided", 0], "expected a whole number from 1"),
+        (["--players", "random", "greedy", "--balanced", "gated", "--openings", "x"], "not allowed with"),
+        (["--players", "random", "greedy", "--openings", "nowhere"], "expected a file of openings"),
+    ],
+)
+def test_wrong_arguments_are_one_line(reversi: Reversi, arguments: list[object], words: str) -> None:
+    answer = reversi("rate", "--size", 4, *arguments)
+    assert answer.code == 2
+    assert words in answer.err
+    assert answer.err.count("\n") == 1
+    assert not Path("ladder-reversi4.jsonl").exists()
+
+
+def test_a_file_that_is_no_ledger_is_left_alone(reversi: Reversi) -> None:
+    file = Path("notes.txt")
+    file.write_text("milk, eggs\n")
+    answer = reversi("rate", *THREE, "--results", file)
+    assert answer.code == 1
+    assert "notes.txt:1: expected the result of a batch of games" in answer.err
+    assert file.read_text() == "milk, eggs\n"
