@@ -28,6 +28,8 @@ COMMANDS = {
     "match": "two players against each other: score, interval, Elo",
     "rate": "many players against each other: a ladder with error bars",
     "analyze": "judge positions from standard input",
+    "gtp": "be an engine for Quarry, GoGui and other GTP programs",
+    "nboard": "be an engine for NBoard",
     "pull": "fetch the newest gated model from a registry",
     "models": "list a registry's models and their verdicts",
     "bench": "measure this machine, one row per layer",

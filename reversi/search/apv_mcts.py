@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
+from reversi.search.report import ActionReport, report
 from reversi.search.root import draw_noise, keep_subtrees, plant, read_priors, read_roots
 from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
@@ -51,11 +53,20 @@ class Search:
         self._leaves = make_leaves(capacity * config.leaves)
         self._advanced = False
 
-    def run(self, own: Masks, opp: Masks, *, simulations: int | None = None, noise: bool = False) -> SearchResult:
+    def run(
+        self,
+        own: Masks,
+        opp: Masks,
+        *,
+        simulations: int | None = None,
+        noise: bool = False,
+        stop: Callable[[], bool] | None = None,
+    ) -> SearchResult:
         """Search B <= capacity positions and return what was found.
 
         simulations  visits of each root's actions, those of a kept subtree included; by default the config's
         noise        as self-play wants it: PUCT mixes Dirichlet noise into the roots' priors, Gumbel draws its own
+        stop         asked before every batch of leaves; true ends the search with what was found by then
 
         A subtree is kept if `config.keep_subtree` and `advance` told the ply that led here; else the tree is fresh.
         """
@@ -70,8 +81,12 @@ class Search:
         if noise:
             seed, config = self._rng.integers(2**64, dtype=np.uint64), self.config
             draw_noise(self._trees, self._rule, games, seed, config.dirichlet_alpha, config.dirichlet_weight)
-        self._simulate(games, simulations)
+        self._simulate(games, simulations, stop or _never)
         return self._result(prior)
+
+    def report(self, b: int) -> list[ActionReport]:
+        """Return what the last `run` found of every action of its position b, best first."""
+        return report(self._trees, b)
 
     def advance(self, actions: NDArray[np.int32]) -> None:
         """Play `actions[b]` in every tree b of the last `run`, so that the next one can go on with the subtree."""
@@ -85,10 +100,10 @@ class Search:
             self._simulations = simulations
             self._trees = make_trees(self.game, self.capacity, simulations)
 
-    def _simulate(self, games: int, simulations: int) -> None:
-        """Let every tree grow to `simulations`, a batch of leaves at a time."""
-        trees, leaves, rule = self._trees, self._leaves, self._rule
-        while count := select_leaves(trees, self.game.id, games, simulations, self.config.leaves, rule, leaves):
+    def _simulate(self, games: int, simulations: int, stop: Callable[[], bool]) -> None:
+        """Let every tree grow to `simulations`, a batch of leaves at a time, or until `stop` says so."""
+        trees, leaves, rule, width = self._trees, self._leaves, self._rule, self.config.leaves
+        while not stop() and (count := select_leaves(trees, self.game.id, games, simulations, width, rule, leaves)):
             self._expand(count)
 
     def _expand(self, count: int) -> None:
@@ -107,3 +122,7 @@ class Search:
         return SearchResult(
             visits=visits, value=value, policy=np.where(searched, policy, prior), prior=prior, action=action
         )
+
+
+def _never() -> bool:
+    return False

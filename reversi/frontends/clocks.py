@@ -1,0 +1,74 @@
+"""`Clocks`: the time both sides have left, and how much of it a move may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MARGIN_S = 0.03
+"""Kept back of every move for what is not thinking: pipes, scheduling, the last batch of leaves."""
+
+
+@dataclass
+class _Clock:
+    main_s: float
+    period_s: float = 0.0
+    stones: int = 0
+    """Moves still to be made in the period; 0 while the main time runs."""
+
+
+class Clocks:
+    """Both sides' clocks, in the terms of GTP's `time_settings`: main time, then `stones` moves in every period."""
+
+    def __init__(self) -> None:
+        """No limit."""
+        self._clocks: dict[bool, _Clock] = {}
+        self._period_s, self._stones = 0.0, 0
+
+    def set(self, main_s: float, period_s: float, stones: int) -> None:
+        """Begin a game with these; a period without a number of stones means no limit, as GTP has it."""
+        self._clocks.clear()
+        self._period_s, self._stones = period_s, stones
+        if period_s == 0 or stones > 0:
+            for black in (True, False):
+                self._clocks[black] = _Clock(main_s)
+                if main_s == 0:
+                    self._begin_period(self._clocks[black])
+
+    def tell(self, black: bool, left_s: float, stones: int) -> None:
+        """Take down what a side has left: of its main time if `stones` is 0, else for that many moves."""
+        self._clocks[black] = _Clock(0.0, left_s, stones) if stones > 0 else _Clock(left_s)
+
+    def share_s(self, black: bool, empties: int) -> float | None:
+        """Return how long the side may think about its next move, None for without limit.
+
+        Of the main time an equal part for each move it may still have to make and for two more; where a period
+        follows, at least what each of its moves will have.  In a period an equal part of it.
+        """
+        clock = self._clocks.get(black)
+        if clock is None:
+            return None
+        if clock.stones:
+            return max(0.0, clock.period_s / clock.stones - MARGIN_S)
+        share_s = clock.main_s / ((empties + 1) // 2 + 2)
+        if self._stones:
+            share_s = max(share_s, self._period_s / self._stones)
+        return max(0.0, share_s - MARGIN_S)
+
+    def spend(self, black: bool, seconds: float) -> None:
+        """Count a move that took this long, for those who do not tell what is left."""
+        clock = self._clocks.get(black)
+        if clock is None:
+            return
+        if not clock.stones:
+            clock.main_s -= seconds
+            if clock.main_s > 0:
+                return
+            seconds = -clock.main_s
+            self._begin_period(clock)
+        clock.period_s -= seconds
+        clock.stones = max(0, clock.stones - 1)
+        if clock.stones == 0:
+            self._begin_period(clock)
+
+    def _begin_period(self, clock: _Clock) -> None:
+        clock.main_s, clock.period_s, clock.stones = 0.0, self._period_s, self._stones

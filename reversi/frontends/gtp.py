@@ -1,0 +1,260 @@
+"""GTP, version 2, for Othello: this program as an engine for Quarry, GoGui and whoever speaks the Go Text Protocol.
+
+The dialect is that of Edax and Egaroucid: columns are letters from the left, rows count from the top (in Go from the
+bottom), black begins.  Passes may be said, or implied by the side that plays next; see docs/protocols.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from reversi import __version__
+from reversi.errors import IllegalMoveError, NotationError, ReversiError
+from reversi.frontends.clocks import Clocks
+from reversi.frontends.lines import Lines
+from reversi.frontends.mind import Budget
+from reversi.frontends.session import Session
+from reversi.games.notation import action_name, parse_action
+from reversi.games.position import EMPTY, Position
+from reversi.games.rules import reversi_of_size
+from reversi.sgf import parse_sgf
+
+NAME = "reversi-zero"
+
+LARGEST_FILE = 1 << 20
+"""Bytes of the largest file that `loadsgf` reads, 1 MiB."""
+
+_COLOURS = {"b": True, "black": True, "w": False, "white": False}
+_INTERRUPT = re.compile(r"\s*#\s*interrupt\s*$")
+_DROPPED = {code: None for code in (*range(32), 127) if code != 9} | {9: 32}
+"""GTP 2, section 2.2: control characters go, a tab is a blank."""
+
+
+class GtpError(Exception):
+    """What a command answers after its question mark."""
+
+
+class Gtp:
+    """The conversation: lines in, answers out, one game of a `Session` between them."""
+
+    def __init__(self, session: Session, lines: Lines, say: Callable[[str], None]) -> None:
+        """`say` writes an answer, which ends with an empty line, and flushes it."""
+        self._session, self._lines, self._say = session, lines, say
+        self._clocks = Clocks()
+        self._commands: dict[str, Callable[[list[str]], str]] = {
+            "protocol_version": lambda words: "2",
+            "name": lambda words: NAME,
+            "version": lambda words: f"{__version__} {session.mind.name}",
+            "known_command": lambda words: "true" if words[:1] and words[0] in self._commands else "false",
+            "list_commands": lambda words: "\n".join(self._commands),
+            "quit": lambda words: "",
+            "boardsize": self._boardsize,
+            "clear_board": self._clear_board,
+            "komi": self._komi,
+            "play": self._play,
+            "genmove": self._genmove,
+            "reg_genmove": self._reg_genmove,
+            "undo": self._undo,
+            "time_settings": self._time_settings,
+            "time_left": self._time_left,
+            "showboard": lambda words: f"\n{session.position.drawing()}",
+            "final_score": self._final_score,
+            "loadsgf": self._loadsgf,
+            "set_game": self._set_game,
+            "list_games": lambda words: "Othello",
+            "gogui-interrupt": lambda words: "",
+            "gogui-analyze_commands": lambda words: "plist/Legal moves/gogui-rules_legal_moves\nstring/Board/showboard",
+            "gogui-rules_game_id": lambda words: "othello",
+            "gogui-rules_board": lambda words: rows_from_below(session.position),
+            "gogui-rules_board_size": lambda words: str(session.position.game.size),
+            "gogui-rules_legal_moves": lambda words: " ".join(session.position.legal_moves()),
+            "gogui-rules_side_to_move": lambda words: "black" if session.position.black_to_move else "white",
+            "gogui-rules_final_result": self._final_result,
+        }
+
+    def serve(self) -> None:
+        """Answer every command until `quit` or the end of the input."""
+        while (line := self._lines.next()) is not None:
+            number, words = parse_line(line)
+            if not number and not words:
+                continue
+            self._say(self._answer(number, words))
+            if words[:1] == ["quit"]:
+                return
+
+    def _answer(self, number: str, words: list[str]) -> str:
+        try:
+            command = self._commands.get(words[0]) if words else None
+            if command is None:
+                raise GtpError("unknown command")
+            sign, text = "=", command(words[1:])
+        except (GtpError, ReversiError) as error:
+            sign, text = "?", str(error)
+        return f"{sign}{number} {text}\n\n"
+
+    def _boardsize(self, words: list[str]) -> str:
+        size = _whole(words, 0)
+        try:
+            self._session.begin(Position.start(reversi_of_size(size)))
+        except ReversiError as error:
+            raise GtpError("unacceptable size") from error
+        return ""
+
+    def _clear_board(self, words: list[str]) -> str:
+        self._session.begin(Position.start(self._session.position.game))
+        return ""
+
+    def _komi(self, words: list[str]) -> str:
+        _real(words, 0)
+        return ""
+
+    def _play(self, words: list[str]) -> str:
+        black = _colour(words)
+        if len(words) < 2:
+            raise GtpError("syntax error: expected a colour and a move")
+        try:
+            self._session.play(parse_action(self._session.position.game, words[1]), black)
+        except NotationError as error:
+            raise GtpError(f"invalid vertex: {error}") from error
+        except IllegalMoveError as error:
+            raise GtpError(f"illegal move: {error}") from error
+        return ""
+
+    def _genmove(self, words: list[str]) -> str:
+        black = _colour(words)
+        action = self._choose(black)
+        self._session.play(action, black)
+        return action_name(self._session.position.game, action)
+
+    def _reg_genmove(self, words: list[str]) -> str:
+        return action_name(self._session.position.game, self._choose(_colour(words)))
+
+    def _choose(self, black: bool) -> int:
+        """Return the side's move, within its time and until an interrupt; the game stays where it is."""
+        position = self._session.position
+        passed = position.legal_moves() == ["pass"] and position.black_to_move != black
+        if passed:
+            self._session.play(position.game.pass_action)
+        elif not position.is_over and position.black_to_move != black:
+            raise GtpError(f"illegal move: it is {'black' if position.black_to_move else 'white'}'s turn")
+        try:
+            thought = self._session.choose(lambda: self._lines.holds(_is_interrupt), self._budget(black))
+        finally:
+            if passed:
+                self._session.undo()
+        self._clocks.spend(black, thought.seconds)
+        return thought.best.action
+
+    def _budget(self, black: bool) -> Budget:
+        """Return what a move may spend: the command line's budget, and no more time than the side's clock has."""
+        given, position = self._session.budget, self._session.position
+        share_s = self._clocks.share_s(black, position.game.squares - (position.own | position.opp).bit_count())
+        if share_s is None:
+            return given
+        return Budget(given.simulations, share_s if given.seconds is None else min(share_s, given.seconds))
+
+    def _undo(self, words: list[str]) -> str:
+        if not self._session.undo():
+            raise GtpError("cannot undo")
+        return ""
+
+    def _time_settings(self, words: list[str]) -> str:
+        main_s, period_s, stones = (_real(words, index) for index in range(3))
+        if min(main_s, period_s, stones) < 0:
+            raise GtpError("syntax error: expected three numbers from 0")
+        self._clocks.set(main_s, period_s, int(stones))
+        return ""
+
+    def _time_left(self, words: list[str]) -> str:
+        black = _colour(words)
+        left_s, stones = _real(words, 1), _real(words, 2) if len(words) > 2 else 0.0
+        self._clocks.tell(black, max(0.0, left_s), max(0, int(stones)))
+        return ""
+
+    def _final_score(self, words: list[str]) -> str:
+        position = self._session.position
+        if not position.is_over:
+            raise GtpError("cannot score: the game is not over")
+        margin = position.black_margin
+        return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin)}"
+
+    def _final_result(self, words: list[str]) -> str:
+        position = self._session.position
+        if not position.is_over:
+            return "unknown: the game is not over"
+        margin, count = position.black_margin, f"{position.black.bit_count()}-{position.white.bit_count()}"
+        return (
+            f"draw, {count}" if margin == 0 else f"{'black' if margin > 0 else 'white'} wins by {abs(margin)}, {count}"
+        )
+
+    def _loadsgf(self, words: list[str]) -> str:
+        """Load a file, up to before a move if a number follows its name; answer whose turn it is, as GNU Go does."""
+        before_move = int(words[-1]) if len(words) > 1 and words[-1].isdecimal() and len(words[-1]) < 6 else None
+        name = " ".join(words if before_move is None else words[:-1]).strip('"')
+        try:
+            with Path(name).open("rb") as file:
+                text = file.read(LARGEST_FILE).decode(errors="replace")
+        except (OSError, ValueError) as error:
+            raise GtpError("cannot load file") from error
+        game = parse_sgf(text, before_move)
+        self._session.begin(game.start, game.actions)
+        return "black" if self._session.position.black_to_move else "white"
+
+    def _set_game(self, words: list[str]) -> str:
+        if " ".join(words).lower() not in ("othello", "reversi"):
+            raise GtpError("unsupported game")
+        return ""
+
+
+def parse_line(line: str) -> tuple[str, list[str]]:
+    """Return the number (as it was written, "" without one) and the words of a line; a comment and blanks have none.
+
+    GTP 2, sections 2.2, 2.5 and 2.9: what follows # is a comment; control characters are dropped.
+    """
+    words = line.translate(_DROPPED).partition("#")[0].split()
+    numbered = bool(words) and words[0].isascii() and words[0].isdecimal()
+    return (words[0], words[1:]) if numbered else ("", words)
+
+
+def rows_from_below(position: Position) -> str:
+    """Return the board as GoGui wants it, X, O and dots, the row with the highest number first.
+
+    GoGui draws the first line at the top and calls that row N, as in Go; row 1 first would put every disc where GoGui
+    has another name for it (its GenericBoard.java).
+    """
+    size, cells = position.game.size, str(position).replace(EMPTY, ".")
+    return "\n" + "\n".join(" ".join(cells[row * size : (row + 1) * size]) for row in reversed(range(size)))
+
+
+def _is_interrupt(line: str) -> bool:
+    """Return whether a line stops the thinking: GoGui's special comment."""
+    return _INTERRUPT.match(line) is not None
+
+
+def _colour(words: list[str]) -> bool:
+    """Return whether the first word is black."""
+    colour = _COLOURS.get(words[0].lower()) if words else None
+    if colour is None:
+        raise GtpError("syntax error: expected black or white")
+    return colour
+
+
+def _whole(words: list[str], index: int) -> int:
+    number = _real(words, index)
+    if number != int(number):
+        raise GtpError(f"syntax error: expected a whole number, got {words[index]!r}")
+    return int(number)
+
+
+def _real(words: list[str], index: int) -> float:
+    try:
+        number = float(words[index])
+    except (IndexError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        got = repr(words[index]) if index < len(words) else "nothing"
+        raise GtpError(f"syntax error: expected a number, got {got}")
+    return number

@@ -1,0 +1,146 @@
+"""GGF, the Generic Game Format of GGS and NBoard: one game of Othello to text and back.
+
+    (;GM[Othello]PC[NBoard]PB[black's name]PW[white's]RE[+4.000]TI[05:00]TY[8]BO[8 CELLS *]B[F5/1.50/0.8]W[F6]...;)
+
+Cells and the side to move are `*` black, `O` white and `-` empty, row 1 first; a move is `square/value/seconds`, the
+value for the side that plays it, both may be missing; a pass is `PA`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reversi.errors import NotationError
+from reversi.games.notation import PASS, action_name, parse_action
+from reversi.games.passes import plies_of
+from reversi.games.position import Position
+from reversi.games.rules import Game, reversi_of_size
+
+PASSES = ("pa", "pass", "ps")
+
+_TAG = re.compile(r"\s*([A-Za-z]{1,3})\s*\[([^\]]*)\]")
+_CELLS = str.maketrans("*Oo-", "XOO-")
+
+
+@dataclass(frozen=True)
+class GgfMove:
+    """One ply of a game."""
+
+    action: int
+    value: float | None = None
+    """What the player thought of it, in discs for the side that plays."""
+    seconds: float | None = None
+    """What it took."""
+
+    @classmethod
+    def parse(cls, game: Game, text: str) -> GgfMove:
+        """Read `F5`, `F5/1.5/0.3` or `PA//2`; a value or time that is no number counts as missing.
+
+        Raises NotationError if the square is not on the board.
+        """
+        square, *numbers = text.strip().split("/")
+        action = game.pass_action if square.strip().lower() in PASSES else parse_action(game, square)
+        value, seconds = (_number(each) for each in (*numbers[:2], "", "")[:2])
+        return cls(action, value, seconds)
+
+    def text(self, game: Game) -> str:
+        """Return `F5`, `F5/1.50` or `F5/1.50/0.8`, as `parse` reads it."""
+        square = name_of(game, self.action)
+        value = "" if self.value is None else f"{self.value:.2f}"
+        seconds = "" if self.seconds is None else f"{self.seconds:.3f}"
+        return f"{square}/{value}/{seconds}".rstrip("/")
+
+
+@dataclass(frozen=True)
+class GgfGame:
+    """A game: where it began, its plies with every pass, and what else was written about it."""
+
+    start: Position
+    moves: tuple[GgfMove, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Other tags by name, such as PB and PW, the players; not GM, TY, BO, RE and the moves."""
+
+    @property
+    def positions(self) -> list[Position]:
+        """Every position of the game, the first and the last included."""
+        found = [self.start]
+        for move in self.moves:
+            found.append(found[-1].play(move.action))
+        return found
+
+    def __str__(self) -> str:
+        """Return the game as one line of GGF; brackets in tags, which GGF cannot write, become parentheses."""
+        positions, size = self.positions, self.start.game.size
+        end = positions[-1]
+        cells, side = str(self.start).replace("X", "*").split()
+        tags = {"PC": "reversi-zero", "PB": "", "PW": "", **self.tags}
+        head = "".join(f"{name}[{text.translate(str.maketrans('[]', '()'))}]" for name, text in tags.items())
+        result = f"{end.black_margin:+.3f}" if end.is_over else "?"
+        plies = zip(positions, self.moves, strict=False)
+        moves = "".join(f"{'B' if before.black_to_move else 'W'}[{m.text(before.game)}]" for before, m in plies)
+        return f"(;GM[Othello]{head}RE[{result}]TY[{size}]BO[{size} {cells} {side}]{moves};)"
+
+
+def parse_ggf(text: str) -> GgfGame:
+    """Return the first game of `text`; passes that were left out are filled in.
+
+    Raises NotationError for what is no game of Othello on a board that there is, IllegalMoveError for a move that the
+    rules refuse.
+    """
+    begin = text.find("(;")
+    if begin < 0:
+        raise NotationError(f"expected a game like (;GM[Othello]...;), got {text[:40]!r}")
+    tags: dict[str, str] = {}
+    moves: list[tuple[bool, str]] = []
+    at = begin + 2
+    while match := _TAG.match(text, at):
+        name, content, at = match[1].upper(), match[2], match.end()
+        if name in ("B", "W"):
+            moves.append((name == "B", content))
+        else:
+            tags[name] = content
+    if not re.match(r"\s*;\s*\)", text[at:]):
+        raise NotationError(f"expected a tag like B[F5] or ;), got {text[at : at + 40]!r}")
+    kind, variant = tags.pop("GM", ""), tags.pop("TY", "8")
+    if kind.strip().lower() != "othello" or "a" in variant.lower():
+        raise NotationError(f"expected GM[Othello] and no anti-game, got GM[{kind}]TY[{variant}]")
+    start = _start(tags.pop("BO", ""))
+    tags.pop("RE", None)
+    return GgfGame(start, _plies(start, moves), tags)
+
+
+def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[GgfMove, ...]:
+    position, plies = start, []
+    for black, text in moves:
+        move = GgfMove.parse(start.game, text)
+        for action in plies_of(position, move.action, black):
+            plies.append(move if action == move.action else GgfMove(action))
+            position = position.play(action)
+    return tuple(plies)
+
+
+def _start(board: str) -> Position:
+    """Return the position of a BO tag: the size, the cells, the side to move; blanks between cells do not count."""
+    size, _, rest = board.strip().partition(" ")
+    cells = "".join(rest.split())
+    if size not in ("4", "6", "8") or len(cells) != int(size) ** 2 + 1 or set(cells) - set("*Oo-"):
+        raise NotationError(f"expected a board like BO[8 CELLS *], of size 4, 6 or 8, got {board[:90]!r}")
+    cells = cells.translate(_CELLS)
+    return Position.parse(f"{cells[:-1]} {cells[-1]}", reversi_of_size(int(size)))
+
+
+def name_of(game: Game, action: int) -> str:
+    """Return `F5` or `PA`."""
+    name = action_name(game, action)
+    return "PA" if name == PASS else name.upper()
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,55 @@
+"""What a search found at one root, action by action, with the line it expects to follow: for people and protocols.
+
+Plain Python over the arrays of a tree, for one root at a time; kernels read many roots (`root.read_roots`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reversi.search.tree import NODES, UNVISITED, Trees
+
+
+@dataclass(frozen=True)
+class ActionReport:
+    """One action of a root."""
+
+    action: int
+    visits: int
+    prior: float
+    value: float | None
+    """Mean of what was backed up through it, for the side to move at the root; None without a visit."""
+    line: tuple[int, ...]
+    """The action, and the most visited ones below it while there are any."""
+
+
+def report(trees: Trees, g: int) -> list[ActionReport]:
+    """Return the actions of tree g's root, best first as PUCT plays (`root.root_action`); [] if the game is over."""
+    if trees.used[g, NODES] == 0:
+        return []
+    nodes, edges = trees.nodes[g], trees.edges[g]
+    found = []
+    for index in _edges_of(nodes[0]):
+        edge = edges[index]
+        visits = int(edge["visits"])
+        value = float(edge["total"]) / visits if visits else None
+        line = tuple(_line(nodes, edges, index))
+        found.append(ActionReport(int(edge["action"]), visits, float(edge["prior"]), value, line))
+    return sorted(found, key=lambda each: (-each.visits, 0.0 if each.visits else -each.prior))
+
+
+def _edges_of(node: Any) -> range:
+    return range(node["first"], node["first"] + max(0, node["degree"]))
+
+
+def _line(nodes: Any, edges: Any, index: int) -> Iterator[int]:
+    """Yield the action of edge `index`, then of the most visited edge below it, and so on; the first of equals."""
+    yield int(edges[index]["action"])
+    while edges[index]["child"] != UNVISITED:
+        below = [each for each in _edges_of(nodes[edges[index]["child"]]) if edges[each]["visits"] > 0]
+        if not below:
+            return
+        index = max(below, key=lambda each: edges[each]["visits"])
+        yield int(edges[index]["action"])

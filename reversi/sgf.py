@@ -1,0 +1,106 @@
+"""SGF, the Smart Game Format, as far as Othello needs it: the main line of the first game of a file.
+
+    (;GM[2]FF[4]SZ[8];B[f5];W[d6]...)
+
+Read are GM (2, Othello), SZ (8 if missing), AB, AW and PL of the first node (a set-up position; without discs the usual
+start) and the moves B and W.  A point is a column letter and a row number (`d3`) or two letters (`dc`), rows counted
+from the top; nothing, `tt` or `pass` is a pass.  Other properties, and all variations but the first, are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reversi.errors import NotationError
+from reversi.games.notation import parse_action
+from reversi.games.passes import plies_of
+from reversi.games.position import BLACK, EMPTY, WHITE, Position
+from reversi.games.rules import Game, reversi_of_size
+
+OTHELLO = "2"
+
+_TOKEN = re.compile(r"\s*(?:([;()])|([A-Za-z]+)|\[((?:[^\]\\]|\\.)*)\])", re.DOTALL)
+
+Node = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class SgfGame:
+    """The main line of a game: where it began, and its plies with every pass."""
+
+    start: Position
+    actions: tuple[int, ...]
+
+
+def parse_sgf(text: str, before_move: int | None = None) -> SgfGame:
+    """Return the first game's main line, all of it or only what comes before move `before_move`, the first being 1.
+
+    Raises NotationError for what is no game of Othello, IllegalMoveError for a move that the rules refuse.
+    """
+    nodes = _main_line(text)
+    root = nodes[0]
+    if root.get("GM") != [OTHELLO]:
+        raise NotationError(f"expected a game of Othello, GM[2], got GM{root.get('GM', [])}")
+    start = position = _start(root)
+    game, actions, moves = start.game, list[int](), 0
+    for node in nodes:
+        for side in ("B", "W"):
+            for point in node.get(side, []):
+                moves += 1
+                if before_move is not None and moves >= before_move:
+                    return SgfGame(start, tuple(actions))
+                for action in plies_of(position, _action(game, point), side == "B"):
+                    actions.append(action)
+                    position = position.play(action)
+    return SgfGame(start, tuple(actions))
+
+
+def _main_line(text: str) -> list[Node]:
+    """Return the properties of every node down to the first end of a branch."""
+    at, name, nodes = max(0, text.find("(")), "", list[Node]()
+    while match := _TOKEN.match(text, at):
+        mark, word, content = match.groups()
+        at = match.end()
+        if mark == ")":
+            break
+        if mark == ";":
+            nodes.append({})
+        elif word is not None:
+            name = "".join(letter for letter in word if letter.isupper())
+        elif content is not None:
+            if not nodes:
+                break
+            nodes[-1].setdefault(name, []).append(content)
+    if not nodes:
+        raise NotationError(f"expected a game like (;GM[2]SZ[8];B[f5]), got {text[:40]!r}")
+    return nodes
+
+
+def _start(root: Node) -> Position:
+    size = "".join(root.get("SZ", ["8"]))
+    if size not in ("4", "6", "8"):
+        raise NotationError(f"expected a board of size 4, 6 or 8, got SZ[{size[:40]}]")
+    game = reversi_of_size(int(size))
+    start = Position.start(game)
+    if "AB" in root or "AW" in root:
+        cells = [EMPTY] * game.squares
+        for side, symbol in (("AB", BLACK), ("AW", WHITE)):
+            for point in root.get(side, []):
+                action = _action(game, point)
+                if action == game.pass_action or cells[action] != EMPTY:
+                    raise NotationError(f"expected one disc on one square, got {side}[{point}]")
+                cells[action] = symbol
+        start = Position.parse("".join(cells) + f" {BLACK}", game)
+    if "".join(root.get("PL", ["B"])).strip().lower() in ("w", "white"):
+        return Position(game, start.white, start.black, False)
+    return start
+
+
+def _action(game: Game, point: str) -> int:
+    point = point.strip().lower()
+    if point in ("", "tt", "pass"):
+        return game.pass_action
+    if len(point) == 2 and point[1].isalpha() and point.isascii():
+        point = f"{point[0]}{ord(point[1]) - ord('a') + 1}"
+    return parse_action(game, point)

@@ -1,0 +1,132 @@
+"""What `gtp` and `nboard` share: the session that the command line describes, standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from scripts.arguments import add_registry, add_threads, natural
+
+if TYPE_CHECKING:
+    from reversi.frontends.lines import Lines
+    from reversi.frontends.session import MindOf, Session
+    from reversi.games.rules import Game
+
+SIMULATIONS = 400
+"""Simulations a move, where neither --simulations nor --seconds nor the other program says more."""
+
+
+def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare who plays, on which board and with what effort."""
+    parser.add_argument("--model", metavar="M", help="gated, latest, a version, a folder (default gated)")
+    parser.add_argument("--player", metavar="PLAYER", help="any player of `reversi match`, in place of a model")
+    parser.add_argument(
+        "--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: the model's; of a player 8)"
+    )
+    parser.add_argument(
+        "--simulations", type=natural, metavar="S", help=f"a move (default {SIMULATIONS}, or what the protocol says)"
+    )
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="a move at most")
+    add_registry(parser)
+    parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of players with randomness (default 0)")
+    add_threads(parser)
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds above 0; argparse says the rest."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number <= 86_400:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0 and at most a day, got {text!r}")
+    return number
+
+
+def make_session(args: argparse.Namespace) -> Session:
+    """Return the session, ready to answer; raises what making its player or loading its model raises."""
+    from reversi.errors import UsageError
+    from reversi.frontends.mind import Budget
+    from reversi.frontends.session import Session
+    from reversi.search.config import MAX_SIMULATIONS
+
+    if args.player is not None and args.model is not None:
+        raise UsageError(f"expected --model or --player, got {args.model!r} and {args.player!r}")
+    if args.player is not None and args.seconds is not None:
+        raise UsageError("expected a model for --seconds: a player takes the time it takes")
+    if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
+        raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
+    game, mind_of = _of_player(args) if args.player is not None else _of_model(args)
+    return Session(game, mind_of, Budget(args.simulations, args.seconds))
+
+
+def input_lines() -> Lines:
+    """Return the lines of standard input.
+
+    They are read from the descriptor: a thread blocked in `sys.stdin` would hold its lock when the process ends, and
+    Python would not end without a complaint.
+    """
+    from reversi.frontends.lines import Lines
+
+    try:
+        descriptor = sys.stdin.fileno()
+    except OSError:  # a stream in memory has none
+        stream = sys.stdin.buffer
+        return Lines(lambda: stream.read(1 << 16))
+    return Lines(lambda: os.read(descriptor, 1 << 16))
+
+
+def say(text: str) -> None:
+    """Write to standard output, at once, in ASCII: what else there is in names and echoes is escaped."""
+    sys.stdout.write(text.encode("ascii", "backslashreplace").decode())
+    sys.stdout.flush()
+
+
+def _of_player(args: argparse.Namespace) -> tuple[Game, MindOf]:
+    from reversi.errors import UsageError
+    from reversi.frontends.mind import PlayerMind
+    from reversi.games.rules import reversi_of_size
+    from reversi.players import make_player
+
+    if args.player.startswith(("gtp:", "nboard:")):
+        raise UsageError(f"expected a player of our own, got {args.player!r}, which is such an engine itself")
+
+    def mind_of(game: Game) -> PlayerMind:
+        simulations = SIMULATIONS if args.simulations is None else args.simulations
+        return PlayerMind(
+            game,
+            make_player(
+                args.player,
+                game,
+                registry=args.registry,
+                seed=args.seed,
+                threads=args.threads,
+                simulations=simulations,
+            ),
+        )
+
+    return reversi_of_size(8 if args.size is None else args.size), mind_of
+
+
+def _of_model(args: argparse.Namespace) -> tuple[Game, MindOf]:
+    from reversi.frontends.mind import MOST_LEAVES, SearchMind
+    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.model.evaluate import open_evaluator
+    from reversi.model.machine import cpu_has_bf16
+    from reversi.model.registry import load_model
+
+    model = args.model or "gated"
+    weights = load_model(model, args.registry)
+
+    def mind_of(game: Game) -> SearchMind:
+        weights.check_game(game)
+        precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
+        evaluate = open_evaluator(weights, precision=precision, batch=MOST_LEAVES, threads=args.threads)
+        mind = SearchMind(f"version {weights.version}", game, evaluate, SIMULATIONS)
+        mind.warm_up()
+        return mind
+
+    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), mind_of

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from reversi.frontends.clocks import MARGIN_S, Clocks
+
+
+def test_without_settings_there_is_no_limit() -> None:
+    clocks = Clocks()
+    clocks.spend(True, 100)
+    assert clocks.share_s(True, 60) is None
+
+
+def test_a_period_without_stones_means_no_limit() -> None:
+    clocks = Clocks()
+    clocks.set(300, 0, 0)
+    clocks.set(0, 10, 0)
+    assert clocks.share_s(True, 60) is None
+
+
+def test_main_time_is_divided_among_the_moves_to_come() -> None:
+    clocks = Clocks()
+    clocks.set(320, 0, 0)
+    assert clocks.share_s(True, 60) == pytest.approx(10 - MARGIN_S)
+    assert clocks.share_s(True, 1) == pytest.approx(320 / 3 - MARGIN_S)
+    clocks.spend(True, 160)
+    assert clocks.share_s(True, 60) == pytest.approx(5 - MARGIN_S)
+    assert clocks.share_s(False, 60) == pytest.approx(10 - MARGIN_S)
+
+
+@pytest.mark.parametrize("main_s", [0.5, 5, 60, 600])
+@pytest.mark.parametrize("empties", [4, 12, 32, 60])
+def test_a_game_never_runs_out_of_main_time(main_s: float, empties: int) -> None:
+    clocks, spent_s = Clocks(), 0.0
+    clocks.set(main_s, 0, 0)
+    while empties > 0:
+        share_s = clocks.share_s(True, empties)
+        assert share_s is not None
+        clocks.spend(True, share_s + 0.01)  # a bit late every time
+        spent_s += share_s + 0.01
+        empties -= 2
+    assert spent_s < main_s + 0.2
+    assert spent_s > 0.4 * main_s - 1
+
+
+def test_a_period_is_divided_among_its_stones_and_begins_anew() -> None:
+    clocks = Clocks()
+    clocks.set(0, 30, 3)
+    assert clocks.share_s(True, 50) == pytest.approx(10 - MARGIN_S)
+    clocks.spend(True, 10)
+    clocks.spend(True, 4)
+    assert clocks.share_s(True, 48) == pytest.approx(16 - MARGIN_S)
+    clocks.spend(True, 16)
+    assert clocks.share_s(True, 46) == pytest.approx(10 - MARGIN_S)
+
+
+def test_main_time_runs_over_into_the_first_period() -> None:
+    clocks = Clocks()
+    clocks.set(6, 30, 3)
+    assert clocks.share_s(True, 50) == pytest.approx(10 - MARGIN_S)
+    clocks.spend(True, 10)  # 6 of the main time, 4 of the period, one of its stones
+    assert clocks.share_s(True, 48) == pytest.approx(13 - MARGIN_S)
+
+
+def test_what_is_told_replaces_what_was_counted() -> None:
+    clocks = Clocks()
+    clocks.set(320, 30, 3)
+    clocks.tell(True, 32, 0)
+    assert clocks.share_s(True, 60) == pytest.approx(10 - MARGIN_S)  # a third of the period to come
+    clocks.tell(True, 5, 1)
+    assert clocks.share_s(True, 60) == pytest.approx(5 - MARGIN_S)
+    assert clocks.share_s(False, 60) == pytest.approx(10 - MARGIN_S)
+
+
+def test_no_time_left_is_no_time() -> None:
+    clocks = Clocks()
+    clocks.set(0, 0, 0)
+    assert clocks.share_s(True, 60) == 0
+    clocks.tell(True, 0, 0)
+    assert clocks.share_s(True, 2) == 0

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from reversi.frontends.mind import Budget, PlayerMind, SearchMind
+from reversi.games.position import Position
+from reversi.games.rules import GAMES
+from reversi.players import make_player, playing_config
+from reversi.search.apv_mcts import Search
+from reversi.search.signature import HashEvaluator
+
+GAME = GAMES["reversi6"]
+START = Position.start(GAME)
+
+
+def never() -> bool:
+    return False
+
+
+class SlowEvaluate(HashEvaluator):
+    """Takes 5 ms for a batch and counts the positions."""
+
+    positions = 0
+
+    def __call__(self, own: np.ndarray, opp: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]:
+        time.sleep(0.005)
+        self.positions += len(own)
+        return super().__call__(own, opp)
+
+
+@pytest.mark.parametrize("simulations", [1, 64, 500])
+def test_a_search_mind_finds_what_a_search_does(simulations: int) -> None:
+    mind = SearchMind("m", GAME, HashEvaluator(GAME), 400)
+    thought = mind.think(START.play("c2"), Budget(simulations=simulations), never)
+    position = START.play("c2")
+    search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1, np.random.default_rng(0))
+    result = search.run(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
+    assert thought.best.action == result.action[0]
+    assert {m.action: m.visits for m in thought.moves} == {
+        action: result.visits[0, action] for action in position.legal_actions()
+    }
+    assert thought.nodes == simulations + 1
+
+
+def test_without_a_budget_it_takes_its_own_number() -> None:
+    assert SearchMind("m", GAME, HashEvaluator(GAME), 40).think(START, Budget(), never).nodes == 41
+
+
+def test_without_simulations_the_network_says_the_move_and_the_value() -> None:
+    evaluate = HashEvaluator(GAME)
+    thought = SearchMind("m", GAME, evaluate, 40).think(START, Budget(simulations=0), never)
+    logits, value = evaluate(np.array([START.own], np.uint64), np.array([START.opp], np.uint64))
+    assert thought.best.action == max(START.legal_actions(), key=lambda action: logits[0, action])
+    assert thought.best.value == pytest.approx(value[0])
+
+
+def test_time_ends_a_search_before_it_is_up() -> None:
+    mind = SearchMind("m", GAME, SlowEvaluate(GAME), 400)
+    start_s = time.monotonic()
+    thought = mind.think(START, Budget(seconds=0.2), never)
+    assert time.monotonic() - start_s < 1.2
+    assert thought.nodes > 5
+    assert 0.1 < thought.seconds < 1.2
+
+
+def test_simulations_end_a_search_that_has_time() -> None:
+    thought = SearchMind("m", GAME, HashEvaluator(GAME), 400).think(START, Budget(64, 60.0), never)
+    assert thought.nodes == 65
+    assert thought.seconds < 5
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.0])
+def test_no_time_still_gives_a_move(seconds: float) -> None:
+    thought = SearchMind("m", GAME, SlowEvaluate(GAME), 400).think(START, Budget(seconds=seconds), never)
+    assert thought.best.action in START.legal_actions()
+    assert thought.nodes == 1
+
+
+def test_a_search_stops_when_it_is_told_to() -> None:
+    asked = iter([False] * 3 + [True])
+    evaluate = SlowEvaluate(GAME)
+    thought = SearchMind("m", GAME, evaluate, 100_000).think(START, Budget(), lambda: next(asked))
+    assert thought.nodes == evaluate.positions
+    assert 1 < thought.nodes <= 1 + 3 * 32
+
+
+def test_warming_up_meets_every_batch_size() -> None:
+    sizes: set[int] = set()
+
+    class Watched(HashEvaluator):
+        def __call__(self, own: np.ndarray, opp: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]:
+            sizes.add(len(own))
+            return super().__call__(own, opp)
+
+    SearchMind("m", GAME, Watched(GAME), 400).warm_up()
+    assert sizes == {1, 2, 4, 8, 16, 32}
+
+
+def test_a_players_mind_plays_as_the_player() -> None:
+    mind = PlayerMind(GAME, make_player("greedy", GAME, seed=3))
+    greedy = make_player("greedy", GAME, seed=3)
+    position = START
+    while not position.is_over:
+        best = mind.think(position, Budget(), never).best
+        own, opp = np.array([position.own], np.uint64), np.array([position.opp], np.uint64)
+        assert (best.action, best.value, best.line) == (greedy.choose(own, opp)[0], None, (best.action,))
+        position = position.play(best.action)
+    assert mind.name == "greedy"

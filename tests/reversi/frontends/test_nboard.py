@@ -1,0 +1,193 @@
+"""NBoard: golden conversations, hints, thinking that a ping stops, and garbage that is ignored."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from reversi.frontends.lines import Lines
+from reversi.frontends.mind import Budget
+from reversi.frontends.nboard import NBoard, discs_of, simulations_of
+from reversi.frontends.session import Session
+from reversi.games.position import Position
+from reversi.games.rules import GAMES
+from reversi.ggf import GgfGame
+
+from .stubs import ThinksUntilStopped, lines_of, session_of
+
+PASSING = "(;GM[Othello]TY[4]BO[4 -*O*OOOO-*OO*OOO *];)"
+"""Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
+
+
+def heard(text: str | bytes, session: Session | None = None) -> list[str]:
+    """Return the lines that are answered."""
+    said: list[str] = []
+    NBoard(session or session_of(), lines_of(text), said.append).serve()
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in said)
+    return [line.removesuffix("\n") for line in said]
+
+
+def test_a_conversation_word_for_word() -> None:
+    text = f"""\
+nboard 2
+set depth 6
+set contempt 3
+set game {GgfGame(Position.start("reversi4"))}
+ping 1
+hint 2
+move B1/1.5/0.2
+go
+go
+set game {PASSING}
+go
+move PA
+hint 1
+learn
+what is this
+ping 2
+quit
+ping 3
+"""
+    assert heard(text) == [
+        "set myname reversi-zero first",
+        "set myname reversi-zero first depth 6",
+        "pong 1",
+        "status thinking",
+        "search B1A1 1.10 0 2 10 simulations",
+        "search A2A1 0.51 0 2 9 simulations",
+        "nodestats 20 0.25",
+        "status",
+        *(
+            "status thinking",
+            "search A1A2 1.10 0 2 10 simulations",
+            "nodestats 20 0.25",
+            "=== A1/1.10/0.25",
+            "status",
+        )
+        * 2,
+        "status thinking",
+        "=== PA",
+        "status",
+        "status thinking",
+        "search A1PA 1.10 0 2 10 simulations",
+        "nodestats 20 0.25",
+        "status",
+        "learned",
+        "pong 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "moves", ["move PA\nmove A1\nmove PA\nmove A3", "move A1\nmove A3", "move PASS\nmove a1//1\nmove a3"]
+)
+def test_passes_may_be_said_or_left_out(moves: str) -> None:
+    session = session_of()
+    heard(f"set game {PASSING}\n{moves}\n", session)
+    assert session.position.is_over
+    assert session.position.black_margin == -12
+
+
+def test_after_the_end_there_is_nothing_to_judge() -> None:
+    text = f"set game {PASSING}\nmove A1\nmove A3\nhint 3\ngo\nmove PA\ngo\n"
+    assert heard(text) == ["status thinking", "status"] + ["status thinking", "=== PA", "status"] * 2
+
+
+def test_every_position_of_the_game_is_analyzed_the_last_one_first() -> None:
+    found = heard(f"set game {PASSING}\nmove A1\nmove A3\nanalyze\n")
+    assert found == [
+        "status analyzing",
+        "analysis 4 -12.00",
+        "analysis 3 1.10",
+        "analysis 2 1.10",
+        "analysis 1 1.10",
+        "analysis 0 1.10",
+        "status",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("set game (;GM[Go];)", ["status error: expected GM[Othello] and no anti-game, got GM[Go]TY[8]"]),
+        ("set game", ["status error: expected a game like (;GM[Othello]...;), got ''"]),
+        (f"set game {GgfGame(Position.start('reversi8'))}", ["status error: expected a smaller board, got reversi8"]),
+        ("move A1", None),
+        ("move", None),
+        ("move PA", None),
+        ("move X9/1/1", None),
+        ("set depth", []),
+        ("set depth x", []),
+        ("set", []),
+        ("set nothing 3", []),
+        ("Go", []),
+        ("", []),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_changes_nothing(line: str, says: list[str] | None) -> None:
+    session = session_of()
+    found = heard(line + "\n", session)
+    assert found == says if says is not None else found[0].startswith("status error: expected ")
+    assert session.positions == [Position.start("reversi4")]
+
+
+def test_depth_is_the_budget_unless_the_command_line_has_one() -> None:
+    def budgets(session: Session) -> list[Budget]:
+        heard("go\nset depth 10\ngo\nset depth    99\ngo\n", session)
+        return session.mind.budgets  # type: ignore[attr-defined, no-any-return]
+
+    assert budgets(session_of()) == [Budget(), Budget(1024), Budget(65536)]
+    assert budgets(session_of(budget=Budget(seconds=2))) == [Budget(seconds=2)] * 3
+    assert [simulations_of(depth) for depth in (0, 1, 16, 60)] == [1, 2, 65536, 65536]
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("go", ["search B1A1 1.10 0 2 10 simulations", "nodestats 20 0.25", "=== B1/1.10/0.25"]),
+        ("hint 1", ["search B1A1 1.10 0 2 10 simulations", "nodestats 20 0.25"]),
+        ("analyze", ["analysis 0 1.10"]),
+    ],
+)
+@pytest.mark.parametrize("ends", ["ping 7", "quit"])
+def test_a_ping_stops_the_thinking(command: str, answer: list[str], ends: str) -> None:
+    session = session_of(mind=ThinksUntilStopped)
+    reading, writing = os.pipe()
+    said: list[str] = []
+    serving = threading.Thread(target=NBoard(session, Lines(lambda: os.read(reading, 1000)), said.append).serve)
+    serving.start()
+    os.write(writing, f"{command}\n".encode())
+    assert session.mind.begun.wait(5)  # type: ignore[attr-defined]
+    os.write(writing, f"{ends}\nquit\n".encode())
+    serving.join(5)
+    os.close(writing)
+    assert session.mind.stopped  # type: ignore[attr-defined]
+    found = [line.strip() for line in said]
+    assert found[1:-1] == [*answer, "status"][: len(found) - 2]
+    assert found[-1] == ("pong 7" if ends == "ping 7" else "status")
+
+
+def test_values_in_discs_rise_with_the_value_and_are_odd() -> None:
+    for game in (GAMES["reversi4"], GAMES["reversi6"], GAMES["reversi8"]):
+        values = np.linspace(-1, 1, 401)
+        discs = [discs_of(game, float(value)) for value in values]
+        assert all(np.diff(discs) > 0)
+        np.testing.assert_allclose(discs, [-each for each in reversed(discs)], atol=1e-9)
+        assert (discs[0], discs[200], discs[400]) == (-game.squares, 0, game.squares)
+    # four discs ahead on 8x8 win with 1 / (1 + 1/e) = 0.731
+    assert discs_of(GAMES["reversi8"], 2 / (1 + np.exp(-1)) - 1) == pytest.approx(4)
+
+
+def test_garbage_is_answered_or_ignored_and_never_an_exception() -> None:
+    rng = np.random.default_rng(0)
+    words = ["nboard", "set", "depth", "game", "move", "hint", "go", "ping", "learn", "analyze", "contempt", "B1", "PA"]
+    words += ["9" * 400, "-1", "(;GM[Othello]", PASSING, "/", "nan", "\u00e9", "\x00", "  ", "²"]
+    for _ in range(300):
+        if rng.random() < 0.3:
+            text = rng.integers(0, 256, int(rng.integers(0, 200))).astype(np.uint8).tobytes()
+        else:
+            lines = (" ".join(rng.choice(words, int(rng.integers(1, 5)))) for _ in range(20))
+            text = "\n".join(lines).encode()
+        heard(text)
