@@ -35,7 +35,7 @@ from reversi.search.root import (
     search_value,
 )
 from reversi.search.rule import Rule
-from reversi.search.tree import PENDING, TERMINAL, Tree, Trees, back_up, result, tree_of
+from reversi.search.tree import PENDING, TERMINAL, Tree, Trees, back_up, tree_of
 from reversi.search.walk import expand, walk
 
 _MOVE, _CAP = 0, 1
@@ -111,7 +111,7 @@ def _begin_ply(
     now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
     now.budget = play.simulations if now.full else play.fast_simulations
     if not (play.keep_subtree and has_root(tree, now.own, now.opp)):
-        plant_root(tree, play.game_id, now.own, now.opp)
+        plant_root(tree, play.game_id, rule, now.own, now.opp)
     elif now.full:
         _draw_noise(now, tree, rule, play, scratch)
 
@@ -141,7 +141,7 @@ def _simulate(
         now.simulations += 1
     own, opp = tree.nodes[node].own, tree.nodes[node].opp
     if tree.nodes[node].degree == TERMINAL:
-        back_up(tree, node, result(play.game_id, own, opp), 0)
+        back_up(tree, node, tree.nodes[node].value, 0)
         return
     now.symmetry = 0
     if cache.entries.shape[0] > 0:

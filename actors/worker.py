@@ -195,6 +195,7 @@ class Worker:
             batch=config.games // config.groups,
             threads=config.threads,
             slots=config.groups,
+            margin_weight=self.search_config.margin_weight,
         )
 
     def _take(self, prepared: Prepared) -> None:

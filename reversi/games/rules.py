@@ -111,6 +111,7 @@ def reversi_of_size(size: int) -> Game:
 
 
 _BOARD = np.array([game.board_mask for game in GAMES.values()], np.uint64)  # uint64[games]
+_SQUARES = np.array([game.squares for game in GAMES.values()], np.int64)  # int64[games]
 
 
 def _square_table() -> NDArray[np.int64]:
@@ -137,6 +138,12 @@ def square_of_action(game_id: int, action: int) -> int:
 def action_of_square(game_id: int, square: int) -> int:
     """Return the action that plays on bit `square`, -1 if it is off the board; 64 is the pass.  One table load."""
     return int(_ACTION[game_id, square])
+
+
+@kernel
+def squares_of(game_id: int) -> int:
+    """Return N*N.  One table load."""
+    return int(_SQUARES[game_id])
 
 
 @kernel

@@ -75,7 +75,7 @@ class Search:
         simulations = self.config.simulations if simulations is None else simulations
         self._make_room(simulations)
         keep, self._advanced = self._advanced, False
-        self._expand(plant(self._trees, self.game.id, own, opp, keep, self._leaves))
+        self._expand(plant(self._trees, self.game.id, self._rule, own, opp, keep, self._leaves))
         prior = np.zeros((games, self.game.actions), np.float32)
         read_priors(self._trees, prior)
         if noise:

@@ -68,6 +68,11 @@ class SearchConfig:
     dirichlet_weight: float = 0.25
     """Share of the noise in the root's priors when noise is asked for; 0 is none.  AlphaZero: 0.25."""
 
+    margin_weight: float = 0.0
+    """Share of the margin, in shares of the board, in the utility that a search maximises; the rest is the result, 1, 0
+    or -1.  A network that is paid for winning does not care for discs: a little of it ends won games well and lost ones
+    gracefully.  AlphaZero: 0.  KataGo: a curve of the score, weights 0.1 and 0.3 (`staticScoreUtilityFactor`)."""
+
     leaves: int = 1
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""
 
@@ -100,6 +105,7 @@ class SearchConfig:
         _require("fpu_reduction", self.fpu_reduction, 0 <= self.fpu_reduction <= 2, "0 to 2")
         _require("dirichlet_alpha", self.dirichlet_alpha, 0 < self.dirichlet_alpha <= 1000, "above 0 and at most 1000")
         _require("dirichlet_weight", self.dirichlet_weight, 0 <= self.dirichlet_weight <= 1, "0 to 1")
+        _require("margin_weight", self.margin_weight, 0 <= self.margin_weight <= 1, "0 to 1")
         _require("leaves", self.leaves, 1 <= self.leaves <= 1024, "1 to 1024")
         _require("virtual_loss", self.virtual_loss, 0 <= self.virtual_loss <= 100, "0 to 100")
 

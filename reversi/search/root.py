@@ -24,13 +24,12 @@ from reversi.search.tree import (
     add_leaf,
     add_node,
     back_up,
-    result,
     tree_of,
 )
 
 
 @bare_kernel
-def plant_root(tree: Tree, game_id: int, own: np.uint64, opp: np.uint64) -> None:
+def plant_root(tree: Tree, game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> None:
     """Empty the tree and give it the root (own, opp), PENDING or TERMINAL, without a visit and without Gumbel noise.
 
     A TERMINAL root is not backed up: `root_value` of it is for callers who did that.
@@ -42,7 +41,7 @@ def plant_root(tree: Tree, game_id: int, own: np.uint64, opp: np.uint64) -> None
     entry.total = 0
     entry.visits = 0
     entry.pending = 0
-    add_node(tree, game_id, 0, 0, own, opp)
+    add_node(tree, game_id, rule, 0, 0, own, opp)
 
 
 @bare_kernel
@@ -159,7 +158,7 @@ def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
 
 
 @bare_kernel
-def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
+def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
     """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
 
     own, opp  uint64[B], B <= G
@@ -172,9 +171,9 @@ def plant(trees: Trees, game_id: int, own: Masks, opp: Masks, keep: bool, leaves
         root = tree.nodes[0]
         if keep and has_root(tree, own[g], opp[g]):
             continue
-        plant_root(tree, game_id, own[g], opp[g])
+        plant_root(tree, game_id, rule, own[g], opp[g])
         if root.degree == TERMINAL:
-            back_up(tree, 0, result(game_id, own[g], opp[g]), 0)
+            back_up(tree, 0, root.value, 0)
         else:
             add_leaf(tree, g, 0, leaves, count)
             count += 1

@@ -19,6 +19,7 @@ class Rule(NamedTuple):
     considered: int
     c_visit: np.float32
     c_scale: np.float32
+    margin_weight: np.float32
 
 
 def rule_of(config: SearchConfig) -> Rule:
@@ -31,4 +32,5 @@ def rule_of(config: SearchConfig) -> Rule:
         considered=config.considered,
         c_visit=np.float32(config.c_visit),
         c_scale=np.float32(config.c_scale),
+        margin_weight=np.float32(config.margin_weight),
     )

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
 from reversi.kernel import bare_kernel, inlined_kernel
+from reversi.search.exact import utility
+from reversi.search.rule import Rule
 
 UNVISITED = -1
 """`child` of an edge that leads to no node yet."""
@@ -31,7 +33,7 @@ PENDING = -1
 """`degree` of a node that waits for its evaluation."""
 
 TERMINAL = 0
-"""`degree` of a node where the game is over."""
+"""`degree` of a node whose value is known exactly: the game is over."""
 
 NODE = np.dtype(
     [
@@ -42,7 +44,7 @@ NODE = np.dtype(
         ("first", np.int32),  # first of the node's edges
         ("degree", np.int32),  # number of edges = legal actions, or PENDING or TERMINAL
         ("explored", np.float32),  # sum of the priors of the edges with a visit
-        ("value", np.float32),  # what was last backed up from the node itself, for the side to move
+        ("value", np.float32),  # of a TERMINAL node the exact one, else what was last backed up from the node itself
     ],
     align=True,
 )
@@ -129,7 +131,7 @@ def tree_of(trees: Trees, g: int) -> Tree:
 
 
 @bare_kernel
-def add_node(tree: Tree, game_id: int, parent: int, edge: int, own: np.uint64, opp: np.uint64) -> int:
+def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: np.uint64, opp: np.uint64) -> int:
     """Make the node of position (own, opp) below `edge` of `parent`, TERMINAL or PENDING, and return it."""
     index = int(tree.used[NODES])
     tree.used[NODES] = index + 1
@@ -140,16 +142,13 @@ def add_node(tree: Tree, game_id: int, parent: int, edge: int, own: np.uint64, o
     node.parent = parent
     node.entry = edge
     node.explored = 0
-    over = legal_moves(game_id, own, opp) == ZERO and outcome(game_id, own, opp) != UNFINISHED
-    node.degree = TERMINAL if over else PENDING
+    node.degree = PENDING
+    if legal_moves(game_id, own, opp) == ZERO:
+        margin = outcome(game_id, own, opp)
+        if margin != UNFINISHED:
+            node.degree = TERMINAL
+            node.value = utility(game_id, rule, margin)
     return index
-
-
-@bare_kernel
-def result(game_id: int, own: np.uint64, opp: np.uint64) -> np.float32:
-    """Return the exact value of a finished game for the side to move: 1, 0 or -1."""
-    margin = outcome(game_id, own, opp)
-    return np.float32(int(margin > 0) - int(margin < 0))
 
 
 @bare_kernel

@@ -30,7 +30,6 @@ from reversi.search.tree import (
     add_node,
     back_up,
     nodes_for,
-    result,
     tree_of,
 )
 
@@ -55,23 +54,23 @@ def walk(tree: Tree, game_id: int, rule: Rule, simulations: int) -> int:
             index = interior_edge(tree, node, rule)
         edge = tree.edges[index]
         if edge.child == UNVISITED:
-            node = _add_child(tree, game_id, node, index)
+            node = _add_child(tree, game_id, rule, node, index)
             while tree.nodes[node].degree == PENDING and _may_go_on(tree, simulations):
                 action = only_reply(game_id, tree.nodes[node].own, tree.nodes[node].opp)
                 if action == NO_ACTION:
                     break
-                node = _add_child(tree, game_id, node, _force(tree, node, action))
+                node = _add_child(tree, game_id, rule, node, _force(tree, node, action))
             return node
         node = int(edge.child)
     return node
 
 
 @bare_kernel
-def _add_child(tree: Tree, game_id: int, parent: int, index: int) -> int:
+def _add_child(tree: Tree, game_id: int, rule: Rule, parent: int, index: int) -> int:
     """Make the node below edge `index` of `parent` and return it."""
     node = tree.nodes[parent]
     own, opp = play(game_id, node.own, node.opp, int(tree.edges[index].action))
-    return add_node(tree, game_id, parent, index, own, opp)
+    return add_node(tree, game_id, rule, parent, index, own, opp)
 
 
 @bare_kernel
@@ -185,7 +184,7 @@ def select_leaves(
             known = tree.used[NODES]
             node = walk(tree, game_id, rule, simulations)
             if tree.nodes[node].degree == TERMINAL:
-                back_up(tree, node, result(game_id, tree.nodes[node].own, tree.nodes[node].opp), 0)
+                back_up(tree, node, tree.nodes[node].value, 0)
             elif node >= known:
                 add_leaf(tree, g, node, leaves, count)
                 count += 1

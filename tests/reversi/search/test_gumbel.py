@@ -20,7 +20,7 @@ from reversi.search.gumbel import considered_visits, mixed_value
 from reversi.search.root import plant_root, root_action, root_policy, root_value
 from reversi.search.rule import rule_of
 from reversi.search.signature import HashEvaluator
-from reversi.search.tree import TERMINAL, Tree, back_up, make_trees, result, tree_of
+from reversi.search.tree import TERMINAL, Tree, back_up, make_trees, tree_of
 from reversi.search.walk import expand, walk
 
 from .gumbel_reference import Node, schedule
@@ -163,7 +163,7 @@ def test_a_larger_scale_follows_the_values() -> None:
 def planted(position: Position, answers: dict[Position, Answer]) -> Tree:
     """Return a tree whose root has its edges, with room for 20 simulations."""
     tree = tree_of(make_trees(position.game, 1, 20), 0)
-    plant_root(tree, position.game.id, np.uint64(position.own), np.uint64(position.opp))
+    plant_root(tree, position.game.id, rule_of(GUMBEL), np.uint64(position.own), np.uint64(position.opp))
     logits, value = TableEvaluator(position.game, answers)(*arrays(position))
     expand(tree, position.game.id, 0, logits[0])
     back_up(tree, 0, value[0], 0)
@@ -189,7 +189,7 @@ def test_noise_decides_what_is_considered_and_played_but_not_what_is_learned() -
     policy = np.zeros(REVERSI4.actions, np.float32)
     root_policy(tree, rule, policy)
     np.testing.assert_allclose(policy[[B1, A2, D3, C4]], [0.2000, 0.3510, 0.3320, 0.1170], atol=1e-4)
-    plant_root(tree, REVERSI4.id, np.uint64(START.own), np.uint64(START.opp))
+    plant_root(tree, REVERSI4.id, rule, np.uint64(START.own), np.uint64(START.opp))
     assert not tree.gumbels.any()
 
 
@@ -332,7 +332,7 @@ def step(tree: Tree, game: Game, root: Node, path: list[int], evaluate: HashEval
     leaf = upper.child.get(path[-1]) or Node.judged(position, evaluate)
     upper.child[path[-1]] = leaf
     if tree.nodes[node]["degree"] == TERMINAL:
-        back_up(tree, node, result(game.id, np.uint64(position.own), np.uint64(position.opp)), 0)
+        back_up(tree, node, tree.nodes[node]["value"], 0)
     else:
         logits, judged = evaluate(*arrays(position))
         expand(tree, game.id, node, logits[0])
@@ -375,7 +375,7 @@ def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int
             continue
         root, legal = Node.judged(position, evaluate), position.legal_actions()
         tree = tree_of(make_trees(game, 1, simulations), 0)
-        plant_root(tree, game.id, own, opp)
+        plant_root(tree, game.id, rule, own, opp)
         logits, value = evaluate(*arrays(position))
         expand(tree, game.id, 0, logits[0])
         back_up(tree, 0, value[0], 0)

@@ -134,7 +134,7 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
             if plies < 3 or leaf.is_over:
                 continue
             tree, rule = tree_of(make_trees(game, 1, 32), 0), rule_of(SearchConfig())
-            plant_root(tree, game.id, own, opp)
+            plant_root(tree, game.id, rule, own, opp)
             expand(tree, game.id, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
             back_up(tree, 0, np.float32(0), 0)
             node = walk(tree, game.id, rule, 32)
@@ -199,7 +199,7 @@ def test_virtual_loss_is_gone_when_the_leaves_are_backed_up() -> None:
 
 def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     trees, leaves = make_trees(REVERSI4, 1, 1), make_leaves(1)
-    assert plant(trees, REVERSI4.id, *arrays(START), False, leaves) == 1
+    assert plant(trees, REVERSI4.id, rule_of(SearchConfig()), *arrays(START), False, leaves) == 1
     logits = np.full((1, REVERSI4.actions), 80, np.float32)  # what illegal actions say must not matter
     logits[0, [B1, A2, D3, C4]] = [-3, 0, 2, -90]
     expand_leaves(trees, REVERSI4.id, leaves, 1, logits, np.zeros(1, np.float32))
