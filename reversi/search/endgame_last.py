@@ -1,0 +1,272 @@
+"""The last empty squares of a game of Reversi, solved without a table: most of what the exact solver does.
+
+Every search here is a negamax with alpha-beta, fail-soft: its result is exact if it lies between `alpha` and `beta`, an
+upper bound of the score at or below `alpha`, a lower bound at or above `beta`.  A score is own - opp at the end.
+
+Squares of quadrants with an odd number of empty squares come first: who plays there can also play there last
+("parity").  Above `FEW` empty squares the move that leaves the fewest answers comes first ("fastest first").
+
+A kernel that calls itself must not be called with literal numbers (`int(np.int64(-1))` is none), nor two kernels each
+other: numba would compile a copy for the literals that calls the one for all numbers by a name which is missing when
+the code comes from the disk cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, reachable
+from reversi.games.rules import GAMES, REVERSI8, Game
+from reversi.kernel import bare_kernel, kernel
+from reversi.search.stack import Numbers, stack_numbers
+
+NODES = 0
+"""Where `counts` holds the number of positions searched: all that a move or a pass led to."""
+
+NO_MOVE = -128
+"""Below every score."""
+
+FEW = 5
+"""Empty squares up to which parity alone orders the moves: counting answers costs more than it saves there."""
+
+_BOARDS = [game for game in GAMES.values() if game.id <= REVERSI8]
+
+
+def _corners(game: Game) -> int:
+    last = game.size - 1
+    return sum(1 << (8 * row + col) for row in (0, last) for col in (0, last))
+
+
+def _quadrant(game: Game, square: int) -> int:
+    """Return the quadrant of the board that holds `square`, as a mask; 0 off the board."""
+    half = game.size // 2
+    row, col = (half if number >= half else 0 for number in divmod(square, 8))
+    corner = sum(((1 << half) - 1) << (8 * r) for r in range(half))
+    return corner << (8 * row + col) if game.board_mask >> square & 1 else 0
+
+
+_BOARD = np.array([game.board_mask for game in _BOARDS], np.uint64)  # [games]
+_CORNERS = np.array([_corners(game) for game in _BOARDS], np.uint64)  # [games]
+_QUADRANT = np.array([[_quadrant(game, square) for square in range(64)] for game in _BOARDS], np.uint64)  # [games, 64]
+
+
+@bare_kernel
+def variant_of(game_id: int, winner_takes_empties: bool) -> int:
+    """Return the integer that stands for a Reversi board and who gets the squares that stay empty: nobody, the winner.
+
+    The two scorings can want different moves, so every kernel that may end a game needs to know.
+    """
+    return int(np.int64(2 * game_id + int(winner_takes_empties)))
+
+
+@bare_kernel
+def empty_squares(variant: int, own: np.uint64, opp: np.uint64) -> np.uint64:
+    """Return the board's empty squares."""
+    return ~(own | opp) & np.uint64(_BOARD[variant >> 1])
+
+
+@bare_kernel
+def corners_of(variant: int) -> np.uint64:
+    """Return the board's corners."""
+    return np.uint64(_CORNERS[variant >> 1])
+
+
+@bare_kernel
+def odd_quadrants(variant: int, empty: np.uint64) -> np.uint64:
+    """Return the quadrants that hold an odd number of the squares `empty`, as one mask."""
+    odd = ZERO
+    while empty != ZERO:
+        odd ^= _QUADRANT[variant >> 1, lowest_square(empty)]
+        empty &= empty - ONE
+    return odd
+
+
+@bare_kernel
+def final_score(variant: int, own: np.uint64, opp: np.uint64) -> int:
+    """Return the score of a finished game."""
+    score = popcount(own) - popcount(opp)
+    if variant & 1 and score != 0:
+        empty = popcount(empty_squares(variant, own, opp))
+        score += empty if score > 0 else -empty
+    return score
+
+
+@bare_kernel
+def weighted_moves(moves: np.uint64, corners: np.uint64) -> int:
+    """Return the number of moves, corners counted twice."""
+    return popcount(moves) + popcount(moves & corners)
+
+
+@bare_kernel
+def add_key(keys: Numbers, count: int, key: int) -> None:
+    """Add `key` to the first `count` keys, which are in falling order and stay so."""
+    i = count
+    while i > 0 and keys[i - 1] < key:
+        keys[i] = keys[i - 1]
+        i -= 1
+    keys[i] = key
+
+
+@kernel
+def last_many(
+    variant: int,
+    own: np.uint64,
+    opp: np.uint64,
+    empty: np.uint64,
+    odd: np.uint64,
+    alpha: int,
+    beta: int,
+    counts: Numbers,
+) -> int:
+    """Return the score of a position with any number of empty squares, fastest first.
+
+    empty   its empty squares
+    odd     the quadrants with an odd number of them
+    counts  [NODES] is raised
+    """
+    legal = reachable(own, opp) & empty
+    if legal == ZERO:
+        if (reachable(opp, own) & empty) == ZERO:
+            return final_score(variant, own, opp)
+        counts[NODES] += 1
+        return -last_many(variant, opp, own, empty, odd, -beta, -alpha, counts)
+    keys = stack_numbers()
+    count = _order(own, opp, empty, legal, odd, corners_of(variant), keys)
+    few = popcount(empty) <= FEW + 1
+    best = NO_MOVE
+    for i in range(count):
+        square = keys[i] & 63
+        disc = ONE << np.uint64(square)
+        turned = flips(own, opp, square)
+        next_own, next_opp = opp ^ turned, own | turned | disc
+        rest, next_odd = empty ^ disc, odd ^ _QUADRANT[variant >> 1, square]
+        counts[NODES] += 1
+        if few:
+            score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+        else:
+            score = -last_many(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+        if score > best:
+            best = score
+            if best >= beta:
+                return best
+            alpha = max(alpha, best)
+    return best
+
+
+@bare_kernel
+def _order(
+    own: np.uint64,
+    opp: np.uint64,
+    empty: np.uint64,
+    legal: np.uint64,
+    odd: np.uint64,
+    corners: np.uint64,
+    keys: Numbers,
+) -> int:
+    """Write the legal moves to `keys`, best first, each with its square in the low six bits; return how many."""
+    count = 0
+    while legal != ZERO:
+        square = lowest_square(legal)
+        disc = ONE << np.uint64(square)
+        turned = flips(own, opp, square)
+        answers = reachable(opp ^ turned, own | turned | disc) & (empty ^ disc)
+        key = -4 * weighted_moves(answers, corners)
+        if disc & odd:
+            key += 1
+        if disc & corners:
+            key += 2
+        add_key(keys, count, key * 64 + square)
+        count += 1
+        legal ^= disc
+    return count
+
+
+@kernel
+def last_few(
+    variant: int,
+    own: np.uint64,
+    opp: np.uint64,
+    empty: np.uint64,
+    odd: np.uint64,
+    alpha: int,
+    beta: int,
+    counts: Numbers,
+) -> int:
+    """Return the score like `last_many`, with no order but parity."""
+    legal = reachable(own, opp) & empty
+    if legal == ZERO:
+        if (reachable(opp, own) & empty) == ZERO:
+            return final_score(variant, own, opp)
+        counts[NODES] += 1
+        return -last_few(variant, opp, own, empty, odd, -beta, -alpha, counts)
+    best = NO_MOVE
+    while legal != ZERO:
+        first = legal & odd
+        square = lowest_square(first if first != ZERO else legal)
+        disc = ONE << np.uint64(square)
+        turned = flips(own, opp, square)
+        next_own, next_opp = opp ^ turned, own | turned | disc
+        rest = empty ^ disc
+        counts[NODES] += 1
+        if popcount(rest) == 2:
+            one, other = lowest_square(rest), lowest_square(rest & (rest - ONE))
+            score = -last_two(variant, next_own, next_opp, one, other, -beta, -alpha, counts)
+        else:
+            next_odd = odd ^ _QUADRANT[variant >> 1, square]
+            score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+        if score > best:
+            best = score
+            if best >= beta:
+                return best
+            alpha = max(alpha, best)
+        legal ^= disc
+    return best
+
+
+@kernel
+def last_two(
+    variant: int, own: np.uint64, opp: np.uint64, one: int, other: int, alpha: int, beta: int, counts: Numbers
+) -> int:
+    """Return the score of a position with the two empty squares `one` and `other`."""
+    score = _better_of_two(variant, own, opp, one, other, beta, counts)
+    if score != NO_MOVE:
+        return score
+    score = _better_of_two(variant, opp, own, one, other, -alpha, counts)
+    if score != NO_MOVE:
+        counts[NODES] += 1
+        return -score
+    return final_score(variant, own, opp)
+
+
+@bare_kernel
+def _better_of_two(
+    variant: int, own: np.uint64, opp: np.uint64, one: int, other: int, beta: int, counts: Numbers
+) -> int:
+    """Return the score of the better move, or that of `one` if it reaches `beta`, or NO_MOVE if neither is legal."""
+    best = NO_MOVE
+    turned = flips(own, opp, one)
+    if turned != ZERO:
+        counts[NODES] += 1
+        best = -_last_one(variant, opp ^ turned, own | turned | (ONE << np.uint64(one)), other, counts)
+        if best >= beta:
+            return best
+    turned = flips(own, opp, other)
+    if turned != ZERO:
+        counts[NODES] += 1
+        best = max(best, -_last_one(variant, opp ^ turned, own | turned | (ONE << np.uint64(other)), one, counts))
+    return best
+
+
+@bare_kernel
+def _last_one(variant: int, own: np.uint64, opp: np.uint64, square: int, counts: Numbers) -> int:
+    """Return the score of a position with one empty square: the discs that turn are counted, not turned."""
+    margin = popcount(own) - popcount(opp)
+    turned = flips(own, opp, square)
+    if turned != ZERO:
+        counts[NODES] += 1
+        return margin + 2 * popcount(turned) + 1
+    turned = flips(opp, own, square)
+    if turned != ZERO:
+        counts[NODES] += 2
+        return margin - 2 * popcount(turned) - 1
+    return final_score(variant, own, opp)
