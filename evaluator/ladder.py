@@ -89,8 +89,8 @@ class Ladder:
     @property
     def missing(self) -> int:
         """Games that are not played yet; fewer may be needed where a pair turns out to be one-sided."""
-        have = sum(sum(entry.pairs) for a, b in self._couples for entry in self._entries(a, b) if self._next(a, b))
-        return sum(self.games for a, b in self._couples if self._next(a, b)) - 2 * have
+        left = (self.games - 2 * sum(self._pairs(a, b)) for a, b in self._couples if self._next(a, b))
+        return sum(left)
 
     def play(self, workers: int) -> Iterator[Entry]:
         """Play what is missing on so many threads; give each batch's result once it is in the ledger.
@@ -122,10 +122,7 @@ class Ladder:
 
     def pairings(self) -> list[Pairing]:
         """Return the results of every pair so far."""
-        return [
-            Pairing(a=a.name, b=b.name, pairs=_total([entry.pairs for entry in self._entries(a, b)]))
-            for a, b in self._couples
-        ]
+        return [Pairing(a=a.name, b=b.name, pairs=self._pairs(a, b)) for a, b in self._couples]
 
     def forfeits(self) -> dict[str, int]:
         """Return how many games each entrant lost by breaking down."""
@@ -145,9 +142,15 @@ class Ladder:
         found = (self._ledger.find(self._key(a, b, digest)) for _, digest in self._parts)
         return [entry for entry in found if entry is not None]
 
+    def _pairs(self, a: Entrant, b: Entrant) -> Pairs:
+        """Return the pairs of games that these two have played, by the points of `a`."""
+        each = [entry.pairs for entry in self._entries(a, b)]
+        zero, half, one, more, two = np.array(each, np.int64).reshape(-1, 5).sum(axis=0).tolist()
+        return zero, half, one, more, two
+
     def _next(self, a: Entrant, b: Entrant) -> Batch | None:
         """Return the pair's first batch that has to be played, or None."""
-        pairs = _total([entry.pairs for entry in self._entries(a, b)])
+        pairs = self._pairs(a, b)
         swept = max(pairs[0], pairs[4]) == sum(pairs)
         if self._one_sided is not None and swept and 2 * sum(pairs) >= max(self._one_sided, 1):
             return None
@@ -209,8 +212,3 @@ def _digest(openings: Openings) -> str:
     """Return the SHA-256 of the positions."""
     arrays = openings.own.astype("<u8"), openings.opp.astype("<u8"), openings.black_to_move.astype(np.uint8)
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
-
-
-def _total(pairs: Sequence[Pairs]) -> Pairs:
-    zero, half, one, more, two = np.array(pairs, np.int64).reshape(-1, 5).sum(axis=0).tolist()
-    return zero, half, one, more, two

@@ -33,10 +33,10 @@ reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --anchor
 FIXED = (
     "random",
     "greedy",
-    "flat-mc:50",
     "flat-mc:150",
     "uct:500",
     "uct:1500",
+    "uct:5000",
     "alphabeta:1",
     "alphabeta:3",
     "alphabeta:5",
@@ -147,8 +147,15 @@ def _play(ladder: Ladder, workers: int | None) -> None:
     """Play what is missing and say how far it is, where there is a terminal to say it on."""
     import os
 
-    for entry in ladder.play(workers or os.cpu_count() or 1):
-        if sys.stderr.isatty():
-            print(f"\r\033[K{ladder.missing} games to go; {entry.a} - {entry.b}", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
+    shows = sys.stderr.isatty()
+    try:
+        for entry in ladder.play(workers or os.cpu_count() or 1):
+            if shows:
+                print(
+                    f"\r\033[K{ladder.missing} games to go; {entry.a} - {entry.b}", end="", file=sys.stderr, flush=True
+                )
+    except KeyboardInterrupt:
+        print(f"\n{ladder.missing} games are left; the same command goes on with them", file=sys.stderr)
+        raise
+    if shows:
         print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ from html import escape
 
 from evaluator.ratings import Ratings
 from reversi.games.rules import Game
+from scripts.rate_report import shortened
 
 ROW = 24
 """Height of a player's row, in pixels like all that follows."""
@@ -19,14 +20,11 @@ TOP, BOTTOM, RIGHT = 40, 36, 60
 LETTER = 7.2
 """Width that a letter of a name is given."""
 
-LONGEST = 40
-"""Letters of a name that are shown; another program's command can be long."""
-
 
 def draw(ratings: Ratings, game: Game) -> str:
     """Return the picture as SVG text, best player on top."""
     table = ratings.table
-    names = [_shortened(rating.player) for rating in table]
+    names = [shortened(rating.player) for rating in table]
     left = round(16 + LETTER * max(map(len, names)))
     low = min(rating.elo - rating.error for rating in table)
     high = max(rating.elo + rating.error for rating in table)
@@ -65,7 +63,3 @@ def draw(ratings: Ratings, game: Game) -> str:
 def _step(span: float) -> int:
     """Return the distance of the axis' ticks: at most ten of them."""
     return next((step for step in (10, 20, 50, 100, 200, 500, 1000) if span <= 10 * step), 2000)
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."

@@ -11,10 +11,13 @@ from evaluator.ratings import Ratings
 WORTH_NOTING = 3.0
 """Standard errors of a residual from which on it is named below the table."""
 
+LONGEST = 40
+"""Letters of a name that are shown in a table; another program's command can be long."""
+
 
 def as_text(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
     """Return the table, the matrix of residuals and the residuals and forfeits that need a word."""
-    width = max(len(rating.player) for rating in ratings.table)
+    width = max(len(shortened(rating.player)) for rating in ratings.table)
     lines = [
         f"{ladder.game.name}, {ladder.games} games a pair, 95 % error bars, {ratings.anchor} at 0",
         "",
@@ -23,8 +26,8 @@ def as_text(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
     for rank, rating in enumerate(ratings.table, start=1):
         over = "" if rating.superiority is None else f"{rating.superiority:.3f}"
         lines.append(
-            f"{rank:>3} {rating.player:<{width}} {rating.elo:>6.0f} {rating.error:>5.0f} {rating.games:>6} "
-            f"{rating.score:>6.3f}  {over:>9}"
+            f"{rank:>3} {shortened(rating.player):<{width}} {rating.elo:>6.0f} {rating.error:>5.0f} {rating.games:>6} "
+            f"{rating.score:>6.3f}  {over:>9}".rstrip()
         )
     lines += [
         "",
@@ -75,6 +78,11 @@ def as_json(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
     return json.dumps({**about, "players": players, "pairs": met})
 
 
+def shortened(name: str) -> str:
+    """Return the name as a table or picture has room for it."""
+    return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
+
+
 def _matrix(ratings: Ratings, width: int) -> list[str]:
     """Return one row per player, best first, and one column per rank."""
     excess = {(r.a, r.b): r.excess for r in ratings.residuals}
@@ -83,5 +91,5 @@ def _matrix(ratings: Ratings, width: int) -> list[str]:
     lines = [" " * (width + 4) + "".join(f"{rank:>6}" for rank in range(1, len(names) + 1))]
     for rank, a in enumerate(names, start=1):
         cells = (f"{100 * excess[a, b]:>+6.1f}" if (a, b) in excess else f"{'.':>6}" for b in names)
-        lines.append(f"{rank:>3} {a:<{width}}" + "".join(cells))
+        lines.append(f"{rank:>3} {shortened(a):<{width}}" + "".join(cells))
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.model.registry import Registry
-from reversi.players import Player, make_player
+from reversi.players import Forfeit, Player, make_player
 from scripts.bench_setup import Settings, random_weights
+from scripts.rate_report import as_text
 
 GAME = GAMES["reversi4"]
 OPENINGS = random_openings(GAME, 30, 4, 0)
@@ -179,6 +181,29 @@ def test_a_model_is_made_once_for_each_worker_and_closed_players_every_batch(tmp
     assert max(count for (name, _), count in made.items() if name == "kept") == 1
     assert sum(count for (name, _), count in made.items() if name == "program") == 3
     assert closed == ["program"] * 3
+
+
+def test_a_program_that_breaks_down_loses_its_games_and_the_ladder_goes_on(tmp_path: Path) -> None:
+    class Broken(First):
+        def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
+            return [Forfeit("it broke") for _ in histories]
+
+    broken = Entrant(name="broken", model=None, make=lambda _: Broken("broken"), keeps=False)
+    entrants = [fixed("random"), broken, fixed("greedy")]
+    one = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=20, seed=0)
+    lost = {(entry.a, entry.b): entry.forfeits for entry in one.play(workers=2)}
+    by_broken = [lost["broken", "random"][0], lost["broken", "greedy"][0]]
+    assert min(by_broken) > 10  # it is not asked where a move is forced
+    assert lost == {
+        ("broken", "random"): (by_broken[0], 0),
+        ("broken", "greedy"): (by_broken[1], 0),
+        ("greedy", "random"): (0, 0),
+    }
+    assert one.forfeits() == {"random": 0, "broken": sum(by_broken), "greedy": 0}
+    assert one.ratings("broken").table[-1].player == "broken"
+    assert f"broken forfeited {sum(by_broken)} games, counted as lost" in as_text(
+        one, one.ratings("broken"), one.forfeits()
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from evaluator.ledger import Entry, Ledger
 from tests.scripts.conftest import Reversi
 
 THREE = ["--size", 4, "--players", "random", "greedy", "flat-mc:20", "--games", 20]
@@ -73,6 +74,26 @@ def test_one_go_and_two_give_the_same_ratings(reversi: Reversi) -> None:
     assert {p["player"]: p["elo"] for p in one["players"]} == pytest.approx(
         {p["player"]: p["elo"] for p in two["players"]}
     )
+
+
+def test_ctrl_c_keeps_what_was_played_and_says_how_to_go_on(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    add, added = Ledger.add, list[Entry]()
+
+    def interrupted(ledger: Ledger, entry: Entry) -> None:
+        if len(added) == 2:
+            raise KeyboardInterrupt
+        added.append(entry)
+        add(ledger, entry)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "add", interrupted)
+        answer = reversi("rate", *THREE)
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err.strip().splitlines() == [
+        "20 games are left; the same command goes on with them",
+        "error: interrupted",
+    ]
+    assert reversi("rate", *THREE).out == reversi("rate", *THREE, "--results", "another").out
 
 
 def test_the_picture_has_a_bar_for_every_player(reversi: Reversi) -> None:
