@@ -46,7 +46,7 @@ def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judg
     seen: set[tuple[int, int]] = set()
     found: list[Openings] = []
     have, fruitless, draw = 0, 0, 0
-    while have < count and fruitless < PATIENCE and len(seen) < TRIED * count:
+    while not found or (have < count and fruitless < PATIENCE and len(seen) < TRIED * count):
         drawn = random_openings(game, DRAWN, plies, (seed, draw))
         images = [_image(game, own, opp) for own, opp in zip(drawn.own, drawn.opp, strict=True)]
         fresh = [b for b, image in enumerate(images) if image not in seen]

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaluator.match import Counts
 from evaluator.stats import Pairs
-from reversi.errors import CorruptFileError
+from reversi.errors import CorruptFileError, RunError
 
 FORMAT = 1
 
@@ -65,7 +65,7 @@ class Ledger:
         """
         self.path = path
         self._entries: dict[Key, Entry] = {}
-        self._bytes = 0
+        self._bytes = self._whole_bytes = 0  # of the file as it was read, and of its complete lines
         for number, line in enumerate(self._lines(), start=1):
             entry = _read(line, f"{path}:{number}")
             self._entries.setdefault(entry.key, entry)
@@ -78,20 +78,29 @@ class Ledger:
         return self._entries.get(key)
 
     def add(self, entry: Entry) -> None:
-        """Write a batch that is not there yet to the end of the file, on disk before this returns."""
+        """Write a batch that is not there yet to the end of the file, on disk before this returns.
+
+        Raises RunError if somebody else wrote to the file.
+        """
         assert entry.key not in self._entries, f"expected a batch that was not played, got {entry}"
         line = (json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=False) + "\n").encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
-            file.truncate(self._bytes)
+            if (size := os.fstat(file.fileno()).st_size) != self._bytes:
+                raise RunError(
+                    f"{self.path}: expected {self._bytes} bytes, got {size}: another process wrote to it; "
+                    "let one rating at a time use a file of results"
+                )
+            file.truncate(self._whole_bytes)
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
-        self._bytes += len(line)
+        self._whole_bytes += len(line)
+        self._bytes = self._whole_bytes
         self._entries[entry.key] = entry
 
     def _lines(self) -> Iterator[bytes]:
-        """Give the complete lines and count their bytes."""
+        """Give the complete lines, and note how long they and the file are."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -99,7 +108,7 @@ class Ledger:
         except OSError as error:
             raise CorruptFileError(f"{self.path}: expected a file of results, but {error.strerror}") from error
         complete = data[: data.rfind(b"\n") + 1]
-        self._bytes = len(complete)
+        self._bytes, self._whole_bytes = len(data), len(complete)
         yield from complete.splitlines()
 
 

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--alpha", type=float, default=0.05, metavar="P", help="chance of E1 though it is E0 (0.05)")
     parser.add_argument("--beta", type=float, default=0.05, metavar="P", help="chance of E0 though it is E1 (0.05)")
-    add_simulations(parser, "for a model that is named alone")
+    add_simulations(parser, "for a model that is named alone, and for --balanced")
     add_registry(parser)
     parser.add_argument(
         "--seed", type=natural, default=0, metavar="S", help="of openings and random players (default 0)"

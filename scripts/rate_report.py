@@ -74,7 +74,7 @@ def as_json(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
         }
         for residual in ratings.residuals
     ]
-    about = {"game": ladder.game.name, "anchor": ratings.anchor, "games": ladder.games, "seed": ladder.seed}
+    about = {"size": ladder.game.size, "games": ladder.games, "seed": ladder.seed, "anchor": ratings.anchor}
     return json.dumps({**about, "players": players, "pairs": met})
 
 

@@ -36,6 +36,10 @@ def test_all_are_within_the_bound_distinct_and_reached_by_their_plies() -> None:
         assert (here, there) == (own, opp)
 
 
+def test_none_are_none() -> None:
+    assert len(balanced_openings(GAME, 0, 6, 1, by_discs, 0.2)) == 0
+
+
 def test_the_bound_decides() -> None:
     wide = balanced_openings(GAME, 50, 6, 1, by_discs, 1.0)
     values = np.abs(by_discs(wide.own, wide.opp))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.ledger import Entry, Ledger
-from reversi.errors import CorruptFileError
+from reversi.errors import CorruptFileError, RunError
 
 ENTRY = Entry(
     game="reversi6",
@@ -68,6 +68,15 @@ def test_a_line_that_a_crash_cut_short_is_dropped_and_written_over(file: Path) -
     assert len(resumed) == 1
     resumed.add(replace(ENTRY, seed=2))
     assert file.read_bytes() == whole
+
+
+def test_two_writers_do_not_destroy_each_others_results(file: Path) -> None:
+    one, other = Ledger(file), Ledger(file)
+    one.add(ENTRY)
+    with pytest.raises(RunError, match="another process wrote to it"):
+        other.add(replace(ENTRY, seed=8))
+    one.add(replace(ENTRY, seed=9))
+    assert len(Ledger(file)) == 2
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_table_and_residuals_are_printed(reversi: Reversi) -> None:
 
 def test_json_holds_everything(reversi: Reversi) -> None:
     found = json.loads(reversi("rate", *THREE, "--anchor", "greedy", "--json").out)
-    assert (found["game"], found["anchor"], found["games"], found["seed"]) == ("reversi4", "greedy", 20, 0)
+    assert (found["size"], found["anchor"], found["games"], found["seed"]) == (4, "greedy", 20, 0)
     by_name = {player["player"]: player for player in found["players"]}
     assert (by_name["greedy"]["elo"], by_name["greedy"]["error"]) == (0, 0)
     assert [player["rank"] for player in found["players"]] == [1, 2, 3]
