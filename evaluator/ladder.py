@@ -69,7 +69,7 @@ class Ladder:
         """Take the first `games / 2` of `openings` for every pair.
 
         one_sided  a pair that one player has won all games of is not played further once there are as many as this;
-                   None plays all games.  Results that are there count in any case.
+                   None plays all games.  It overstates the winner a little; results that are there count in any case.
         """
         if games < 2 or games % 2:
             raise UsageError(f"games must be even and at least 2 (each opening is played twice), got {games}")

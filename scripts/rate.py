@@ -12,6 +12,7 @@ number per player explains, such as rock, paper and scissors.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,8 +146,6 @@ def _anchor(args: argparse.Namespace, game: Game, entrants: list[Entrant]) -> st
 
 def _play(ladder: Ladder, workers: int | None) -> None:
     """Play what is missing and say how far it is, where there is a terminal to say it on."""
-    import os
-
     shows = sys.stderr.isatty()
     try:
         for entry in ladder.play(workers or os.cpu_count() or 1):
