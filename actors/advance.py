@@ -25,6 +25,7 @@ from reversi.kernel import bare_kernel, kernel
 from reversi.record import SEARCHED, UNSEARCHED
 from reversi.search.cache import MISSING, Cache, find
 from reversi.search.chance import random_uniform
+from reversi.search.exact import is_solvable, solve_moves, utility
 from reversi.search.root import (
     draw_root_noise,
     has_root,
@@ -102,18 +103,47 @@ def advance(
 def _begin_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play the only reply, or begin a search and draw whether it is a full one."""
+    """Play the only reply or what the solver found, or begin a search; draw whether it is a full one."""
     now = games.now[g]
     action = only_reply(play.game_id, now.own, now.opp)
     if action != NO_ACTION:
         _take(games, tree, play, g, action, UNSEARCHED, marked)
         return
     now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
+    if is_solvable(play.game_id, rule, now.own, now.opp):
+        _solve_ply(games, tree, rule, play, g, scratch, marked)
+        return
     now.budget = play.simulations if now.full else play.fast_simulations
     if not (play.keep_subtree and has_root(tree, now.own, now.opp)):
         plant_root(tree, play.game_id, rule, now.own, now.opp)
     elif now.full:
         _draw_noise(now, tree, rule, play, scratch)
+
+
+@bare_kernel
+def _solve_ply(
+    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+) -> None:
+    """Play one of the best moves, each with the same chance; where a search would be a full one, they are its targets."""
+    now, kind = games.now[g], UNSEARCHED
+    scratch[:] = 0
+    margin = solve_moves(play.game_id, now.own, now.opp, scratch)
+    if now.full:
+        kind = SEARCHED
+        _note_targets(games, g, utility(play.game_id, rule, margin), scratch)
+    draw = random_uniform(ply_stream(play.seed, now.number, now.plies), _MOVE)
+    _take(games, tree, play, g, _drawn(scratch, 1.0, draw), kind, marked)
+
+
+@bare_kernel
+def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.float32]) -> None:
+    """Write down what the ply under way teaches."""
+    now = games.now[g]
+    now.positions += 1
+    games.values[g, now.plies] = value
+    scale = np.float32(255) / _largest(policy)
+    for action in range(policy.shape[0]):
+        games.policies[g, now.plies, action] = np.uint8(policy[action] * scale + np.float32(0.5))
 
 
 @bare_kernel
@@ -195,11 +225,7 @@ def _end_search(
     root_policy(tree, rule, scratch)
     if now.full:
         kind = SEARCHED
-        now.positions += 1
-        games.values[g, ply] = search_value(tree, rule, scratch)
-        scale = np.float32(255) / _largest(scratch)
-        for action in range(scratch.shape[0]):
-            games.policies[g, ply, action] = np.uint8(scratch[action] * scale + np.float32(0.5))
+        _note_targets(games, g, search_value(tree, rule, scratch), scratch)
     if rule.gumbel or ply >= play.temperature_plies:
         action = root_action(tree, rule)
     else:

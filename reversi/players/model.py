@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
-from reversi.search.apv_mcts import Search
+from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
 
@@ -30,12 +30,14 @@ class SearchPlayer:
         self._search = Search(game, config, evaluate, self._capacity, np.random.default_rng(0))
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Search all positions, as many at a time as there are trees."""
-        actions = np.empty(len(own), np.int32)
-        for start in range(0, len(own), self._capacity):
-            part = slice(start, start + self._capacity)
-            actions[part] = self._search.run(own[part], opp[part]).action
-        return actions
+        """Search all positions and return the actions to play."""
+        return self.judge(own, opp).action
+
+    def judge(self, own: Masks, opp: Masks) -> SearchResult:
+        """Search all positions, as many at a time as there are trees, and return what was found."""
+        parts = [slice(start, start + self._capacity) for start in range(0, max(1, len(own)), self._capacity)]
+        found = [self._search.run(own[part], opp[part]) for part in parts]
+        return found[0] if len(found) == 1 else SearchResult.concatenate(found)
 
 
 def model_player(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
+from reversi.search.exact import solve_roots
 from reversi.search.report import ActionReport, report
 from reversi.search.root import draw_noise, keep_subtrees, plant, read_priors, read_roots
 from reversi.search.rule import rule_of
@@ -21,7 +22,11 @@ from reversi.search.walk import expand_leaves, select_leaves
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What the search found in each of B positions; a finished game has an exact value and zeros else."""
+    """What the search found in each of B positions; a finished game has an exact value and zeros else.
+
+    Of a position that the solver decided (`SearchConfig.solve_empties`) value and action are exact, the policy has
+    equal shares of the best moves, and visits and prior are zero.
+    """
 
     visits: NDArray[np.int32]  # [B, A]  simulations through each action of the root
     value: NDArray[np.float32]  # [B]     for the side to move.  PUCT: mean value of the root, its own evaluation
@@ -30,6 +35,12 @@ class SearchResult:
     #                                      simulations the prior
     prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before noise
     action: NDArray[np.int32]  # [B]     the action to play: see `root_action`; -1 in a finished game
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[SearchResult]) -> SearchResult:
+        """Return the results of several searches, one after the other, as one."""
+        names = cls.__dataclass_fields__
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 class Search:
@@ -82,7 +93,7 @@ class Search:
             seed, config = self._rng.integers(2**64, dtype=np.uint64), self.config
             draw_noise(self._trees, self._rule, games, seed, config.dirichlet_alpha, config.dirichlet_weight)
         self._simulate(games, simulations, stop or _never)
-        return self._result(prior)
+        return self._result(own, opp, prior)
 
     def report(self, b: int) -> list[ActionReport]:
         """Return what the last `run` found of every action of its position b, best first."""
@@ -113,15 +124,14 @@ class Search:
             logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
             expand_leaves(self._trees, self.game.id, leaves, count, logits, value)
 
-    def _result(self, prior: NDArray[np.float32]) -> SearchResult:
+    def _result(self, own: Masks, opp: Masks, prior: NDArray[np.float32]) -> SearchResult:
         """Read the roots."""
         visits, policy = np.zeros(prior.shape, np.int32), np.zeros(prior.shape, np.float32)
         value, action = np.empty(prior.shape[0], np.float32), np.empty(prior.shape[0], np.int32)
         read_roots(self._trees, self._rule, visits, value, policy, action)
-        searched = visits.any(axis=1, keepdims=True)
-        return SearchResult(
-            visits=visits, value=value, policy=np.where(searched, policy, prior), prior=prior, action=action
-        )
+        policy = np.where(visits.any(axis=1, keepdims=True), policy, prior)
+        solve_roots(self.game.id, self._rule, own, opp, value, policy, action)
+        return SearchResult(visits=visits, value=value, policy=policy, prior=prior, action=action)
 
 
 def _never() -> bool:

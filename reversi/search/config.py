@@ -10,6 +10,9 @@ from reversi.errors import ConfigError
 MAX_SIMULATIONS = 1_000_000
 """Bound of `simulations`: a tree of 8x8 Reversi reserves up to 1.4 kB of address space for each."""
 
+MAX_SOLVE_EMPTIES = 16
+"""Bound of `solve_empties`: a leaf with more empty squares would cost as much as hundreds of evaluations."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
@@ -73,6 +76,11 @@ class SearchConfig:
     or -1.  A network that is paid for winning does not care for discs: a little of it ends won games well and lost ones
     gracefully.  AlphaZero: 0.  KataGo: a curve of the score, weights 0.1 and 0.3 (`staticScoreUtilityFactor`)."""
 
+    solve_empties: int = 0
+    """Positions with at most so many empty squares are decided by the exact solver: leaves get their true utility, and
+    at the root the best move is known; 0 turns it off, since it is not "zero".  A position costs 1 us with 4 empty
+    squares, 10 with 7, 50 with 10.  Without effect in tic-tac-toe.  AlphaZero: 0."""
+
     leaves: int = 1
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""
 
@@ -106,6 +114,8 @@ class SearchConfig:
         _require("dirichlet_alpha", self.dirichlet_alpha, 0 < self.dirichlet_alpha <= 1000, "above 0 and at most 1000")
         _require("dirichlet_weight", self.dirichlet_weight, 0 <= self.dirichlet_weight <= 1, "0 to 1")
         _require("margin_weight", self.margin_weight, 0 <= self.margin_weight <= 1, "0 to 1")
+        solved = self.solve_empties
+        _require("solve_empties", solved, 0 <= solved <= MAX_SOLVE_EMPTIES, f"0 to {MAX_SOLVE_EMPTIES}")
         _require("leaves", self.leaves, 1 <= self.leaves <= 1024, "1 to 1024")
         _require("virtual_loss", self.virtual_loss, 0 <= self.virtual_loss <= 100, "0 to 100")
 

@@ -1,12 +1,26 @@
-"""What needs no network: the utility of a finished game."""
+"""What needs no network: the utility of a result, and positions with few empty squares, which the solver decides."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reversi.games.rules import squares_of
-from reversi.kernel import bare_kernel
+from reversi.games.bitboard import ONE, ZERO, Masks, lowest_square, popcount
+from reversi.games.rules import (
+    TICTACTOE,
+    UNFINISHED,
+    action_of_square,
+    legal_moves,
+    outcome,
+    play,
+    squares_of,
+)
+from reversi.kernel import bare_kernel, kernel
+from reversi.search.endgame import solve_small
 from reversi.search.rule import Rule
+
+MOST = 64
+"""No margin is larger."""
 
 
 @bare_kernel
@@ -19,3 +33,66 @@ def utility(game_id: int, rule: Rule, margin: int) -> np.float32:
     won = np.float32(int(margin > 0) - int(margin < 0))
     share = np.float32(margin) / np.float32(squares_of(game_id))
     return np.float32(won + rule.margin_weight * (share - won))
+
+
+@bare_kernel
+def is_solvable(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether so few squares are empty that the solver decides; never in tic-tac-toe."""
+    return squares_of(game_id) - popcount(own | opp) <= rule.solve_empties and game_id != TICTACTOE
+
+
+@bare_kernel
+def solved_utility(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> np.float32:
+    """Return the utility of perfect play for the side to move; the result alone is solved faster than the margin."""
+    most = MOST if rule.margin_weight > 0 else 1
+    return utility(game_id, rule, solve_small(game_id, own, opp, -most, most))
+
+
+@bare_kernel
+def solve_moves(game_id: int, own: np.uint64, opp: np.uint64, policy: NDArray[np.float32]) -> int:
+    """Return the margin of perfect play in an unfinished position, and share `policy` among the moves that reach it.
+
+    policy  float32[A], zero before  written: equal shares of the moves with the best margin, or the pass
+    """
+    moves = legal_moves(game_id, own, opp)
+    if moves == ZERO:
+        policy[policy.shape[0] - 1] = 1
+        return -solve_small(game_id, opp, own, -MOST, MOST)
+    best, equals = -MOST - 1, 0
+    while moves != ZERO:
+        action = action_of_square(game_id, lowest_square(moves))
+        moves &= moves - ONE
+        after_own, after_opp = play(game_id, own, opp, action)
+        margin = -solve_small(game_id, after_own, after_opp, -MOST, 1 - best)  # exact if it is at least the best
+        if margin > best:
+            best, equals = margin, 0
+            policy[:] = 0
+        if margin == best:
+            policy[action] = 1
+            equals += 1
+    for action in range(policy.shape[0]):
+        policy[action] /= np.float32(equals)
+    return best
+
+
+@kernel
+def solve_roots(
+    game_id: int,
+    rule: Rule,
+    own: Masks,
+    opp: Masks,
+    value: NDArray[np.float32],
+    policy: NDArray[np.float32],
+    action: NDArray[np.int32],
+) -> None:
+    """Answer for the unfinished positions that are solvable, and leave the others alone.
+
+    own, opp  uint64[B]
+    value     float32[B]                 written: the utility of perfect play for the side to move
+    policy    float32[B, A], zero there  written: as by `solve_moves`
+    action    int32[B]                   written: the first of the best moves
+    """
+    for b in range(own.shape[0]):
+        if is_solvable(game_id, rule, own[b], opp[b]) and outcome(game_id, own[b], opp[b]) == UNFINISHED:
+            value[b] = utility(game_id, rule, solve_moves(game_id, own[b], opp[b], policy[b]))
+            action[b] = policy[b].argmax()

@@ -20,6 +20,7 @@ class Rule(NamedTuple):
     c_visit: np.float32
     c_scale: np.float32
     margin_weight: np.float32
+    solve_empties: int
 
 
 def rule_of(config: SearchConfig) -> Rule:
@@ -33,4 +34,5 @@ def rule_of(config: SearchConfig) -> Rule:
         c_visit=np.float32(config.c_visit),
         c_scale=np.float32(config.c_scale),
         margin_weight=np.float32(config.margin_weight),
+        solve_empties=config.solve_empties,
     )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
 from reversi.kernel import bare_kernel, inlined_kernel
-from reversi.search.exact import utility
+from reversi.search.exact import is_solvable, solved_utility, utility
 from reversi.search.rule import Rule
 
 UNVISITED = -1
@@ -33,7 +33,7 @@ PENDING = -1
 """`degree` of a node that waits for its evaluation."""
 
 TERMINAL = 0
-"""`degree` of a node whose value is known exactly: the game is over."""
+"""`degree` of a node whose value is known exactly: the game is over, or the solver has decided it."""
 
 NODE = np.dtype(
     [
@@ -148,6 +148,9 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
         if margin != UNFINISHED:
             node.degree = TERMINAL
             node.value = utility(game_id, rule, margin)
+    if node.degree == PENDING and is_solvable(game_id, rule, own, opp):
+        node.degree = TERMINAL
+        node.value = solved_utility(game_id, rule, own, opp)
     return index
 
 

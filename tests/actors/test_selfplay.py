@@ -19,6 +19,7 @@ from reversi.games.symmetry import action_table, canonical
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
+from reversi.search.endgame import NO_SCORE, solve_batch
 from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
 from reversi.search.signature import HashEvaluator
 
@@ -192,6 +193,23 @@ def test_playout_caps_give_targets_to_their_share_of_the_plies_alone() -> None:
     assert not samples.policy[samples.policy_weight == 0].any()
     expected = (0.25 * SEARCH.simulations + 0.75 * 2) / 0.25
     assert abs(player.counts.simulations / player.counts.positions / expected - 1) < 0.15
+
+
+def test_the_last_empty_squares_are_played_perfectly_and_teach_the_truth() -> None:
+    search = dataclasses.replace(SEARCH, solve_empties=7, margin_weight=0.25)
+    records = played(selfplay("reversi6", search=search, games=32), 400)
+    assert not check(records).any()
+    game, samples = game_named("reversi6"), samples_of(records)
+    late = 36 - np.bitwise_count(samples.own | samples.opp).astype(int) <= 7
+    scores, solved = solve_batch(game, samples.own[late], samples.opp[late])
+    best = scores.max(axis=1)
+    assert solved.all()
+    assert late.sum() > 200
+    np.testing.assert_array_equal(samples.margin[late], best)  # what came of it is what perfect play gives
+    free = (scores != NO_SCORE).sum(axis=1) > 1
+    policy, value = samples.policy[late][free], samples.value[late][free]
+    np.testing.assert_array_equal(policy, np.where(scores[free] == best[free, None], 255, 0))
+    np.testing.assert_allclose(value, 0.75 * np.sign(best[free]) + 0.25 * best[free] / 36, atol=1e-3)
 
 
 def test_the_number_of_simulations_follows_what_play_is_told() -> None:

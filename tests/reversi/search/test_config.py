@@ -55,9 +55,16 @@ def test_gumbel_and_a_kept_subtree_exclude_each_other() -> None:
 
 def test_a_rule_holds_what_kernels_need() -> None:
     config = SearchConfig(
-        method="gumbel", c_puct=1.25, fpu_reduction=0.5, virtual_loss=3, considered=7, c_scale=0.25, margin_weight=0.125
+        method="gumbel",
+        c_puct=1.25,
+        fpu_reduction=0.5,
+        virtual_loss=3,
+        considered=7,
+        c_scale=0.25,
+        margin_weight=0.125,
+        solve_empties=9,
     )
     scalars = map(np.float32, (1.25, 0.5, 50, 0.25, 0.125))
     c_puct, fpu_reduction, c_visit, c_scale, margin_weight = scalars
-    assert rule_of(config) == Rule(True, c_puct, fpu_reduction, 3, 7, c_visit, c_scale, margin_weight)
+    assert rule_of(config) == Rule(True, c_puct, fpu_reduction, 3, 7, c_visit, c_scale, margin_weight, 9)
     assert not rule_of(SearchConfig()).gumbel
