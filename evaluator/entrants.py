@@ -46,7 +46,6 @@ def enter(spec: str, game: Game, *, registry: str | None, simulations: int) -> E
     if not isinstance(player, SearchPlayer):
         return Entrant(name=player.name, model=None, make=make, keeps=False)
     from reversi.model.registry import load_model
-    from reversi.players import model_player
 
     kind, _, rest = player.name.partition(":")
     model, colon, searched = rest.rpartition(":") if kind == "mcts" else (rest, "", "0")
@@ -55,7 +54,7 @@ def enter(spec: str, game: Game, *, registry: str | None, simulations: int) -> E
     return Entrant(
         name=name,
         model=hashlib.sha256(weights.to_bytes()).hexdigest(),
-        make=lambda _: model_player(name, game, weights, simulations=int(searched)),
+        make=lambda seed: make_player(name, game, registry=registry, seed=seed),
         keeps=True,
     )
 

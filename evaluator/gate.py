@@ -24,7 +24,7 @@ from reversi.games.rules import Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
-from reversi.players import Player, model_player
+from reversi.players import Player, model_player, playing_config
 
 STATE_FORMAT = 1
 
@@ -259,7 +259,7 @@ class Gate:
             f"mcts:{weights.version}:{self.config.simulations}",
             self.game,
             weights,
-            simulations=self.config.simulations,
+            playing_config(self.config.simulations),
             threads=self.config.threads,
             backend=self.config.backend,
         )

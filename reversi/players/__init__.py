@@ -9,10 +9,11 @@ from reversi.players.plain import (
     UctPlayer,
 )
 from reversi.players.player import Forfeit, HistoryPlayer, Player
-from reversi.players.spec import KINDS, SIMULATIONS, make_player
+from reversi.players.spec import KINDS, PREFIXES, SIMULATIONS, make_player
 
 __all__ = [
     "KINDS",
+    "PREFIXES",
     "SIMULATIONS",
     "AlphaBetaPlayer",
     "FlatMonteCarloPlayer",

@@ -16,6 +16,12 @@ from reversi.search.evaluate import Evaluate
 if TYPE_CHECKING:
     from reversi.model.weights import Weights
 
+MARGIN_WEIGHT = 0.0
+"""`SearchConfig.margin_weight` of a model that plays, where nothing else is asked for."""
+
+SOLVE_EMPTIES = 0
+"""`SearchConfig.solve_empties` of such a model."""
+
 _BATCH = 256
 """Positions searched at once; the network gains nothing from more."""
 
@@ -41,23 +47,34 @@ class SearchPlayer:
 
 
 def model_player(
-    name: str, game: Game, weights: Weights, *, simulations: int, threads: int = 1, backend: str = "auto"
+    name: str, game: Game, weights: Weights, config: SearchConfig, *, threads: int = 1, backend: str = "auto"
 ) -> SearchPlayer:
-    """Return the player that searches with `weights`; they must be of `game`."""
+    """Return the player that searches with `weights`, which must be of `game`, as `config` says."""
     from reversi.model.evaluate import open_evaluator
 
     weights.check_game(game)
-    evaluate = open_evaluator(weights, backend=backend, batch=batch_of(simulations), threads=threads)
-    return SearchPlayer(name, game, evaluate, playing_config(simulations))
+    evaluate = open_evaluator(
+        weights,
+        backend=backend,
+        batch=batch_of(config.simulations),
+        threads=threads,
+        margin_weight=config.margin_weight,
+    )
+    return SearchPlayer(name, game, evaluate, config)
 
 
-def playing_config(simulations: int) -> SearchConfig:
+def playing_config(
+    simulations: int, *, margin_weight: float = MARGIN_WEIGHT, solve_empties: int = SOLVE_EMPTIES
+) -> SearchConfig:
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
     A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where
     one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
     """
-    return SearchConfig(simulations=simulations, leaves=max(1, min(32, simulations // 128)))
+    leaves = max(1, min(32, simulations // 128))
+    return SearchConfig(
+        simulations=simulations, leaves=leaves, margin_weight=margin_weight, solve_empties=solve_empties
+    )
 
 
 def batch_of(simulations: int) -> int:

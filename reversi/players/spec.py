@@ -6,7 +6,8 @@
     uct:N           plain UCT: UCB1 over a tree that N random games grow
     alphabeta:D     alpha-beta, D moves deep, with a plain evaluation (mobility, corners, discs)
     policy:M        model M's bare policy, the likeliest move
-    mcts:M:S        model M searched with S simulations, without noise, the most visited move
+    mcts:M:S        model M searched with S simulations, without noise, the most visited move; S may be followed by
+                    options of the search, as in mcts:M:64,margin=0.1,solve=8 (margin_weight, solve_empties)
     M               the same with the command's number of simulations
     gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  one that speaks the NBoard protocol
@@ -17,14 +18,16 @@ shell.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from reversi.engines.engine import EngineLimits
 from reversi.errors import UsageError
 from reversi.games.rules import Game
-from reversi.players.model import model_player
+from reversi.players.model import model_player, playing_config
 from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
 from reversi.players.player import Player
 from reversi.search.alphabeta import MAX_DEPTH
@@ -36,10 +39,20 @@ KINDS = (
 )
 """What `make_player` understands, for messages."""
 
+PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", "gtp", "nboard")
+"""What names begin with, up to the first colon, that are not a model's alone."""
+
 PLAYOUTS = 150
 """Random games per decision of plain `flat-mc`."""
 
 MAX_PLAYOUTS = 1_000_000
+"""Of `flat-mc` and `uct`."""
+
+OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
+    "margin": ("margin_weight", float),
+    "solve": ("solve_empties", int),
+}
+"""Options of `mcts`: the field of `SearchConfig` that each sets, and how its value is read."""
 
 SIMULATIONS = 64
 """Simulations of a model that is named without a number."""
@@ -73,13 +86,14 @@ def make_player(
         return plain
     if kind in ("policy", "mcts") and not rest:
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
-    model = spec
+    model, options = spec, ""
     if kind == "policy":
         model, simulations = rest, 0
     elif kind == "mcts":
         model, _, last = rest.rpartition(":")
         if model:
-            simulations = _number(spec, last, 0, MAX_SIMULATIONS)
+            number, comma, options = last.partition(",")
+            simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options
         else:
             model = rest
     elif not (spec in ("gated", "latest") or spec.isdecimal() or (spec and Path(spec).exists())):
@@ -87,8 +101,9 @@ def make_player(
     from reversi.model.registry import load_model
 
     weights = load_model(model, registry)
-    name = f"mcts:{model}:{simulations}" if simulations else f"policy:{model}"
-    return model_player(name, game, weights, simulations=simulations, threads=threads, backend=backend)
+    name = f"mcts:{model}:{simulations}{options}" if simulations else f"policy:{model}"
+    config = playing_config(simulations, **_options(spec, options))
+    return model_player(name, game, weights, config, threads=threads, backend=backend)
 
 
 def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | None:
@@ -106,6 +121,20 @@ def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | No
     if kind == "alphabeta":
         return AlphaBetaPlayer(game, _number(spec, rest, 1, MAX_DEPTH), seed, threads)
     return None
+
+
+def _options(spec: str, text: str) -> dict[str, Any]:
+    """Read `,margin=0.1,solve=8` as arguments of `playing_config`."""
+    options: dict[str, Any] = {}
+    for option in text.split(",")[1:]:
+        key, _, value = option.partition("=")
+        try:
+            name, read = OPTIONS[key]
+            options[name] = read(value)
+        except (KeyError, ValueError):
+            known = ", ".join(OPTIONS)
+            raise UsageError(f"expected options {known} with numbers at the end of {spec!r}, got {option!r}") from None
+    return options
 
 
 def _number(spec: str, text: str, low: int, high: int) -> int:

@@ -61,7 +61,7 @@ def store() -> Store:
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models play by their version: multiples of 10 search by flat Monte Carlo, all others move at random."""
 
-    def player(name: str, game: Game, model: Weights, **settings: object) -> Player:
+    def player(name: str, game: Game, model: Weights, *config: object, **settings: object) -> Player:
         rng = np.random.default_rng(model.version)
         return (
             FlatMonteCarloPlayer(game, 40, rng)

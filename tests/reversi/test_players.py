@@ -133,6 +133,7 @@ def test_a_name_without_a_number_gets_the_usual_one(registry: Registry) -> None:
     assert make_player("3", GAME, registry=registry.url, seed=1).name == f"mcts:3:{SIMULATIONS}"
     assert make("mcts:3", registry, simulations=7).name == "mcts:3:7"
     assert make("mcts:3:6", registry).name == "mcts:3:6"
+    assert make("mcts:3:6,margin=0.25,solve=7", registry).name == "mcts:3:6,margin=0.25,solve=7"
     for spec in ("random", "greedy", "flat-mc:20", "uct:20", "alphabeta:3", "policy:3", "mcts:latest:9"):
         assert make(spec, registry).name == spec
 
@@ -213,6 +214,9 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
         ("alphabeta:deep", "got 'deep'"),
         ("mcts:gated:many", "at the end of 'mcts:gated:many', got 'many'"),
         ("mcts:gated:9999999", "got '9999999'"),
+        ("mcts:gated:9,depth=3", "expected options margin, solve with numbers at the end of .*, got 'depth=3'"),
+        ("mcts:gated:9,margin=much", "got 'margin=much'"),
+        ("mcts:gated:9,", "got ''"),
         ("mcts", "expected a model in 'mcts', as in mcts:gated"),
         ("policy:", "expected a model in 'policy:'"),
         ("policy:nowhere", "got 'nowhere'"),
