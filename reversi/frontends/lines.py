@@ -47,6 +47,8 @@ class Lines:
                 begun = begun[:LONGEST_LINE]
                 for line in whole:
                     self._put(line)
+        except OSError:  # a terminal that is gone: the input has ended
+            return
         finally:
             if begun:
                 self._put(begun)

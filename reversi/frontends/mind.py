@@ -42,6 +42,8 @@ class Judgement:
     visits: int = 0
     line: tuple[int, ...] = ()
     """The action and what is expected to follow."""
+    score: int | None = None
+    """The exact margin at the end of perfect play, for the side to move, where it is known."""
 
 
 @dataclass(frozen=True)

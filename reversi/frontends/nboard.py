@@ -91,8 +91,9 @@ class NBoard:
         if thought.nodes:
             self._say(self._line(best))
             self._nodestats(thought)
-            if best.value is not None:
-                text = f"{text}/{discs_of(game, best.value):.2f}/{thought.seconds:.2f}"
+            discs = _discs(game, best)
+            if discs is not None:
+                text = f"{text}/{discs:.2f}/{thought.seconds:.2f}"
         self._say(f"=== {text}")
         self._say("status")
 
@@ -107,18 +108,18 @@ class NBoard:
         self._say("status")
 
     def _value(self, position: Position) -> float:
-        """Return a position's value in discs for the side to move; the exact margin once the game is over."""
+        """Return a position's value in discs for the side to move; once the game is over its result."""
         if position.is_over:
-            return position.margin
+            margin, empties = position.margin, position.game.squares - (position.own | position.opp).bit_count()
+            return margin + (empties if margin > 0 else -empties if margin < 0 else 0)
         thought = self._session.mind.think(position, self._budget, self._interrupted)
-        value = thought.best.value
-        return 0.0 if value is None else discs_of(position.game, value)
+        return _discs(position.game, thought.best) or 0.0
 
     def _line(self, move: Judgement) -> str:
         game = self._session.position.game
         line = "".join(name_of(game, action) for action in move.line)
-        value = 0.0 if move.value is None else discs_of(game, move.value)
-        return f"search {line} {value:.2f} 0 {len(move.line)} {move.visits} simulations"
+        how = f"{len(move.line)} {move.visits} simulations" if move.score is None else "100% solved"
+        return f"search {line} {_discs(game, move) or 0.0:.2f} 0 {how}"
 
     def _nodestats(self, thought: Thought) -> None:
         self._say(f"nodestats {thought.nodes} {thought.seconds:.2f}")
@@ -145,6 +146,13 @@ def discs_of(game: Game, value: float) -> float:
     if abs(value) >= 1:
         return math.copysign(game.squares, value)
     return max(-game.squares, min(game.squares, 2 * scale * math.atanh(value)))
+
+
+def _discs(game: Game, move: Judgement) -> float | None:
+    """Return a move's value in discs, exact if it is solved; None if nobody knows it."""
+    if move.score is not None:
+        return float(move.score)
+    return None if move.value is None else discs_of(game, move.value)
 
 
 def _ends_thinking(line: str) -> bool:

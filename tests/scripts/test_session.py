@@ -57,7 +57,7 @@ def test_a_model_speaks_gtp(reversi: Reversi, registry: Path) -> None:
     assert (answer.code, answer.err) == (0, "")
     found = answer.out.split("\n\n")
     assert found[:2] == ["?1 unacceptable size", "=2 "]
-    assert found[2].endswith(" version 3")
+    assert found[2].endswith(" model 3")
     assert re.fullmatch("=4 (c2|b3|e4|d5)", found[3])
     assert found[4:] == ["=5 white", ""]
 
@@ -66,7 +66,7 @@ def test_a_model_speaks_nboard(reversi: Reversi, registry: Path) -> None:
     answer = reversi("nboard", "--registry", registry, "--model", "3", stdin="nboard 2\nset depth 5\nhint 9\ngo\n")
     assert answer.code == 0
     found = answer.out.splitlines()
-    assert found[0] == "set myname reversi-zero version 3"
+    assert found[0] == "set myname reversi-zero model 3"
     hints = [line.split() for line in found[3:7]]
     assert {hint[1][:2] for hint in hints} == {"C2", "B3", "E4", "D5"}
     assert sum(int(hint[5]) for hint in hints) == 32
@@ -98,6 +98,7 @@ def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
         ("--seconds 0", 2, "expected seconds above 0"),
         ("--seconds soon", 2, "expected seconds above 0"),
         ("--simulations 1000001", 2, "expected at most 1000000 simulations"),
+        ("--solve 25", 2, "expected --solve of at most 24 empty squares, got 25"),
         ("--registry {}/nowhere", 3, "nowhere"),
         ("", 4, "reversi train"),
     ],

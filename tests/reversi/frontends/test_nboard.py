@@ -12,11 +12,12 @@ from reversi.frontends.lines import Lines
 from reversi.frontends.mind import Budget
 from reversi.frontends.nboard import NBoard, discs_of, simulations_of
 from reversi.frontends.session import Session
+from reversi.frontends.solving import SolvingMind
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.ggf import GgfGame
 
-from .stubs import ThinksUntilStopped, lines_of, session_of
+from .stubs import FirstMove, ThinksUntilStopped, lines_of, session_of
 
 PASSING = "(;GM[Othello]TY[4]BO[4 -*O*OOOO-*OO*OOO *];)"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
@@ -88,6 +89,21 @@ def test_passes_may_be_said_or_left_out(moves: str) -> None:
     heard(f"set game {PASSING}\n{moves}\n", session)
     assert session.position.is_over
     assert session.position.black_margin == -12
+
+
+def test_solved_positions_are_exact() -> None:
+    session = session_of(mind=lambda game: SolvingMind(FirstMove(game), 4))
+    found = heard(f"set game {PASSING}\nmove PA\nhint 9\nanalyze\n", session)
+    assert [line for line in found if line.startswith(("search", "analysis"))] == [
+        "search A1PAA3 12.00 0 100% solved",
+        "search A3 4.00 0 100% solved",
+        "analysis 1 12.00",
+        "analysis 0 -12.00",
+    ]
+    wiped_out = "(;GM[Othello]TY[4]BO[4 *O-------------- *];)"
+    assert heard(f"set game {wiped_out}\nmove C1\nanalyze\n", session) == [
+        "status analyzing", "analysis 1 -16.00", "analysis 0 1.10", "status",
+    ]  # fmt: skip
 
 
 def test_after_the_end_there_is_nothing_to_judge() -> None:

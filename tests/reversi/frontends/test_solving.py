@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import numpy as np
+import pytest
+
+from reversi.frontends.mind import Budget
+from reversi.frontends.solving import SolvingMind
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, Game
+
+from .stubs import FirstMove
+
+BUDGET = Budget(64, 20.0)
+
+
+def never() -> bool:
+    return False
+
+
+def empties(position: Position) -> int:
+    return position.game.squares - (position.own | position.opp).bit_count()
+
+
+def near_the_end(game: Game, left: int, seed: int) -> Position:
+    """Return an unfinished position with `left` empty squares and a choice."""
+    rng = np.random.default_rng(seed)
+    while True:
+        position = Position.start(game)
+        while not position.is_over and empties(position) > left:
+            position = position.play(int(rng.choice(position.legal_actions())))
+        if len(position.legal_actions()) > 1:
+            return position
+
+
+@cache
+def minimax(position: Position) -> int:
+    """Return the margin of perfect play, empty squares to the winner, by looking at everything."""
+    if position.is_over:
+        margin = position.margin
+        return margin + int(np.sign(margin)) * empties(position)
+    return max(-minimax(position.play(action)) for action in position.legal_actions())
+
+
+@pytest.mark.parametrize("name", ["reversi4", "reversi6", "reversi8"])
+@pytest.mark.parametrize("seed", range(6))
+def test_near_the_end_every_move_has_its_exact_score(name: str, seed: int) -> None:
+    position = near_the_end(GAMES[name], 6, seed)
+    mind = FirstMove(position.game)
+    thought = SolvingMind(mind, 6).think(position, BUDGET, never)
+    assert {move.action: move.score for move in thought.moves} == {
+        action: -minimax(position.play(action)) for action in position.legal_actions()
+    }
+    assert thought.best.score == minimax(position)
+    assert mind.budgets == []
+    end = position
+    for action in thought.best.line:
+        end = end.play(action)
+    assert end.is_over
+    sign = 1 if end.black_to_move == position.black_to_move else -1
+    assert sign * minimax(end) == minimax(position)
+
+
+def test_with_more_empty_squares_the_other_mind_is_asked() -> None:
+    position = near_the_end(GAMES["reversi6"], 7, 0)
+    mind = FirstMove(position.game)
+    assert SolvingMind(mind, 6).think(position, BUDGET, never) == FirstMove(position.game).think(
+        position, BUDGET, never
+    )
+    assert mind.budgets == [BUDGET]
+
+
+def test_what_is_not_solved_in_half_of_the_time_is_left_to_the_other_mind() -> None:
+    position = near_the_end(GAMES["reversi8"], 24, 0)
+    mind = FirstMove(position.game)
+    thought = SolvingMind(mind, 30).think(position, Budget(7, 0.2), never)
+    assert all(move.score is None for move in thought.moves)
+    assert thought.nodes >= 20  # those of the stub, and what the solver got through
+    (budget,) = mind.budgets
+    assert budget.simulations == 7
+    assert budget.seconds is not None
+    assert 0 <= budget.seconds <= 0.1
+
+
+def test_a_solution_stops_when_it_is_told_to() -> None:
+    position = near_the_end(GAMES["reversi8"], 24, 0)
+    begun_s = time.monotonic()
+    stop_s = begun_s + 0.1
+    thought = SolvingMind(FirstMove(position.game), 30).think(position, Budget(), lambda: time.monotonic() > stop_s)
+    assert time.monotonic() - begun_s < 1.5
+    assert thought.best.score is None
