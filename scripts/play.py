@@ -1,7 +1,8 @@
 """Play in the terminal against any player; `help` during the game lists what you can type.
 
-A player is `random`, `greedy`, `flat-mc:150`, `policy:M`, `mcts:M:64`, or M alone, which takes --simulations; M is
-`gated`, `latest`, a version number or a model's folder.
+A player is `random`, `greedy`, `flat-mc:150`, `uct:1500`, `alphabeta:3`, `policy:M`, `mcts:M:64`, or M alone, which
+takes --simulations; M is `gated`, `latest`, a version number or a model's folder. Another program is `gtp:COMMAND` or
+`nboard:COMMAND`.
 """
 
 from __future__ import annotations
@@ -79,10 +80,11 @@ def run(args: argparse.Namespace) -> int:
 def _game(spec: str, args: argparse.Namespace) -> Game:
     """Return the game of --size; without it that of the model that is asked for by name alone, else 6x6."""
     from reversi.games.rules import game_named, reversi_of_size
+    from reversi.players import PREFIXES
 
     if args.size is not None:
         return reversi_of_size(args.size)
-    if spec.partition(":")[0] in ("random", "greedy", "flat-mc", "policy", "mcts"):
+    if spec.partition(":")[0] in PREFIXES:
         return reversi_of_size(6)
     from reversi.model.registry import load_model
 

@@ -77,18 +77,8 @@ class GtpEngine:
         return answer
 
     def _ask(self, command: str, deadline: float) -> tuple[bool, str]:
-        """Send a command; return whether it succeeded and the first line of the answer.
-
-        Blank lines, and what a program writes without being asked, are passed over.
-        """
-        chatter = ""
-        try:
-            self._process.send(command)
-            while not (line := self._process.receive(deadline)).startswith(("=", "?")):
-                chatter = line or chatter
-        except EngineError as error:
-            wrote = f" (it wrote {chatter[:80]!r})" if chatter else ""
-            raise EngineError(f"expected an answer to {command!r}, but {error}{wrote}") from error
+        """Send a command; return whether it succeeded and the first line of the answer."""
+        line = self._process.ask(command, ("=", "?"), deadline)
         return line[0] == "=", line[1:].strip()
 
 

@@ -42,8 +42,7 @@ class NBoardEngine:
         deadline = time.monotonic() + self._limits.move_s
         self._tell(history)
         self._synchronise(deadline)
-        self._process.send("go")
-        answer = self._await("===", "go", deadline)
+        answer = self._process.ask("go", "===", deadline)
         match = _MOVE.match(answer)
         try:
             return GgfMove.parse(self._game, match[1] if match else "").action
@@ -68,16 +67,4 @@ class NBoardEngine:
     def _synchronise(self, deadline: float) -> None:
         """Wait until the program has taken in all that was sent, and drop what it wrote until then."""
         self._pings += 1
-        self._process.send(f"ping {self._pings}")
-        self._await(f"pong {self._pings}", f"ping {self._pings}", deadline)
-
-    def _await(self, beginning: str, command: str, deadline: float) -> str:
-        """Return the first line that begins so; `command` is what is being waited for."""
-        chatter = ""
-        try:
-            while not (line := self._process.receive(deadline)).lower().startswith(beginning):
-                chatter = line or chatter
-        except EngineError as error:
-            wrote = f" (it wrote {chatter[:80]!r})" if chatter else ""
-            raise EngineError(f"expected an answer to {command!r}, but {error}{wrote}") from error
-        return line
+        self._process.ask(f"ping {self._pings}", f"pong {self._pings}", deadline)

@@ -67,6 +67,21 @@ class EngineProcess:
         except OSError as error:
             raise EngineError(self._last_words()) from error
 
+    def ask(self, question: str, answers: str | tuple[str, ...], deadline: float) -> str:
+        """Send a line and return the first one that begins like an answer (given in lower case; any case will do).
+
+        Blank lines, and what a program writes without being asked, are passed over.
+        """
+        chatter = ""
+        try:
+            self.send(question)
+            while not (line := self.receive(deadline)).lower().startswith(answers):
+                chatter = line or chatter
+        except EngineError as error:
+            wrote = f" (it wrote {chatter[:80]!r})" if chatter else ""
+            raise EngineError(f"expected an answer to {question!r}, but {error}{wrote}") from error
+        return line
+
     def receive(self, deadline: float) -> str:
         """Return the next line, stripped, or raise EngineError at `deadline` (`time.monotonic`) or if it has ended."""
         if time.monotonic() >= deadline:  # also in the midst of a flood of lines
@@ -93,7 +108,7 @@ class EngineProcess:
             *lines, self._rest = (self._rest + data).split(b"\n")
             self._lines.extend(line.decode(errors="replace").strip() for line in lines)
             if len(self._rest) > LONGEST_LINE:
-                raise EngineError(f"it wrote no line but {self._rest[:40]!r}...")
+                raise EngineError(f"it wrote no line but {self._rest[:40].decode(errors='replace')!r} and so on")
         if not data:
             self._selector.unregister(pipe)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from evaluator.stats import score_of
 from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.players import FlatMonteCarloPlayer, GreedyPlayer, Player, RandomPlayer
+from reversi.players import FlatMonteCarloPlayer, Forfeit, GreedyPlayer, Player, RandomPlayer
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
 
@@ -150,6 +153,99 @@ def test_a_match_goes_on_from_its_arrays() -> None:
     assert resumed.result() == whole.result()
     assert 0 < resumed.result().remaining < 40
     assert play(resumed) == play(whole)
+    assert [resumed.history(number) for number in range(40)] == [whole.history(number) for number in range(40)]
+
+
+def test_a_match_goes_on_from_arrays_of_before_histories_were_kept() -> None:
+    openings = random_openings(REVERSI6, 20, 5, 1)
+    a, b = First(REVERSI6), First(REVERSI6, last=True)
+    whole = Match(REVERSI6, a, b, openings, 40, lockstep=10)
+    for _ in range(45):
+        whole.round(0)
+    new = ("actions", "plies", "forfeits")
+    kept = {name: array.copy() for name, array in whole.arrays().items() if name not in new}
+    resumed = Match(REVERSI6, a, b, openings, 40, lockstep=10)
+    resumed.restore(kept)
+    assert play(resumed) == play(whole)
+
+
+def test_a_history_leads_from_the_start_to_the_end_of_its_game() -> None:
+    openings = random_openings(REVERSI4, 30, 5, 1)
+    players = (RandomPlayer(REVERSI4, np.random.default_rng(seed)) for seed in (1, 2))
+    match = Match(REVERSI4, *players, openings, 60, lockstep=10)
+    result, won = play(match), 0
+    for number in range(60):
+        history = match.history(number)
+        assert history[:5] == openings.actions[number // 2].tolist()
+        position = Position.start(REVERSI4)
+        for action in history:
+            position = position.play(action)
+        assert position.is_over
+        won += (position.black_margin if number % 2 == 0 else -position.black_margin) > 0
+    assert won == result.wins
+    assert any(REVERSI4.pass_action in match.history(number) for number in range(60))
+
+
+class Moody:
+    """Follows games; plays the first legal action and gives up before ply `until` where it is White."""
+
+    name = "moody"
+
+    def __init__(self, game: Game, until: int) -> None:
+        self.game, self.until = game, until
+        self.asked: list[list[int]] = []
+
+    def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
+        raise AssertionError("asked for a bare position")
+
+    def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
+        self.asked += [list(history) for history in histories]
+        return [self.answer(history) for history in histories]
+
+    def answer(self, history: Sequence[int]) -> int | Forfeit:
+        if len(history) % 2 and len(history) < self.until:
+            return Forfeit("a mood")
+        position = Position.start(self.game)
+        for action in history:
+            position = position.play(action)
+        return position.legal_actions()[0]
+
+
+def test_a_player_who_follows_games_is_told_them_one_after_another_and_may_forfeit() -> None:
+    openings = random_openings(REVERSI6, 10, 4, 1)
+    for moody_is_a in (True, False):
+        moody, other = Moody(REVERSI6, until=7), First(REVERSI6, last=True)
+        match = Match(REVERSI6, *((moody, other) if moody_is_a else (other, moody)), openings, 20, lockstep=20)
+        result = play(match)
+        assert result.forfeits == ((10, 0) if moody_is_a else (0, 10))
+        lost_with_white = result.white if moody_is_a else result.black[::-1]
+        assert lost_with_white == (0, 0, 10)
+        assert result.remaining == 0
+        starts = [history[:4] for history in moody.asked]
+        changes = sum(earlier != later for earlier, later in pairwise(starts))
+        assert changes == 9, "one opening after the other"
+        resumed = Match(REVERSI6, *((moody, other) if moody_is_a else (other, moody)), openings, 20)
+        resumed.restore(match.arrays())
+        assert resumed.result() == result
+        assert resumed.done
+
+
+def test_forfeits_can_decide_a_match() -> None:
+    openings = random_openings(REVERSI6, 10, 4, 1)
+    moody = Moody(REVERSI6, until=7)
+    match = Match(REVERSI6, moody, First(REVERSI6), openings, 20, certain=lambda result: result.forfeits[0] == 3)
+    result = play(match)
+    assert result.forfeits == (3, 0)
+    assert result.remaining == 14
+
+
+def test_an_illegal_move_of_one_who_follows_games_is_an_error() -> None:
+    class Cheat(Moody):
+        def answer(self, history: Sequence[int]) -> int | Forfeit:
+            return 0
+
+    with pytest.raises(IllegalMoveError, match="legal move of moody in game 0, got 'a1'"):
+        play(Match(REVERSI6, Cheat(REVERSI6, 0), First(REVERSI6), random_openings(REVERSI6, 1, 4, 1), 2))
 
 
 def test_flat_monte_carlo_beats_greedy_beats_nothing() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 
@@ -25,6 +26,17 @@ def test_a_whole_game_can_be_scripted(reversi: Reversi) -> None:
     assert answer.code == 0
     assert "game over" in answer.out
     assert answer.out.splitlines()[-1].startswith("The game: ")
+
+
+def test_another_program_plays_a_whole_game(reversi: Reversi) -> None:
+    lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234") * 16
+    answer = reversi("play", spec("gtp", "--dialect", "refused"), "--size", 4, "--ascii", stdin="undo\nhint\n" + lines)
+    assert answer.code == 0
+    assert "game over" in answer.out
+    answer = reversi("play", spec("nboard", "--fault", "crash", "--at", 2), "--size", 4, stdin=lines)
+    assert answer.code == 1
+    assert answer.err.startswith("error: nboard:")
+    assert "it ended with exit code 7" in answer.err
 
 
 def test_white_lets_black_begin(reversi: Reversi) -> None:
