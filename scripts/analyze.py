@@ -16,24 +16,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import NotationError, ReversiError
+from reversi.errors import ReversiError
 from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
+from scripts.positions import read_positions
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from reversi.games.position import Position
-    from reversi.games.rules import Game
     from reversi.search.apv_mcts import Search
 
 EXAMPLES = """
 reversi analyze --model gated --simulations 64 --json < positions.txt
 echo "--------------OX----XO-------------- X" | reversi analyze --simulations 800
 """
-
-LONGEST_LINE = 200
-"""Characters that are read of a line; an 8x8 position has 66."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if args.size is not None:
         weights.check_game(reversi_of_size(args.size))
     search = _make_search(weights, args.simulations, args.threads)
-    lines = list(_read(game))
+    lines = list(read_positions(game))
     found = _judge(search, [line for line in lines if not isinstance(line, ReversiError)])
     bad = 0
     for number, line in enumerate(lines, start=1):
@@ -97,20 +94,6 @@ def run(args: argparse.Namespace) -> int:
     if bad:
         print(f"error: {bad} of {len(lines)} lines are no positions of {game.name}", file=sys.stderr)
     return 1 if bad else 0
-
-
-def _read(game: Game) -> Iterator[Position | NotationError]:
-    """Yield the position of every line of standard input, or what is wrong with it."""
-    from reversi.games.position import Position
-
-    if sys.stdin.isatty():
-        print(f"positions of {game.name}, one per line; Ctrl-D ends", file=sys.stderr)
-    for line in sys.stdin.buffer.read().splitlines():
-        text = line[:LONGEST_LINE].decode(errors="replace").strip()
-        try:
-            yield Position.parse(text, game)
-        except NotationError as error:
-            yield error
 
 
 def _make_search(weights: Any, simulations: int, threads: int) -> Search:

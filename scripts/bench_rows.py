@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, cycle
 
 from scripts.bench_actors import bench_actors, bench_selfplay, bench_tree_threads
 from scripts.bench_limits import (
@@ -26,6 +26,9 @@ from scripts.bench_setup import (
     records_of,
     training_batches,
 )
+
+ENDING_EMPTIES = {4: 8, 6: 14, 8: 14}
+"""Empty squares of the positions that are solved, by the size of the board."""
 
 
 def bench_perft(settings: Settings) -> Iterator[Row]:
@@ -95,6 +98,44 @@ def tree_rates(settings: Settings, games: int, simulations: int) -> list[float]:
     search = Search(game, config, free, games, np.random.default_rng(0))
     own, opp = np.full(games, game.start_own, np.uint64), np.full(games, game.start_opp, np.uint64)
     return rates(lambda: int(search.run(own, opp).visits.sum()), settings.repeats)
+
+
+def bench_solver(settings: Settings) -> Iterator[Row]:
+    """The exact solver on one core: the best move of positions of random games with 14 empty squares (8 on 4x4)."""
+    import numpy as np
+
+    from reversi.search.endgame import Solver
+
+    game = settings.game
+    solver, waiting = Solver(game), cycle(_endings(settings, 20))
+    seconds: list[float] = []
+
+    def work() -> int:
+        own, opp = next(waiting)
+        found = solver.solve(own, opp)
+        seconds.append(found.seconds)
+        return found.nodes
+
+    note = f"{game.name}, {ENDING_EMPTIES[settings.size]} empty squares, best move, one core"
+    yield row("solver_positions_per_s", rates(work, settings.repeats), "positions/s", note)
+    yield row("solver_ending_ms", [float(1000 * np.median(seconds))], "ms", note)
+
+
+def _endings(settings: Settings, count: int) -> list[tuple[int, int]]:
+    """Return positions of random games, as (own, opp)."""
+    import random
+
+    from reversi.games.position import Position
+
+    rng, found = random.Random(0), list[tuple[int, int]]()
+    discs = settings.game.squares - ENDING_EMPTIES[settings.size]
+    while len(found) < count:
+        position = Position.start(settings.game)
+        while not position.is_over and (position.own | position.opp).bit_count() < discs:
+            position = position.play(rng.choice(position.legal_actions()))
+        if not position.is_over:
+            found.append((position.own, position.opp))
+    return found
 
 
 def bench_openvino(settings: Settings) -> Iterator[Row]:
@@ -187,6 +228,8 @@ ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "tree_1024_games_simulations_per_s": bench_large_tree,
     "tree_threads_simulations_per_s": bench_tree_threads,
     "tree_parallel_efficiency": bench_tree_threads,
+    "solver_positions_per_s": bench_solver,
+    "solver_ending_ms": bench_solver,
     "inference_positions_per_s": bench_selfplay,
     "inference_openvino_float32_positions_per_s": bench_openvino,
     "inference_torch_float32_positions_per_s": bench_torch,

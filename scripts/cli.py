@@ -28,6 +28,8 @@ COMMANDS = {
     "match": "two players against each other: score, interval, Elo",
     "rate": "many players against each other: a ladder with error bars",
     "analyze": "judge positions from standard input",
+    "solve": "solve positions from standard input exactly",
+    "label": "make a set of positions with every move's exact score",
     "gtp": "be an engine for Quarry, GoGui and other GTP programs",
     "nboard": "be an engine for NBoard",
     "pull": "fetch the newest gated model from a registry",

@@ -26,6 +26,9 @@ JUDGED_FROM = 12
 SQUARES_PER_PLY = 2
 """Empty squares more for each ply that moves are judged deeper."""
 
+DEEPEST = 5
+"""Plies that moves are judged at most: no limit is looked at meanwhile."""
+
 MOBILITY, FRONTIER, CORNER = 16, 2, 50
 """Worth of a move, of an empty square beside an opposing disc, and of a corner."""
 
@@ -49,7 +52,7 @@ def order_moves(
     keys  written: the square stands in the low six bits
     """
     corners, odd, squares = corners_of(variant), odd_quadrants(variant, empty), popcount(empty)
-    depth = (squares - JUDGED_FROM) // SQUARES_PER_PLY
+    depth = min((squares - JUDGED_FROM) // SQUARES_PER_PLY, DEEPEST)
     count = 0
     while legal != ZERO:
         square = lowest_square(legal)

@@ -40,6 +40,9 @@ PEEKED_FROM = 12
 """Empty squares from which the positions after all moves are looked up before one is searched ("enhanced
 transposition cut-off")."""
 
+SLOTS = 2
+"""Slots of the table that are used, times two for every empty square: an easy position should stay in the caches."""
+
 NO_SCORE = -128
 """Stands where an action's score would, if the action is illegal or was not solved."""
 
@@ -68,6 +71,7 @@ def solve_root(
     counts = numbers_of(counts_array)
     scores[:] = NO_SCORE
     empty = empty_squares(variant, own, opp)
+    table = table[: min(table.shape[0], SLOTS << popcount(empty))]
     legal = reachable(own, opp) & empty
     counts[NODES] += 1
     if legal == ZERO:

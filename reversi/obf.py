@@ -1,0 +1,76 @@
+"""OBF, the text format of endgame problems such as the FFO positions: a board, the side to move, and scored moves.
+
+    --XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12; H7:+6;
+
+64 characters row by row (36 and 16 on smaller boards), the side to move, then `move:score` pairs, best first.  The
+scores are for the side to move; in the FFO files empty squares count for the winner.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from reversi.errors import NotationError, UsageError
+from reversi.games.notation import parse_action
+from reversi.games.position import Position
+
+_SCORED = re.compile(r"([a-h][1-8]|pa|ps|pass|--):([+-]?\d{1,2})", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One line: a position and what its moves are said to be worth."""
+
+    position: Position
+
+    scores: dict[int, int]
+    """Actions with their scores for the side to move, in the order of the line; maybe not all legal ones."""
+
+    @property
+    def score(self) -> int | None:
+        """The score of the position: that of its best move; None if no move is scored."""
+        return max(self.scores.values(), default=None)
+
+    @property
+    def best(self) -> set[int]:
+        """The actions with the best score."""
+        return {action for action, score in self.scores.items() if score == self.score}
+
+
+def parse_problem(text: str) -> Problem:
+    """Read one line; raises NotationError for what is no position, no scored move or no legal move."""
+    board, *pairs = (part.strip() for part in text.strip().rstrip(";").split(";"))
+    position = Position.parse(board.upper())
+    scores: dict[int, int] = {}
+    for pair in pairs:
+        match = _SCORED.fullmatch(pair)
+        if match is None:
+            raise NotationError(f"expected a move and its score such as g8:+18, got {pair!r}")
+        game, name = position.game, match[1].lower()
+        action = parse_action(game, name) if name[0] in "abcdefgh" else game.pass_action
+        if action not in position.legal_actions():
+            raise NotationError(f"expected one of {', '.join(position.legal_moves()) or 'no move'}, got {match[1]!r}")
+        scores[action] = int(match[2])
+    return Problem(position, scores)
+
+
+def read_obf(path: Path | str) -> list[Problem]:
+    """Read a file of problems; empty lines and lines that begin with `%` do not count.
+
+    Raises UsageError with the file and line for what cannot be read.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{path}: expected a file of endgame problems, but {reason}") from error
+    problems = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip() and not line.startswith("%"):
+            try:
+                problems.append(parse_problem(line))
+            except NotationError as error:
+                raise UsageError(f"{path}:{number}: {error}") from error
+    return problems

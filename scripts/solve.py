@@ -1,0 +1,145 @@
+"""Solve positions from standard input, one per line, exactly: what they are worth when both sides play perfectly.
+
+A position is N*N characters of X (black), O (white) and -, row 1 first, a space, and the side to move.  The score is
+own minus opponent's discs at the end for the side to move; squares that stay empty are nobody's, or count for the
+winner as in WTHOR files and the FFO positions.  Every line gets one line of answer, in order; a bad one gets
+`{"error": ...}` and exit code 1 at the end.  A position that hits a limit is not solved and gets no score.
+
+Up to 20 empty squares take about a second on 8x8, every two more five to ten times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import ReversiError
+from scripts.arguments import add_json, natural, positive
+from scripts.positions import read_positions
+from scripts.session import seconds
+
+if TYPE_CHECKING:
+    from reversi.games.position import Position
+    from reversi.search.endgame import Solution, Solver
+
+EXAMPLES = """
+reversi solve --size 6 --json < positions.txt
+echo "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O" | reversi solve
+echo "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X" | reversi solve --empties winner --best
+"""
+
+TABLE_BITS = 22
+"""Size of each thread's table: 96 MB where a position is so large as to fill it."""
+
+STOP_AGAIN_S = 0.02
+"""After Ctrl-C solutions are stopped so often: one that was just starting misses the first time."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said of one position."""
+
+    position: Position
+    solution: Solution
+
+    def to_json(self) -> str:
+        """Return the line of answer."""
+        found = self.solution
+        values: dict[str, Any] = {
+            "position": str(self.position),
+            "score": found.score,
+            "best": None if found.best is None else self._name(found.best),
+            "moves": {self._name(action): score for action, score in sorted(found.moves.items())},
+            "nodes": found.nodes,
+            "seconds": round(found.seconds, 6),
+            "solved": found.solved,
+        }
+        return json.dumps(values)
+
+    def __str__(self) -> str:
+        found = self.solution
+        score = "not solved" if found.score is None else f"{found.score:+d}"
+        ranked = sorted(found.moves, key=lambda action: -found.moves[action])
+        moves = "  ".join(f"{self._name(action)} {found.moves[action]:+d}" for action in ranked)
+        effort = f"({found.nodes:,} positions, {found.seconds:.3f} s)"
+        return "  ".join(part for part in (str(self.position), score, moves, effort) if part)
+
+    def _name(self, action: int) -> str:
+        from reversi.games.notation import action_name
+
+        return action_name(self.position.game, action)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the board, what is asked, the limits and the form of the answer."""
+    cores = os.cpu_count() or 1
+    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: each line's own)")
+    parser.add_argument(
+        "--empties", choices=("nobody", "winner"), default="nobody", help="who gets empty squares (default nobody)"
+    )
+    parser.add_argument("--best", action="store_true", help="score only the best move: several times as fast")
+    parser.add_argument("--wdl", action="store_true", help="only win (1), draw (0) or loss (-1): faster still")
+    parser.add_argument("--nodes", type=positive, metavar="N", help="give a position up after so many positions")
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="give a position up after so much time")
+    parser.add_argument(
+        "--threads", type=positive, default=cores, metavar="T", help="positions at a time (default: all cores)"
+    )
+    add_json(parser, "one JSON object per position")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read all positions, solve them side by side, print each as soon as those before it are printed."""
+    from reversi.games.rules import reversi_of_size
+
+    lines = list(read_positions(None if args.size is None else reversi_of_size(args.size)))
+    good = [line for line in lines if not isinstance(line, ReversiError)]
+    bad = len(lines) - len(good)
+    answers = _solve(good, args)
+    for number, line in enumerate(lines, start=1):
+        if not isinstance(line, ReversiError):
+            answer = next(answers)
+            print(answer.to_json() if args.json else answer, flush=True)
+            continue
+        error: dict[str, Any] = {"error": str(line), "line": number}
+        print(json.dumps(error) if args.json else f"error: {line}")
+    if bad:
+        print(f"error: {bad} of {len(lines)} lines are no positions", file=sys.stderr)
+    return 1 if bad else 0
+
+
+def _solve(positions: list[Position], args: argparse.Namespace) -> Iterator[Answer]:
+    """Yield the answers in order; each thread has solvers of its own, which Ctrl-C stops."""
+    solvers: dict[tuple[int, str], Solver] = {}
+
+    def solve(position: Position) -> Answer:
+        solver = _solver_of_thread(solvers, position, args.empties == "winner")
+        ask: Callable[..., Solution] = solver.solve if args.best else solver.solve_moves
+        return Answer(position, ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds))
+
+    with ThreadPoolExecutor(min(args.threads, max(len(positions), 1)), "solve") as pool:
+        waiting = [pool.submit(solve, position) for position in positions]
+        try:
+            for each in waiting:
+                yield each.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            while wait(waiting, timeout=STOP_AGAIN_S).not_done:
+                for solver in list(solvers.values()):
+                    solver.stop()
+
+
+def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:
+    """Return the calling thread's solver of the position's game."""
+    from reversi.search.endgame import Solver
+
+    key = threading.get_ident(), position.game.name
+    if key not in solvers:
+        solvers[key] = Solver(position.game, winner_takes_empties=winner, table_bits=TABLE_BITS)
+    return solvers[key]

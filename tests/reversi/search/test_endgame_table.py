@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+
+from reversi.search.endgame_table import ABSENT, find, keep, make_table
+
+
+def masks(numbers: range) -> list[tuple[np.uint64, np.uint64]]:
+    return [(np.uint64(number), np.uint64(number) << np.uint64(32)) for number in numbers]
+
+
+def test_what_was_kept_is_found_in_its_round_alone() -> None:
+    table = make_table(10)
+    own, opp = np.uint64(0x1008), np.uint64(0x0810)
+    keep(table, 1, own, opp, -3, 12, 44, 1000)
+    slot = table[find(table, 1, own, opp)]
+    assert (slot["lower"], slot["upper"], slot["best"], slot["effort"]) == (-3, 12, 44, 10)
+    assert find(table, 2, own, opp) == ABSENT
+    assert find(table, 1, opp, own) == ABSENT
+
+
+def test_a_position_has_one_slot() -> None:
+    table = make_table(10)
+    for upper in (20, 10, 5):
+        keep(table, 1, np.uint64(5), np.uint64(10), 0, upper, 1, 7)
+    assert table[find(table, 1, np.uint64(5), np.uint64(10))]["upper"] == 5
+    assert np.count_nonzero(table["round"]) == 1
+
+
+def test_of_two_neighbours_the_cheaper_one_makes_room() -> None:
+    table = make_table(1)
+    (dear, cheap, new) = masks(range(1, 4))
+    keep(table, 1, *dear, 0, 0, -1, 1 << 20)
+    keep(table, 1, *cheap, 0, 0, -1, 10)
+    keep(table, 1, *new, 0, 0, -1, 5)
+    assert find(table, 1, *dear) != ABSENT
+    assert find(table, 1, *cheap) == ABSENT
+    assert find(table, 1, *new) != ABSENT
+
+
+def test_positions_spread_over_the_table() -> None:
+    table = make_table(12)
+    for own, opp in masks(range(1, 2001)):
+        keep(table, 1, own, opp, 0, 0, -1, 1)
+    # 2000 balls in 2048 bins of two: 7 % do not fit
+    assert 0.88 < np.count_nonzero(table["round"]) / 2000 < 0.98

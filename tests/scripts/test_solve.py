@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+
+from reversi.games.position import Position
+from tests.scripts.conftest import Reversi
+
+OVER = "X" * 35 + "- O"
+PASS = "X" * 34 + "O- O"
+LAST = "X" * 34 + "O- X"
+HARD = str(Position.start("reversi8"))
+
+
+def test_every_line_gets_one_line_of_answer(reversi: Reversi) -> None:
+    start = str(Position.start("reversi4"))
+    answer = reversi("solve", "--json", stdin=f"{LAST}\n{PASS}\n{OVER}\n{start}\n")
+    last, passing, over, whole = map(json.loads, answer.out.splitlines())
+    assert answer.code == 0
+    assert list(last) == ["position", "score", "best", "moves", "nodes", "seconds", "solved"]
+    assert (last["score"], last["best"], last["moves"]) == (36, "f6", {"f6": 36})
+    assert (passing["score"], passing["best"], passing["moves"]) == (-36, "pass", {"pass": -36})
+    assert (over["score"], over["best"], over["moves"], over["solved"]) == (-35, None, {}, True)
+    assert (whole["position"], whole["score"]) == (start, -8)
+    assert set(whole["moves"]) == {"b1", "a2", "d3", "c4"}
+    assert set(whole["moves"].values()) == {-8}
+    assert whole["nodes"] > 100
+    assert whole["seconds"] > 0
+
+
+def test_empty_squares_can_be_the_winners(reversi: Reversi) -> None:
+    start = str(Position.start("reversi4"))
+    answer = reversi("solve", "--json", "--empties", "winner", "--size", 4, stdin=start)
+    assert json.loads(answer.out)["score"] == -10
+    (over,) = reversi("solve", "--empties", "winner", stdin=OVER).out.splitlines()
+    assert over.startswith(f"{OVER}  -36  (")
+
+
+def test_the_best_move_alone_and_the_outcome_alone(reversi: Reversi) -> None:
+    start = str(Position.start("reversi4"))
+    best = json.loads(reversi("solve", "--json", "--best", stdin=start).out)
+    assert best["moves"] == {best["best"]: -8}
+    outcome = json.loads(reversi("solve", "--json", "--wdl", stdin=start).out)
+    assert (outcome["score"], set(outcome["moves"].values())) == (-1, {-1})
+
+
+def test_limits_give_no_score(reversi: Reversi) -> None:
+    for limit in (("--nodes", 1000), ("--seconds", 0.05)):
+        answer = reversi("solve", "--json", *limit, stdin=HARD)
+        found = json.loads(answer.out)
+        assert answer.code == 0
+        assert (found["solved"], found["score"], found["best"]) == (False, None, None)
+        assert found["seconds"] < 5
+    assert "not solved" in reversi("solve", "--nodes", 1000, stdin=HARD).out
+
+
+def test_bad_lines_are_answered_in_their_place(reversi: Reversi) -> None:
+    lines = ["nonsense", LAST, "", "---------  X", "\x00", HARD]
+    answer = reversi("solve", "--size", 6, "--json", "--threads", 1, stdin="\n".join(lines))
+    found = [json.loads(line) for line in answer.out.splitlines()]
+    assert answer.code == 1
+    assert ["error" in each for each in found] == [True, False, True, True, True, True]
+    assert [each["line"] for each in found if "error" in each] == [1, 3, 4, 5, 6]
+    assert answer.err == "error: 5 of 6 lines are no positions\n"
+
+
+def test_tictactoe_is_no_position_to_solve(reversi: Reversi) -> None:
+    answer = reversi("solve", stdin="--------- X")
+    assert (answer.code, answer.out.startswith("error: expected 16, 36 or 64 squares")) == (1, True)
+
+
+def test_wrong_arguments_are_named(reversi: Reversi) -> None:
+    for arguments in (("--size", 5), ("--nodes", 0), ("--seconds", -1), ("--empties", "mine"), ("--threads", 0)):
+        answer = reversi("solve", *arguments)
+        assert answer.code == 2
+        assert str(arguments[1]) in answer.err
