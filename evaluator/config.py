@@ -39,6 +39,13 @@ class GateConfig:
     """Games in progress at once.  Half of them share a batch of the network, so with fewer inference is slower; with
     more, more games are unfinished, and lost, when the verdict is certain."""
 
+    truth_positions: int = 300
+    """Positions with few empty squares, solved when the gate starts, on which the moves of every candidate are checked:
+    metrics, without a say in the verdict.  0 is none; so is tic-tac-toe."""
+
+    truth_empties: int = 12
+    """Most empty squares of those positions, of a third of the board at most; the least are a sixth of the board."""
+
     threads: int = 1
     """Threads of the network's inference."""
 
@@ -58,5 +65,9 @@ class GateConfig:
             raise ConfigError(f"gate.opening_plies must be null or from 0 to 30, got {self.opening_plies}")
         if self.lockstep < 2 or self.lockstep % 2:
             raise ConfigError(f"gate.lockstep must be even and at least 2, got {self.lockstep}")
+        if not 0 <= self.truth_positions <= 100_000:
+            raise ConfigError(f"gate.truth_positions must be from 0 to 100000, got {self.truth_positions}")
+        if not 1 <= self.truth_empties <= 20:
+            raise ConfigError(f"gate.truth_empties must be from 1 to 20, got {self.truth_empties}")
         if self.threads < 1:
             raise ConfigError(f"gate.threads must be at least 1, got {self.threads}")

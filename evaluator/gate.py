@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.config import GateConfig
+from evaluator.labels import Labels, make_labels
 from evaluator.match import Match, MatchResult
 from evaluator.openings import Openings, load_openings, random_openings
 from evaluator.stats import Score, score_of
+from evaluator.truth import Truth, ask, truth_of
 from reversi import archive
 from reversi.errors import ConfigError
-from reversi.games.rules import Game
+from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
@@ -88,6 +90,8 @@ class GateReport:
     """Candidates dropped because a newer one came before their match could begin."""
     match_s: float = 0.0
     """Seconds spent on that match."""
+    truth: Truth | None = None
+    """How the candidate of that match does, with as many simulations, on solved positions with few empty squares."""
 
 
 @dataclass
@@ -97,6 +101,7 @@ class _Trial:
     candidate: Weights
     opponent_version: int
     match: Match
+    truth: Truth | None
     seconds: float = 0.0
 
 
@@ -129,6 +134,7 @@ class Gate:
         self._source, self._sink, self._seed = source, sink, seed
         self._listed = load_openings(config.openings, game) if config.openings else None
         self._openings(0)  # says now, and not in an hour, if there are too few
+        self._labels = _labels(config, game)
         self._waiting: Weights | None = None
         self._trial: _Trial | None = None
         self._last: GateReport | None = None
@@ -200,7 +206,7 @@ class Gate:
         """
         arrays, header = archive.unpack(data, "gate", STATE_FORMAT, "gate state")
         self._superseded = header["superseded"]
-        self._last = GateReport(**header["last"]) if header["last"] else None
+        self._last = _report_from(header["last"]) if header["last"] else None
         if "candidate" in arrays and self._champion is not None:
             candidate = Weights.from_bytes(arrays["candidate"].tobytes(), "the candidate in the gate state")
             if candidate.version > self._newest:
@@ -243,16 +249,18 @@ class Gate:
     def _open_trial(self, candidate: Weights, champion: Weights) -> _Trial:
         """Set up the match of `candidate` against `champion`."""
         config = self.config
+        player = self._player(candidate)
         match = Match(
             self.game,
-            self._player(candidate),
+            player,
             self._player(champion),
             self._openings(candidate.version),
             config.games,
             lockstep=config.lockstep,
             certain=lambda result: verdict_of(config, result) is not None,
         )
-        return _Trial(candidate, champion.version, match)
+        truth = truth_of(self._labels, ask(player, self._labels)) if self._labels is not None else None
+        return _Trial(candidate, champion.version, match, truth)
 
     def _player(self, weights: Weights) -> Player:
         return model_player(
@@ -301,6 +309,7 @@ class Gate:
             "games_planned": self.config.games,
             "champion_elo": elo if promoted else self._champion_elo,
             "seconds": round(trial.seconds, 1),
+            "truth": asdict(trial.truth) if trial.truth else None,
         }
         self.registry.publish(trial.candidate, verdict, record)
         if promoted:
@@ -356,5 +365,20 @@ def _match_report(trial: _Trial, score: Score, summary: str, standing: dict[str,
         elo_low=score.elo_interval[0],
         elo_high=score.elo_interval[1],
         match_s=trial.seconds,
+        truth=trial.truth,
         **standing,
     )
+
+
+def _labels(config: GateConfig, game: Game) -> Labels | None:
+    """Return the solved positions of `config`, always the same ones, or None if there are to be none."""
+    if config.truth_positions == 0 or game.id == TICTACTOE:
+        return None
+    most = min(config.truth_empties, game.squares // 3)  # earlier, 4x4 has not so many positions
+    return make_labels(game, range(min(game.squares // 6, most), most + 1), config.truth_positions, seed=0)
+
+
+def _report_from(fields: dict[str, Any]) -> GateReport:
+    """Return the report that `asdict` took apart."""
+    truth = fields.pop("truth", None)
+    return GateReport(**fields, truth=Truth(**truth) if truth else None)

@@ -7,6 +7,9 @@ a dozen: players that never change, and the registry's champion, bare, searched,
 The table has Elo above --anchor with 95 % error bars of that difference; `over next` is the probability that a player
 is stronger than the one below.  Residuals are observed less expected points of 100 games, pair by pair: what no single
 number per player explains, such as rock, paper and scissors.
+
+--truth FILE asks instead how many positions of a labelled set (`reversi label`) each player gets right, by default the
+champion, bare and searched.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 reversi rate --size 6
 reversi rate --size 6 --players random flat-mc:150 uct:1500 mcts:gated:64 --games 200 --picture ladder.svg
+reversi rate --truth labels6.safetensors --players policy:gated mcts:gated:64 mcts:gated:256
 reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --anchor alphabeta:3 --json
 """
 
@@ -63,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results", type=Path, metavar="FILE", help="where results are kept (default: ladder-reversiN.jsonl)"
     )
+    parser.add_argument("--truth", type=Path, metavar="FILE", help="judge players by exact labels, not by games")
     add_openings(parser)
     add_simulations(parser, "for a model that is named alone, and for --balanced")
     add_registry(parser)
@@ -75,7 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play what is missing, then print and draw the ratings."""
+    """Play what is missing, then print and draw the ratings; or judge moves by their exact scores."""
+    if args.truth is not None:
+        return _truth(args)
     from evaluator.ladder import Ladder
     from evaluator.ledger import Ledger
     from reversi.games.rules import reversi_of_size
@@ -98,6 +105,22 @@ def run(args: argparse.Namespace) -> int:
         print(as_json(ladder, ratings, forfeits))
     else:
         print(as_text(ladder, ratings, forfeits))
+    return 0
+
+
+def _truth(args: argparse.Namespace) -> int:
+    """Judge players on labelled positions."""
+    from evaluator.labels import load_labels
+    from reversi.games.rules import game_named
+    from reversi.players import make_player
+    from scripts import rate_truth
+
+    labels = load_labels(args.truth)
+    game = game_named(labels.game)
+    specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
+    options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations}
+    found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
+    print((rate_truth.as_json if args.json else rate_truth.as_text)(labels, args.truth, found))
     return 0
 
 

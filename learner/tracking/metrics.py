@@ -51,7 +51,7 @@ def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
     hints = inspect.get_annotations(report, eval_str=True)
     found: list[tuple[str, str]] = []
     for name, hint in hints.items():
-        kind = next((each for each in typing.get_args(hint) if dataclasses.is_dataclass(each)), hint)  # X | None: X
+        kind = next((each for each in typing.get_args(hint) if each is not type(None)), hint)  # X | None: X
         if dataclasses.is_dataclass(kind):
             found += _metrics(f"{prefix}/{name}", kind)  # type: ignore[arg-type]
         elif kind in (int, float, bool):

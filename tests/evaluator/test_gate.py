@@ -13,6 +13,7 @@ from evaluator import gate as gate_module
 from evaluator.config import GateConfig
 from evaluator.gate import Gate, GateReport, verdict_of
 from evaluator.match import MatchResult
+from learner.tracking.metrics import flatten
 from reversi import players
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES, Game
@@ -22,7 +23,7 @@ from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
 
 GAME = GAMES["reversi6"]
-CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8)
+CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)
 NETWORK = NetworkConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
 
 
@@ -246,6 +247,27 @@ def test_with_real_networks_an_interrupted_match_is_the_one_that_was_not(
     assert resumed.state() == gate.state()
     one, other = until_verdict(resumed), until_verdict(twin)
     assert dataclasses.replace(one, match_s=0) == dataclasses.replace(other, match_s=0)
+
+
+def test_every_candidate_is_checked_on_solved_positions(registry: Registry, store: Store) -> None:
+    config = dataclasses.replace(CONFIG, truth_positions=60, truth_empties=8)
+    gate = make(registry, store, config)
+    first, random, searching = (report.truth for report in judge(gate, 0, 1, 10))
+    assert first is None  # no match, nothing asked
+    assert random is not None
+    assert searching is not None
+    assert random.positions == searching.positions == 60
+    assert random.outcome_kept < searching.outcome_kept
+    assert random.regret_discs > searching.regret_discs + 1
+    resumed = make(registry, store, config)
+    resumed.restore(gate.state())
+    assert resumed.round(0).truth == searching
+    match = registry.models()[-1].match
+    assert match is not None
+    assert match["truth"]["outcome_kept"] == searching.outcome_kept
+    metrics = flatten("gate", resumed.round(0))
+    assert metrics["gate/truth/regret_discs"] == searching.regret_discs
+    assert "gate/truth/policy_best" not in metrics  # flat Monte Carlo has no policy
 
 
 def test_other_settings_start_the_match_afresh(registry: Registry, store: Store) -> None:

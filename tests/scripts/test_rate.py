@@ -55,6 +55,25 @@ def test_json_holds_everything(reversi: Reversi) -> None:
     assert by_name["random"]["score"] == pytest.approx(points / 40)
 
 
+def test_truth_judges_players_by_labels(reversi: Reversi, registry: Path) -> None:
+    """A search to the end of the game is perfect, random play is not, and only models have a policy."""
+    made = reversi("label", "--size", 6, "--empties", "5-7", "--positions", 30, "-o", "labels")
+    assert made.code == 0
+    players = ["alphabeta:10", "random", "policy:gated", "mcts:gated:8,solve=7"]
+    options = ["--registry", registry, "--truth", "labels", "--players", *players]
+    text = reversi("rate", *options).out.splitlines()
+    assert text[0].startswith("labels: 30 positions of reversi6, 5-7 empty squares, sha256 ")
+    rows = {line.split()[0]: line.split()[1:] for line in text[4:8]}
+    assert rows["alphabeta:10"] == ["30", "100.0", "100.0", "0.00", "-", "-", "-", "-"]
+    assert float(rows["random"][3]) > 1
+    assert rows["mcts:gated:8,solve=7"][:4] == ["30", "100.0", "100.0", "0.00"]
+    found = {each["player"]: each for each in json.loads(reversi("rate", *options, "--json").out)["players"]}
+    assert list(found) == players
+    assert found["random"]["all"]["policy_best"] is None
+    assert 0 < found["policy:gated"]["all"]["policy_best"] < 1
+    assert sum(part["positions"] for part in found["random"]["empties"].values()) == 30
+
+
 def test_a_second_call_plays_nothing_and_says_the_same(reversi: Reversi) -> None:
     first = reversi("rate", *THREE)
     file = Path("ladder-reversi4.jsonl")

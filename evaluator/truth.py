@@ -1,0 +1,123 @@
+"""How good play is in truth: moves, values and policies against the exact scores of labelled positions.
+
+Elo says who beats whom; on positions that the solver has labelled (`evaluator.labels`) a move is right or wrong,
+whoever the opponent is.  Everything is from the view of the side to move, margins are in discs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.labels import NO_SCORE, Labels
+from reversi.players import Player
+from reversi.players.model import SearchPlayer
+
+CALIBRATION_BINS = 10
+"""Equal parts of the range of values, -1 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """The positions whose predicted value lies in one part of the range."""
+
+    positions: int
+    """How many there are."""
+    predicted: float
+    """Their mean predicted value."""
+    actual: float
+    """The mean of their exact results: 1 for won, 0 for drawn, -1 for lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """How a player does on some labelled positions; what only models say is None for other players."""
+
+    positions: int
+    """Positions judged."""
+    outcome_kept: float
+    """Share of moves after which the exact result, won, drawn or lost, is still that of the best move."""
+    margin_kept: float
+    """Share of moves that keep the exact best margin."""
+    regret_discs: float
+    """Mean of the best margin less that of the move played."""
+    policy_best: float | None = None
+    """Mean share of the network's own policy that lies on moves with the best margin."""
+    policy_outcome: float | None = None
+    """Mean share of the network's own policy that lies on moves that keep the result."""
+    value_error: float | None = None
+    """Mean absolute difference between the search's value and the exact result."""
+    calibration_error: float | None = None
+    """Mean absolute difference between predicted and actual values of the bins, weighted by their positions: expected
+    calibration error (Guo et al., ICML 2017, equation 3)."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a player says of labelled positions."""
+
+    action: NDArray[np.int32]  # [B]
+    prior: NDArray[np.float32] | None = None  # [B, A]  the network's policy over the legal actions
+    value: NDArray[np.float32] | None = None  # [B]  what the search expects, -1 to 1
+
+
+def ask(player: Player, labels: Labels) -> Answers:
+    """Return what `player` would do in every position; a model also says what it thinks of them."""
+    if isinstance(player, SearchPlayer):
+        found = player.judge(labels.own, labels.opp)
+        return Answers(found.action, found.prior, found.value)
+    return Answers(player.choose(labels.own, labels.opp))
+
+
+def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = None) -> Truth:
+    """Return how right the answers are, over the positions that `rows` (bool[B]) marks, or all of them."""
+    kept = np.ones(len(labels.own), np.bool_) if rows is None else rows
+    scores = labels.scores[kept].astype(np.int64)
+    count = len(scores)
+    assert count > 0, "expected at least one position to judge"
+    best = scores.max(axis=1)
+    played = scores[np.arange(count), answers.action[kept]]
+    assert (played != NO_SCORE).all(), "expected legal moves"
+    outcome = np.sign(best)
+    right = (scores == best[:, None]) & (scores != NO_SCORE)
+    safe = (np.sign(scores) == outcome[:, None]) & (scores != NO_SCORE)
+    truth = Truth(
+        positions=count,
+        outcome_kept=float((np.sign(played) == outcome).mean()),
+        margin_kept=float((played == best).mean()),
+        regret_discs=float((best - played).mean()),
+    )
+    if answers.prior is not None:
+        prior = answers.prior[kept]
+        on_best, on_safe = (float((prior * moves).sum(axis=1).mean()) for moves in (right, safe))
+        truth = replace(truth, policy_best=on_best, policy_outcome=on_safe)
+    if answers.value is not None:
+        value = answers.value[kept]
+        off = sum(part.positions * abs(part.predicted - part.actual) for part in calibration(value, outcome))
+        error = float(np.abs(value - outcome).mean())
+        truth = replace(truth, value_error=error, calibration_error=off / count)
+    return truth
+
+
+def calibration(value: NDArray[np.float32], outcome: NDArray[np.int64]) -> list[Calibration]:
+    """Return the parts of the range of values that have positions, lowest first.
+
+    value    float[B]  predicted, -1 to 1
+    outcome  int[B]    exact: 1, 0 or -1
+    """
+    number = np.clip(((value + 1) / 2 * CALIBRATION_BINS).astype(int), 0, CALIBRATION_BINS - 1)
+    return [
+        Calibration(
+            positions=int((number == part).sum()),
+            predicted=float(value[number == part].mean()),
+            actual=float(outcome[number == part].mean()),
+        )
+        for part in np.unique(number)
+    ]
+
+
+def truth_by_empties(labels: Labels, answers: Answers) -> dict[int, Truth]:
+    """Return the truth of the positions with each number of empty squares."""
+    return {int(count): truth_of(labels, answers, labels.empties == count) for count in np.unique(labels.empties)}
