@@ -124,7 +124,7 @@ def _begin_ply(
 def _solve_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play one of the best moves, each with the same chance; where a search would be a full one, they are its targets."""
+    """Play one of the best moves, each with the same chance; where a search would be full, they are its targets."""
     now, kind = games.now[g], UNSEARCHED
     scratch[:] = 0
     margin = solve_moves(play.game_id, now.own, now.opp, scratch)

@@ -46,8 +46,8 @@ class ActorConfig:
     """Inference precision; `auto` measures which one this CPU does faster."""
 
     opening_plies: int
-    """A game begins with 0 to this many uniformly random plies (drawn per game), so that games differ.  At most 8: no
-    Reversi game can end that early."""
+    """A game begins with 0 to this many uniformly random plies (drawn per game), so that games differ.  A game that
+    ends among them begins without any."""
 
     temperature: float
     """Temperature of the move choice in the first `temperature_plies` plies: moves are drawn in proportion to
@@ -72,7 +72,7 @@ class ActorConfig:
                 raise ConfigError(f"actors.{name} must be at least {least}, got {getattr(self, name)}")
         if self.games % self.groups:
             raise ConfigError(f"actors.games must be a multiple of actors.groups={self.groups}, got {self.games}")
-        if not 0 <= self.opening_plies <= 8:
-            raise ConfigError(f"actors.opening_plies must be from 0 to 8, got {self.opening_plies}")
+        if not 0 <= self.opening_plies <= 30:
+            raise ConfigError(f"actors.opening_plies must be from 0 to 30, got {self.opening_plies}")
         if self.temperature <= 0:
             raise ConfigError(f"actors.temperature must be positive, got {self.temperature}")

@@ -27,6 +27,7 @@ from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
 from reversi.players import Player, model_player, playing_config
+from reversi.search.config import SearchConfig
 
 STATE_FORMAT = 1
 
@@ -91,7 +92,7 @@ class GateReport:
     match_s: float = 0.0
     """Seconds spent on that match."""
     truth: Truth | None = None
-    """How the candidate of that match does, with as many simulations, on solved positions with few empty squares."""
+    """How the candidate of that match does on solved positions with few empty squares, searching without the solver."""
 
 
 @dataclass
@@ -249,25 +250,31 @@ class Gate:
     def _open_trial(self, candidate: Weights, champion: Weights) -> _Trial:
         """Set up the match of `candidate` against `champion`."""
         config = self.config
-        player = self._player(candidate)
+        playing = playing_config(config.simulations)
         match = Match(
             self.game,
-            player,
-            self._player(champion),
+            self._player(candidate, playing),
+            self._player(champion, playing),
             self._openings(candidate.version),
             config.games,
             lockstep=config.lockstep,
             certain=lambda result: verdict_of(config, result) is not None,
         )
-        truth = truth_of(self._labels, ask(player, self._labels)) if self._labels is not None else None
-        return _Trial(candidate, champion.version, match, truth)
+        return _Trial(candidate, champion.version, match, self._truth(candidate))
 
-    def _player(self, weights: Weights) -> Player:
+    def _truth(self, candidate: Weights) -> Truth | None:
+        """Check the candidate's moves without the solver, which would be right about all of these positions."""
+        if self._labels is None:
+            return None
+        player = self._player(candidate, playing_config(self.config.simulations, solve_empties=0))
+        return truth_of(self._labels, ask(player, self._labels))
+
+    def _player(self, weights: Weights, playing: SearchConfig) -> Player:
         return model_player(
-            f"mcts:{weights.version}:{self.config.simulations}",
+            f"mcts:{weights.version}:{playing.simulations}",
             self.game,
             weights,
-            playing_config(self.config.simulations),
+            playing,
             threads=self.config.threads,
             backend=self.config.backend,
         )

@@ -88,7 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = dispatch(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where whoever started us has closed it
+            sys.stdout.flush()
     except ReversiError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:

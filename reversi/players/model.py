@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MARGIN_WEIGHT = 0.0
 """`SearchConfig.margin_weight` of a model that plays, where nothing else is asked for."""
 
-SOLVE_EMPTIES = 0
-"""`SearchConfig.solve_empties` of such a model."""
+SOLVE_EMPTIES = 12
+"""`SearchConfig.solve_empties` of such a model: docs/experiments.md 21."""
 
 _BATCH = 256
 """Positions searched at once; the network gains nothing from more."""
@@ -69,8 +69,11 @@ def playing_config(
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
     A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where
-    one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.
+    one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.  With 0
+    simulations it is the bare network, and nothing is solved.
     """
+    if simulations == 0:
+        return SearchConfig(simulations=0)
     leaves = max(1, min(32, simulations // 128))
     return SearchConfig(
         simulations=simulations, leaves=leaves, margin_weight=margin_weight, solve_empties=solve_empties

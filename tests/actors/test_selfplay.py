@@ -270,7 +270,7 @@ def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) 
         ("groups", 0),
         ("tree_threads", 0),
         ("cache_positions", -1),
-        ("opening_plies", 9),
+        ("opening_plies", 31),
         ("temperature", 0.0),
         ("count", 0),
         ("temperature_plies", -1),

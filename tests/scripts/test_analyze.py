@@ -64,7 +64,7 @@ def test_no_simulations_are_the_bare_network(reversi: Reversi, registry: Path) -
 def test_a_pass_and_a_finished_game(reversi: Reversi, registry: Path) -> None:
     opponent_moves = PASS[:-1] + "O"
     passing, over, moving = analyzed(reversi, registry, [opponent_moves, FULL, PASS], simulations=8)
-    assert (passing["move"], passing["visits"]) == ("pass", {"pass": 8})
+    assert (passing["move"], passing["policy"], passing["visits"]) == ("pass", {"pass": 1}, {"pass": 0})  # solved
     assert (over["move"], over["value"], over["policy"], over["visits"]) == (None, -1, {}, {})
     assert (moving["move"], moving["value"] > 0.5) == ("f6", True)
 
