@@ -77,10 +77,10 @@ class SearchConfig:
     gracefully.  AlphaZero: 0.  KataGo: a curve of the score, weights 0.1 and 0.3 (`staticScoreUtilityFactor`)."""
 
     solve_empties: int = 0
-    """Positions with at most so many empty squares are decided by the exact solver: leaves get their true utility, and
-    at the root the best move is known; 0 turns it off, since it is not "zero".  On 6x6 a leaf costs 2, 8 and 35 us with
-    8, 10 and 12 empty squares, on 8x8 3, 11 and 46; some six times as much where margins count.  Without effect in
-    tic-tac-toe.  AlphaZero: 0."""
+    """Positions with at most so many empty squares, and no more than a third of the board, are decided by the exact
+    solver: leaves get their true utility, and at the root the best move is known; 0 turns it off, since it is not
+    "zero".  On 6x6 a leaf costs 2, 8 and 35 us with 8, 10 and 12 empty squares, on 8x8 3, 11 and 46; some six times as
+    much where margins count.  Without effect in tic-tac-toe.  AlphaZero: 0."""
 
     leaves: int = 1
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""

@@ -37,8 +37,13 @@ def utility(game_id: int, rule: Rule, margin: int) -> np.float32:
 
 @bare_kernel
 def is_solvable(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
-    """Return whether so few squares are empty that the solver decides; never in tic-tac-toe."""
-    return squares_of(game_id) - popcount(own | opp) <= rule.solve_empties and game_id != TICTACTOE
+    """Return whether so few squares are empty that the solver decides: `solve_empties`, and a third of the board.
+
+    On 4x4 the solver could play the whole game, and nothing would be left to be learned.  Never in tic-tac-toe.
+    """
+    squares = squares_of(game_id)
+    empties = squares - popcount(own | opp)
+    return empties <= rule.solve_empties and 3 * empties <= squares and game_id != TICTACTOE
 
 
 @bare_kernel

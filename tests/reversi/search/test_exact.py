@@ -10,7 +10,7 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import NO_SCORE, Solver, solve_batch
-from reversi.search.exact import solve_moves, utility
+from reversi.search.exact import is_solvable, solve_moves, utility
 from reversi.search.rule import rule_of
 
 from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
@@ -122,3 +122,12 @@ def test_tic_tac_toe_is_never_solved() -> None:
     search = Search(game, SearchConfig(simulations=20, solve_empties=16), asked, 1, np.random.default_rng(0))
     assert search.run(np.zeros(1, np.uint64), np.zeros(1, np.uint64)).visits.sum() == 20
     assert asked.batches
+
+
+@pytest.mark.parametrize(("name", "most"), [("reversi4", 5), ("reversi6", 12), ("reversi8", 14), ("tictactoe", -1)])
+def test_no_more_than_a_third_of_the_board_is_solved(name: str, most: int) -> None:
+    game, rule = GAMES[name], rule_of(SearchConfig(solve_empties=14))
+    squares = [1 << (8 * row + col) for row in range(game.size) for col in range(game.size)]
+    for empties in range(game.squares):
+        own = np.uint64(sum(squares[empties:]))
+        assert is_solvable(game.id, rule, own, np.uint64(0)) == (empties <= most)
