@@ -250,7 +250,7 @@ class Gate:
     def _open_trial(self, candidate: Weights, champion: Weights) -> _Trial:
         """Set up the match of `candidate` against `champion`."""
         config = self.config
-        playing = playing_config(config.simulations)
+        playing = playing_config(config.simulations, solve_empties=config.solve_empties)
         match = Match(
             self.game,
             self._player(candidate, playing),
