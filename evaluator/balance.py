@@ -72,7 +72,7 @@ def model_judge(game: Game, weights: Weights, simulations: int, threads: int = 1
 
     weights.check_game(game)
     evaluate = open_evaluator(weights, batch=DRAWN, threads=threads)
-    search = Search(game, playing_config(simulations), evaluate, DRAWN, np.random.default_rng(0))
+    search = Search(game, playing_config(simulations), evaluate, DRAWN)
     return lambda own, opp: search.run(own, opp).value
 
 

@@ -99,8 +99,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _make_search(weights: Any, simulations: int, threads: int) -> Search:
     """Return a search that holds as many positions at once as fill the network's batch."""
-    import numpy as np
-
     from reversi.games.rules import game_named
     from reversi.model.evaluate import open_evaluator
     from reversi.players import batch_of, playing_config
@@ -109,7 +107,7 @@ def _make_search(weights: Any, simulations: int, threads: int) -> Search:
     capacity = batch_of(simulations)
     evaluate = open_evaluator(weights, batch=capacity, threads=threads)
     game = game_named(weights.game)
-    return Search(game, playing_config(simulations), evaluate, capacity, np.random.default_rng(0))
+    return Search(game, playing_config(simulations), evaluate, capacity)
 
 
 def _judge(search: Search, positions: list[Position]) -> Iterator[Judgement]:

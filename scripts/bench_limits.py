@@ -101,7 +101,7 @@ def bytes_per_simulation(settings: Settings) -> float:
 
     game = settings.game
     config, free = SearchConfig(simulations=TREE_SIMULATIONS), UniformEvaluate(game, TREE_GAMES)
-    search = Search(game, config, free, TREE_GAMES, np.random.default_rng(0))
+    search = Search(game, config, free, TREE_GAMES)
     search.run(np.full(TREE_GAMES, game.start_own, np.uint64), np.full(TREE_GAMES, game.start_opp, np.uint64))
     trees, touched = search._trees, 0
     for used, nodes, edges in zip(trees.used, trees.nodes, trees.edges, strict=True):

@@ -95,7 +95,7 @@ def tree_rates(settings: Settings, games: int, simulations: int) -> list[float]:
 
     game = settings.game
     config, free = SearchConfig(simulations=simulations), UniformEvaluate(game, games)
-    search = Search(game, config, free, games, np.random.default_rng(0))
+    search = Search(game, config, free, games)
     own, opp = np.full(games, game.start_own, np.uint64), np.full(games, game.start_opp, np.uint64)
     return rates(lambda: int(search.run(own, opp).visits.sum()), settings.repeats)
 

@@ -131,7 +131,7 @@ class SearchMind:
         return playing_config(room)
 
     def _make_search(self, config: SearchConfig) -> Search:
-        return Search(self.game, config, self._evaluate, 1, np.random.default_rng(0))
+        return Search(self.game, config, self._evaluate, 1)
 
 
 class _Watch:

@@ -33,7 +33,7 @@ class SearchPlayer:
         """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
         self.name = name
         self._capacity = batch_of(config.simulations)
-        self._search = Search(game, config, evaluate, self._capacity, np.random.default_rng(0))
+        self._search = Search(game, config, evaluate, self._capacity)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Search all positions and return the actions to play."""

@@ -14,7 +14,7 @@ from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
 from reversi.search.exact import solve_roots
 from reversi.search.report import ActionReport, report
-from reversi.search.root import draw_noise, keep_subtrees, plant, read_priors, read_roots
+from reversi.search.root import plant, read_priors, read_roots
 from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
 from reversi.search.walk import expand_leaves, select_leaves
@@ -33,7 +33,7 @@ class SearchResult:
     #                                      included; Gumbel: expected value of the improved policy
     policy: NDArray[np.float32]  # [B, A]  PUCT: visits, scaled to sum to 1; Gumbel: the improved policy; without
     #                                      simulations the prior
-    prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before noise
+    prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions
     action: NDArray[np.int32]  # [B]     the action to play: see `root_action`; -1 in a finished game
 
     @classmethod
@@ -46,23 +46,20 @@ class SearchResult:
 class Search:
     """Searches up to `capacity` positions of one game at once; each has a tree of its own.
 
-    Without noise a position's result depends on nothing but the position, the config and the network's answers; noise
-    is drawn from `rng`.
+    A position's result depends on nothing but the position, the config and the network's answers: there is no noise,
+    and every search begins with a fresh tree.  Self-play, which wants both otherwise, has a kernel of its own over the
+    same trees.
     """
 
-    def __init__(
-        self, game: Game, config: SearchConfig, evaluate: Evaluate, capacity: int, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, game: Game, config: SearchConfig, evaluate: Evaluate, capacity: int) -> None:
         self.game = game
         self.config = config
         self.evaluate = evaluate
         self.capacity = capacity
-        self._rng = rng
         self._rule = rule_of(config)
         self._simulations = config.simulations  # what the trees have room for
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
-        self._advanced = False
 
     def run(
         self,
@@ -70,40 +67,24 @@ class Search:
         opp: Masks,
         *,
         simulations: int | None = None,
-        noise: bool = False,
         stop: Callable[[], bool] | None = None,
     ) -> SearchResult:
         """Search B <= capacity positions and return what was found.
 
-        simulations  visits of each root's actions, those of a kept subtree included; by default the config's
-        noise        as self-play wants it: PUCT mixes Dirichlet noise into the roots' priors, Gumbel draws its own
+        simulations  visits of each root's actions; by default the config's
         stop         asked before every batch of leaves; true ends the search with what was found by then
-
-        A subtree is kept if `config.keep_subtree` and `advance` told the ply that led here; else the tree is fresh.
         """
         games = own.shape[0]
         assert games <= self.capacity, f"expected at most {self.capacity} positions, got {games}"
         simulations = self.config.simulations if simulations is None else simulations
         self._make_room(simulations)
-        keep, self._advanced = self._advanced, False
-        self._expand(plant(self._trees, self.game.id, self._rule, own, opp, keep, self._leaves))
-        prior = np.zeros((games, self.game.actions), np.float32)
-        read_priors(self._trees, prior)
-        if noise:
-            seed, config = self._rng.integers(2**64, dtype=np.uint64), self.config
-            draw_noise(self._trees, self._rule, games, seed, config.dirichlet_alpha, config.dirichlet_weight)
+        self._expand(plant(self._trees, self.game.id, self._rule, own, opp, self._leaves))
         self._simulate(games, simulations, stop or _never)
-        return self._result(own, opp, prior)
+        return self._result(own, opp)
 
     def report(self, b: int) -> list[ActionReport]:
         """Return what the last `run` found of every action of its position b, best first."""
         return report(self._trees, b)
-
-    def advance(self, actions: NDArray[np.int32]) -> None:
-        """Play `actions[b]` in every tree b of the last `run`, so that the next one can go on with the subtree."""
-        if self.config.keep_subtree:
-            keep_subtrees(self._trees, actions)
-            self._advanced = True
 
     def _make_room(self, simulations: int) -> None:
         """Replace the trees by larger ones if `simulations` do not fit."""
@@ -124,10 +105,12 @@ class Search:
             logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
             expand_leaves(self._trees, self.game.id, leaves, count, logits, value)
 
-    def _result(self, own: Masks, opp: Masks, prior: NDArray[np.float32]) -> SearchResult:
+    def _result(self, own: Masks, opp: Masks) -> SearchResult:
         """Read the roots."""
-        visits, policy = np.zeros(prior.shape, np.int32), np.zeros(prior.shape, np.float32)
-        value, action = np.empty(prior.shape[0], np.float32), np.empty(prior.shape[0], np.int32)
+        games, shape = own.shape[0], (own.shape[0], self.game.actions)
+        visits, policy, prior = np.zeros(shape, np.int32), np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        value, action = np.empty(games, np.float32), np.empty(games, np.int32)
+        read_priors(self._trees, prior)
         read_roots(self._trees, self._rule, visits, value, policy, action)
         policy = np.where(visits.any(axis=1, keepdims=True), policy, prior)
         solve_roots(self.game.id, self._rule, own, opp, value, policy, action)

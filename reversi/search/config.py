@@ -65,11 +65,12 @@ class SearchConfig:
     already visited.  KataGo: 0.2 (`fpuReductionMax`).  Leela Chess Zero: 0.33.  AlphaZero: unvisited counts as 0."""
 
     dirichlet_alpha: float = 10.0
-    """Root noise: a legal action's concentration is this divided by the number of legal actions, so that noise keeps
-    its shape whatever their number.  AlphaZero: 0.3 in chess and 0.03 in Go, about 10 divided by the usual number."""
+    """Self-play: an action's concentration in the root noise is this divided by the number of legal actions, so that
+    noise keeps its shape whatever their number.  AlphaZero: 0.3 in chess and 0.03 in Go, about 10 divided by the usual
+    number."""
 
     dirichlet_weight: float = 0.25
-    """Share of the noise in the root's priors when noise is asked for; 0 is none.  AlphaZero: 0.25."""
+    """Self-play: share of the noise in the root's priors; 0 is none.  AlphaZero: 0.25."""
 
     margin_weight: float = 0.0
     """Share of the margin, in shares of the board, in the utility that a search maximises; the rest is the result, 1, 0
@@ -90,8 +91,8 @@ class SearchConfig:
     AlphaGo: 3.  KataGo: 1.  With Gumbel it is a number of visits and no loss.  Without effect if `leaves` is 1."""
 
     keep_subtree: bool = False
-    """Go on with the subtree of the action played.  AlphaGo Zero: true.  False gives every ply the same number of new
-    evaluations, and root noise that no earlier visit dilutes."""
+    """Self-play: go on with the subtree of the action played.  AlphaGo Zero: true.  False gives every ply the same
+    number of new evaluations, and root noise that no earlier visit dilutes."""
 
     def __post_init__(self) -> None:
         if self.method not in ("puct", "gumbel"):

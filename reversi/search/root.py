@@ -1,4 +1,4 @@
-"""What happens at a root: planted, kept when a ply is played, given noise, read; and the same for all trees."""
+"""What happens at a root: planted, kept when a ply is played, given noise, read; all trees are planted and read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernel import bare_kernel
 from reversi.search.chance import random_gamma, random_gumbel, stream
 from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
 from reversi.search.rule import Rule
@@ -158,19 +158,16 @@ def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
 
 
 @bare_kernel
-def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, keep: bool, leaves: Leaves) -> int:
+def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, leaves: Leaves) -> int:
     """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
 
     own, opp  uint64[B], B <= G
-    keep      leave a tree that has this very root already as it is
     leaves    written: the new roots that are not over
     """
     count = 0
     for g in range(own.shape[0]):
         tree = tree_of(trees, g)
         root = tree.nodes[0]
-        if keep and has_root(tree, own[g], opp[g]):
-            continue
         plant_root(tree, game_id, rule, own[g], opp[g])
         if root.degree == TERMINAL:
             back_up(tree, 0, root.value, 0)
@@ -178,14 +175,6 @@ def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, keep: 
             add_leaf(tree, g, 0, leaves, count)
             count += 1
     return count
-
-
-@kernel
-def draw_noise(trees: Trees, rule: Rule, games: int, seed: np.uint64, alpha: float, weight: float) -> None:
-    """Draw the noise of the first `games` roots, each from a stream of `seed` of its own, as `draw_root_noise` does."""
-    scratch = np.empty(trees.logits.shape[1], np.float32)
-    for g in range(games):
-        draw_root_noise(tree_of(trees, g), rule, stream(seed, g), alpha, weight, scratch)
 
 
 @bare_kernel
@@ -221,17 +210,6 @@ def read_roots(
         root_policy(tree, rule, policy[g])
         value[g] = search_value(tree, rule, policy[g])
         action[g] = root_action(tree, rule)
-
-
-@kernel
-def keep_subtrees(trees: Trees, actions: NDArray[np.int32]) -> None:
-    """Make the node below `actions[g]` the root of tree g and drop the rest; a tree without such a node is emptied.
-
-    actions  int32[G'], G' <= G  trees from G' on are emptied
-    """
-    marked = np.empty(trees.nodes.shape[1], np.bool_)
-    for g in range(trees.used.shape[0]):
-        keep_subtree(tree_of(trees, g), int(actions[g]) if g < actions.shape[0] else -1, marked)
 
 
 @bare_kernel

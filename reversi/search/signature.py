@@ -33,7 +33,7 @@ def signature() -> int:
     for game in GAMES.values():
         own, opp = _positions(game)
         for config in _CONFIGS:
-            search = Search(game, config, HashEvaluator(game), len(own), np.random.default_rng(0))
+            search = Search(game, config, HashEvaluator(game), len(own))
             found = search.run(own, opp)
             total = zlib.crc32(found.visits.astype("<i4").tobytes(), total)
             total = zlib.crc32(found.value.astype("<f4").tobytes(), total)

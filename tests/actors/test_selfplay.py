@@ -129,7 +129,7 @@ def test_targets_are_those_of_the_search_that_matches_use() -> None:
         samples = samples_of(records)
         chosen = samples.policy_weight == 1
         own, opp = samples.own[chosen], samples.opp[chosen]
-        found = Search(game, quiet, ImageEvaluator(game), len(own), np.random.default_rng(0)).run(own, opp)
+        found = Search(game, quiet, ImageEvaluator(game), len(own)).run(own, opp)
         scale = 255 / found.policy.max(axis=1, keepdims=True)
         assert np.abs(samples.policy[chosen] - found.policy * scale).max() <= 0.51
         assert np.array_equal(samples.value[chosen], found.value.astype(np.float16))

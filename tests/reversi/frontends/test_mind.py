@@ -36,7 +36,7 @@ def test_a_search_mind_finds_what_a_search_does(simulations: int) -> None:
     mind = SearchMind("m", GAME, HashEvaluator(GAME), 400)
     thought = mind.think(START.play("c2"), Budget(simulations=simulations), never)
     position = START.play("c2")
-    search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1, np.random.default_rng(0))
+    search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1)
     result = search.run(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
     assert thought.best.action == result.action[0]
     assert {m.action: m.visits for m in thought.moves} == {

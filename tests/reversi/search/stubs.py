@@ -1,4 +1,4 @@
-"""Evaluators whose answers a test writes down, and positions to ask them about."""
+"""Evaluators whose answers a test writes down, positions to ask them about, and trees that grow by their answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 
 from reversi.games.position import Position
 from reversi.games.rules import Game, legal_actions_mask, play_batch
+from reversi.search.evaluate import Evaluate
+from reversi.search.rule import Rule
 from reversi.search.signature import HashEvaluator
+from reversi.search.tree import PENDING, TERMINAL, Tree, back_up, make_trees, tree_of
+from reversi.search.walk import expand, walk
 
 Answer = tuple[dict[str, float], float]
 """Priors by move, and the value for the side to move."""
@@ -47,6 +51,35 @@ class CountingHashEvaluator(HashEvaluator):
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         self.batches.append(len(own))
         return super().__call__(own, opp)
+
+
+def arrays(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the positions as a batch, (own, opp)."""
+    return np.array([p.own for p in positions], np.uint64), np.array([p.opp for p in positions], np.uint64)
+
+
+def make_tree(game: Game, simulations: int) -> Tree:
+    """Return one empty tree with room for so many simulations."""
+    return tree_of(make_trees(game, 1, simulations), 0)
+
+
+def grow(tree: Tree, game: Game, rule: Rule, simulations: int, evaluate: Evaluate) -> None:
+    """Let a planted or kept tree grow to so many visits of its root's actions, a leaf at a time, as self-play does."""
+    while tree.edges["visits"][0] <= simulations:
+        node = 0 if tree.nodes["degree"][0] == PENDING else walk(tree, game.id, rule, simulations)
+        if tree.nodes["degree"][node] == TERMINAL:
+            back_up(tree, node, tree.nodes["value"][node], 0)
+        else:
+            logits, value = evaluate(tree.nodes["own"][node : node + 1], tree.nodes["opp"][node : node + 1])
+            expand(tree, game.id, node, logits[0])
+            back_up(tree, node, value[0], 0)
+
+
+def root_edges(tree: Tree) -> NDArray[np.void]:
+    """Return the edges of the root, EDGE[degree], as a view."""
+    root = tree.nodes[0]
+    edges: NDArray[np.void] = tree.edges[root["first"] : root["first"] + root["degree"]]
+    return edges
 
 
 def random_positions(

@@ -21,7 +21,7 @@ METHODS = ["puct", "gumbel"]
 
 def run(game: Game, own: np.ndarray, opp: np.ndarray, **config: object) -> SearchResult:
     settings = SearchConfig(**config)  # type: ignore[arg-type]
-    return Search(game, settings, HashEvaluator(game), len(own), np.random.default_rng(0)).run(own, opp)
+    return Search(game, settings, HashEvaluator(game), len(own)).run(own, opp)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -89,9 +89,7 @@ def test_puct_plays_the_most_visited_action_and_the_first_of_equals() -> None:
 def test_an_empty_batch_has_an_empty_result() -> None:
     nobody = np.empty(0, np.uint64)
     game = GAMES["reversi4"]
-    result = Search(game, SearchConfig(), TableEvaluator(game), 3, np.random.default_rng(0)).run(
-        nobody, nobody, noise=True
-    )
+    result = Search(game, SearchConfig(), TableEvaluator(game), 3).run(nobody, nobody)
     assert result.visits.shape == (0, 17)
     assert result.value.shape == result.action.shape == (0,)
 
@@ -100,7 +98,7 @@ def test_one_leaf_per_tree_fills_every_batch_and_asks_no_more_than_needed() -> N
     game = GAMES["reversi8"]
     own, opp = random_positions(game, 16, 1, plies=10)
     evaluate = CountingHashEvaluator(game)
-    Search(game, SearchConfig(simulations=40), evaluate, 16, np.random.default_rng(0)).run(own, opp)
+    Search(game, SearchConfig(simulations=40), evaluate, 16).run(own, opp)
     assert evaluate.batches == [16] * 41
 
 
@@ -108,7 +106,7 @@ def test_many_leaves_of_one_tree_need_few_batches() -> None:
     game = GAMES["reversi8"]
     own, opp = random_positions(game, 1, 1, plies=10)
     evaluate = CountingHashEvaluator(game)
-    Search(game, SearchConfig(simulations=400, leaves=16), evaluate, 1, np.random.default_rng(0)).run(own, opp)
+    Search(game, SearchConfig(simulations=400, leaves=16), evaluate, 1).run(own, opp)
     assert sum(evaluate.batches) == 401
     assert len(evaluate.batches) <= 40  # 26 if no walk ever ended on a waiting leaf
 
@@ -116,11 +114,24 @@ def test_many_leaves_of_one_tree_need_few_batches() -> None:
 def test_more_simulations_than_configured_make_room() -> None:
     game = GAMES["reversi6"]
     own, opp = random_positions(game, 5, 1, plies=6)
-    search = Search(game, SearchConfig(simulations=10), HashEvaluator(game), 5, np.random.default_rng(0))
+    search = Search(game, SearchConfig(simulations=10), HashEvaluator(game), 5)
     np.testing.assert_array_equal(
         search.run(own, opp, simulations=300).visits, run(game, own, opp, simulations=300).visits
     )
     np.testing.assert_array_equal(search.run(own, opp).visits, run(game, own, opp, simulations=10).visits)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_run_begins_with_fresh_trees(method: Literal["puct", "gumbel"]) -> None:
+    game = GAMES["reversi6"]
+    own, opp = random_positions(game, 2, 2, plies=8)
+    evaluate = CountingHashEvaluator(game)
+    search = Search(game, SearchConfig(simulations=60, method=method), evaluate, 2)
+    first = search.run(own, opp)
+    np.testing.assert_array_equal(search.run(own, opp).visits, first.visits)
+    once = len(evaluate.batches) // 2
+    assert evaluate.batches[:once] == evaluate.batches[once:]
+    assert method == "gumbel" or sum(evaluate.batches) == 2 * 2 * 61
 
 
 @cache
@@ -146,7 +157,7 @@ def test_enough_simulations_find_the_best_result_without_any_knowledge(
     game = GAMES[name]
     own, opp = random_positions(game, count, 3, plies=plies)
     settings = SearchConfig(simulations=simulations, method=method, leaves=leaves)
-    result = Search(game, settings, TableEvaluator(game), count, np.random.default_rng(0)).run(own, opp)
+    result = Search(game, settings, TableEvaluator(game), count).run(own, opp)
     decided = 0
     for b in range(count):
         position = Position(game, int(own[b]), int(opp[b]))
@@ -167,9 +178,7 @@ def test_tic_tac_toe_is_a_draw_and_threats_are_seen() -> None:
     start = Position.start(game)
     own = np.array([p.own for p in (start, wins_now, must_block)], np.uint64)
     opp = np.array([p.opp for p in (start, wins_now, must_block)], np.uint64)
-    result = Search(game, SearchConfig(simulations=4000), TableEvaluator(game), 3, np.random.default_rng(0)).run(
-        own, opp
-    )
+    result = Search(game, SearchConfig(simulations=4000), TableEvaluator(game), 3).run(own, opp)
     assert result.value[0] == pytest.approx(0, abs=0.1)
     assert result.visits[1].argmax() == 2
     assert result.value[1] > 0.9

@@ -43,7 +43,7 @@ def test_near_the_end_won_games_are_won_by_more_if_margins_count() -> None:
     regret = {}
     for weight in (0.0, 0.5):
         config = SearchConfig(simulations=400, margin_weight=weight)
-        search = Search(REVERSI6, config, TableEvaluator(REVERSI6), len(own), np.random.default_rng(0))
+        search = Search(REVERSI6, config, TableEvaluator(REVERSI6), len(own))
         regret[weight] = []
         for b, action in enumerate(search.run(own, opp).action):
             position = Position(REVERSI6, int(own[b]), int(opp[b]))
@@ -85,7 +85,7 @@ def test_below_the_limit_a_search_is_exact_and_asks_nothing(method: str, margin_
     own, opp = random_positions(REVERSI6, 60, 6, plies=24)
     config = SearchConfig(simulations=50, method=method, solve_empties=10, margin_weight=margin_weight)
     asked = CountingHashEvaluator(REVERSI6)
-    result = Search(REVERSI6, config, asked, 60, np.random.default_rng(0)).run(own, opp)
+    result = Search(REVERSI6, config, asked, 60).run(own, opp)
     assert asked.batches == []
     scores, solved = solve_batch(REVERSI6, own, opp)
     assert solved.all()
@@ -104,7 +104,7 @@ def test_leaves_that_are_solved_make_one_ply_more_exact() -> None:
     """Nine empty squares, and eight are solved: every child of the root is; the network says nothing."""
     own, opp = random_positions(REVERSI6, 100, 7, plies=23)
     config = SearchConfig(simulations=300, solve_empties=8)
-    search = Search(REVERSI6, config, TableEvaluator(REVERSI6), 100, np.random.default_rng(0))
+    search = Search(REVERSI6, config, TableEvaluator(REVERSI6), 100)
     result = search.run(own, opp)
     scores, _ = solve_batch(REVERSI6, own, opp)
     judged = 0
@@ -119,7 +119,7 @@ def test_leaves_that_are_solved_make_one_ply_more_exact() -> None:
 def test_tic_tac_toe_is_never_solved() -> None:
     game = GAMES["tictactoe"]
     asked = CountingHashEvaluator(game)
-    search = Search(game, SearchConfig(simulations=20, solve_empties=16), asked, 1, np.random.default_rng(0))
+    search = Search(game, SearchConfig(simulations=20, solve_empties=16), asked, 1)
     assert search.run(np.zeros(1, np.uint64), np.zeros(1, np.uint64)).visits.sum() == 20
     assert asked.batches
 

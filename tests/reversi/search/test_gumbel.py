@@ -1,4 +1,4 @@
-"""Gumbel search: golden trees computed by hand, a slow reference in step with the kernels, and the laws of the paper.
+"""Gumbel search: the schedule as mctx lists it, and golden trees whose every number is computed by hand.
 
 Where a number is derived, c_visit is 2 and c_scale 1, so sigma(q) = (2 + most visits) * q with q = (value + 1) / 2.
 """
@@ -6,25 +6,20 @@ Where a number is derived, c_visit is 2 and c_scale 1, so sigma(q) = (2 + most v
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from reversi.games.position import Position
-from reversi.games.rules import GAMES, Game, legal_actions_mask, play
+from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits, mixed_value
 from reversi.search.root import plant_root, root_action, root_policy, root_value
 from reversi.search.rule import rule_of
-from reversi.search.signature import HashEvaluator
-from reversi.search.tree import TERMINAL, Tree, back_up, make_trees, tree_of
-from reversi.search.walk import expand, walk
+from reversi.search.tree import tree_of
 
-from .gumbel_reference import Node, schedule
-from .stubs import Answer, TableEvaluator, random_positions
+from .stubs import Answer, TableEvaluator, arrays, grow, make_tree, root_edges
 
 REVERSI4 = GAMES["reversi4"]
 START = Position.start("reversi4")  # Black plays b1, a2, d3 or c4: actions 1, 4, 11, 14
@@ -41,14 +36,10 @@ GOLDEN: dict[Position, Answer] = {
 GUMBEL = SearchConfig(method="gumbel", considered=4, c_visit=2, c_scale=1)
 
 
-def arrays(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    return np.array([p.own for p in positions], np.uint64), np.array([p.opp for p in positions], np.uint64)
-
-
 def search(position: Position, answers: dict[Position, Answer], **config: float) -> tuple[Search, TableEvaluator]:
     evaluate = TableEvaluator(position.game, answers)
     settings = replace(GUMBEL, **config)  # type: ignore[arg-type]
-    return Search(position.game, settings, evaluate, 1, np.random.default_rng(0)), evaluate
+    return Search(position.game, settings, evaluate, 1), evaluate
 
 
 def found(position: Position, simulations: int, answers: dict[Position, Answer], **config: float) -> SearchResult:
@@ -78,17 +69,6 @@ def visits_of(result: SearchResult) -> dict[int, int]:
 )
 def test_the_schedule_is_that_of_sequential_halving(considered: int, simulations: int, expected: list[int]) -> None:
     assert [considered_visits(considered, simulations, index) for index in range(simulations)] == expected
-
-
-def test_the_schedule_can_be_kept_whatever_the_numbers() -> None:
-    """There is always an action with the visits considered, if each simulation adds one to such an action."""
-    for considered in range(1, 35):
-        for simulations in (0, 1, 2, 3, 7, 16, 33, 64, 200):
-            expected = schedule(considered, simulations)
-            assert [considered_visits(considered, simulations, i) for i in range(simulations)] == expected
-            visits = [0] * considered
-            for count in expected:
-                visits[visits.index(count)] += 1
 
 
 # Golden trees.
@@ -160,28 +140,14 @@ def test_a_larger_scale_follows_the_values() -> None:
     assert [int(found(START, 4, GOLDEN, c_visit=c).action[0]) for c in (5, 3, 2.5)] == [C4, C4, A2]
 
 
-def planted(position: Position, answers: dict[Position, Answer]) -> Tree:
-    """Return a tree whose root has its edges, with room for 20 simulations."""
-    tree = tree_of(make_trees(position.game, 1, 20), 0)
-    plant_root(tree, position.game.id, rule_of(GUMBEL), np.uint64(position.own), np.uint64(position.opp))
-    logits, value = TableEvaluator(position.game, answers)(*arrays(position))
-    expand(tree, position.game.id, 0, logits[0])
-    back_up(tree, 0, value[0], 0)
-    return tree
-
-
 def test_noise_decides_what_is_considered_and_played_but_not_what_is_learned() -> None:
     # g + l: b1 -.916, a2 -1.204, d3 -1.609 + 3 = 1.391, c4 -2.303 + 1 = -1.303; two are considered: d3 and b1.
     # 3q: d3 1.391 + 1.5 = 2.891, b1 -.316; third simulation: d3.
-    tree, rule = planted(START, GOLDEN), rule_of(replace(GUMBEL, considered=2))
+    tree, rule = make_tree(REVERSI4, 3), rule_of(replace(GUMBEL, considered=2))
+    plant_root(tree, REVERSI4.id, rule, np.uint64(START.own), np.uint64(START.opp))
     tree.gumbels[[D3, C4]] = 3, 1
-    evaluate = TableEvaluator(REVERSI4, GOLDEN)
-    for _ in range(3):
-        node = walk(tree, REVERSI4.id, rule, 3)
-        logits, value = evaluate(tree.nodes["own"][node : node + 1], tree.nodes["opp"][node : node + 1])
-        expand(tree, REVERSI4.id, node, logits[0])
-        back_up(tree, node, value[0], 0)
-    edges = tree.edges[1:5]
+    grow(tree, REVERSI4, rule, 3, TableEvaluator(REVERSI4, GOLDEN))
+    edges = root_edges(tree)
     assert dict(zip(edges["action"].tolist(), edges["visits"].tolist(), strict=True)) == {B1: 1, A2: 0, D3: 2, C4: 0}
     assert root_action(tree, rule) == D3
     # Most visits 2, so 4q; d3 (0 + 0) / 2, q .5.  Mean by prior (.08 + .1) / .6 = .3; mix (.75 + 3 * .3) / 4 = .4125.
@@ -316,135 +282,3 @@ def test_waiting_leaves_below_the_root_are_visits_and_no_losses() -> None:
     searched.run(*arrays(PASSING))
     expected = [[PASSING], [BLACK], [BLACK.play("c1")], [BLACK.play("c1").play("pass"), BLACK.play("c3")]]
     assert evaluate.asked == [[(position.own, position.opp) for position in batch] for batch in expected]
-
-
-# The reference, in step.
-
-
-def step(tree: Tree, game: Game, root: Node, path: list[int], evaluate: HashEvaluator, node: int) -> None:
-    """Add what a simulation found to both trees."""
-    upper = root
-    for action in path[:-1]:
-        if action not in upper.child:  # new and not the last: walked through, because it has one reply
-            upper.child[action] = Node.forced(upper.position.play(action))
-        upper = upper.child[action]
-    position = upper.position.play(path[-1])
-    leaf = upper.child.get(path[-1]) or Node.judged(position, evaluate)
-    upper.child[path[-1]] = leaf
-    if tree.nodes[node]["degree"] == TERMINAL:
-        back_up(tree, node, tree.nodes[node]["value"], 0)
-    else:
-        logits, judged = evaluate(*arrays(position))
-        expand(tree, game.id, node, logits[0])
-        back_up(tree, node, judged[0], 0)
-    value, walked = leaf.value, [root]
-    for action in path[:-1]:
-        walked.append(walked[-1].child[action])
-    for above, action in zip(reversed(walked), reversed(path), strict=True):
-        value = -value
-        above.visits[action] += 1
-        above.total[action] += value
-
-
-def path_to(tree: Tree, node: int) -> list[int]:
-    path = []
-    while node:
-        path.append(int(tree.edges[tree.nodes[node]["entry"]]["action"]))
-        node = int(tree.nodes[node]["parent"])
-    return path[::-1]
-
-
-def is_best(scores: dict[int, float], action: int) -> bool:
-    """Assert that the action's score is the best one but for rounding; return whether none other comes near."""
-    close = [a for a in scores if scores[a] > max(scores.values()) - 1e-4]
-    assert action in close, (scores, action)
-    return len(close) == 1
-
-
-@pytest.mark.parametrize("name", ["reversi4", "tictactoe", "reversi6"])
-@pytest.mark.parametrize("noisy", [False, True])
-@pytest.mark.parametrize(("simulations", "considered"), [(1, 16), (5, 2), (16, 4), (33, 16), (50, 1), (80, 64)])
-def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int, considered: int) -> None:
-    game, evaluate = GAMES[name], HashEvaluator(GAMES[name])
-    config = SearchConfig(method="gumbel", considered=considered, c_visit=10, c_scale=0.5)
-    rule, rng = rule_of(config), np.random.default_rng(simulations)
-    clear = []
-    for own, opp in zip(*random_positions(game, 12, simulations), strict=True):
-        position = Position(game, int(own), int(opp))
-        if position.is_over:
-            continue
-        root, legal = Node.judged(position, evaluate), position.legal_actions()
-        tree = tree_of(make_trees(game, 1, simulations), 0)
-        plant_root(tree, game.id, rule, own, opp)
-        logits, value = evaluate(*arrays(position))
-        expand(tree, game.id, 0, logits[0])
-        back_up(tree, 0, value[0], 0)
-        tree.gumbels[:] = rng.gumbel(size=game.actions) if noisy else 0
-        gumbel = {action: float(tree.gumbels[action]) for action in legal}
-        for visits in schedule(min(considered, len(legal)), simulations):
-            node = walk(tree, game.id, rule, simulations)
-            path = path_to(tree, node)
-            clear.append(is_best(root.root_scores(config, gumbel, visits), path[0]))
-            below = root
-            for action, following in pairwise(path):
-                if action not in below.child:
-                    break
-                below = below.child[action]
-                clear.append(is_best(below.interior_scores(config), following))
-            step(tree, game, root, path, evaluate, node)
-        policy = np.zeros(game.actions, np.float32)
-        root_policy(tree, rule, policy)
-        improved = root.improved(config)
-        np.testing.assert_allclose([policy[action] for action in legal], [improved[a] for a in legal], atol=2e-5)
-        assert np.count_nonzero(policy) <= len(legal)
-        assert is_best(root.root_scores(config, gumbel, max(root.visits.values())), root_action(tree, rule)) is not None
-        assert root_value(tree) == pytest.approx((root.value + sum(root.total.values())) / (1 + simulations), abs=1e-5)
-    assert np.mean(clear) > 0.95
-
-
-# Laws.
-
-
-@pytest.mark.parametrize("c_scale", [0.1, 1.0, 10.0])
-def test_with_exact_values_the_improved_policy_is_never_worse_than_the_prior(c_scale: float) -> None:
-    """The paper's policy improvement, section 4: every action visited once, so that q is exact."""
-    game, evaluate = GAMES["reversi8"], HashEvaluator(GAMES["reversi8"])
-    own, opp = random_positions(game, 200, 3)
-    legal = np.zeros((200, game.actions), np.uint8)
-    legal_actions_mask(game.id, own, opp, legal)
-    gains = []
-    for b in np.flatnonzero(legal.any(axis=1)):
-        moves = np.flatnonzero(legal[b])
-        config = SearchConfig(method="gumbel", simulations=len(moves), considered=64, c_scale=c_scale)
-        found = Search(game, config, evaluate, 1, np.random.default_rng(0)).run(own[b : b + 1], opp[b : b + 1])
-        assert (found.visits[0, moves] == 1).all()
-        after = [play(game.id, own[b], opp[b], int(move)) for move in moves]
-        values = [Node.judged(Position(game, int(mover), int(other)), evaluate).value for mover, other in after]
-        gains.append(-np.array(values) @ (found.policy[0, moves] - found.prior[0, moves]))
-    assert min(gains) > -1e-6
-    assert np.mean(gains) > 0.05
-
-
-def test_noise_draws_the_first_action_by_its_prior() -> None:
-    """The largest of gumbel + logit is a draw from the softmax (the paper's section 2)."""
-    count = 4000
-    config = replace(GUMBEL, simulations=1, considered=1)
-    found = Search(REVERSI4, config, TableEvaluator(REVERSI4, GOLDEN), count, np.random.default_rng(5))
-    own, opp = (np.repeat(side, count) for side in arrays(START))
-    result = found.run(own, opp, noise=True)
-    shares = result.visits[:, [B1, A2, D3, C4]].mean(axis=0)
-    np.testing.assert_allclose(shares, [0.4, 0.3, 0.2, 0.1], atol=4.5 * 0.5 / np.sqrt(count))
-    np.testing.assert_array_equal(result.action, result.visits.argmax(axis=1))
-
-
-def test_noise_draws_actions_without_replacement_and_is_drawn_anew() -> None:
-    own, opp = random_positions(GAMES["reversi6"], 30, 4, plies=10)
-    config = SearchConfig(method="gumbel", simulations=3, considered=3)
-    found = Search(GAMES["reversi6"], config, HashEvaluator(GAMES["reversi6"]), 30, np.random.default_rng(5))
-    bare, first, second = (found.run(own, opp, noise=noise) for noise in (False, True, True))
-    for each in (bare, first, second):
-        degree = np.minimum((each.prior > 0).sum(axis=1), 3)
-        np.testing.assert_array_equal((each.visits > 0).sum(axis=1), degree)
-    assert (bare.visits != first.visits).any()
-    assert (first.visits != second.visits).any()
-    np.testing.assert_array_equal(found.run(own, opp).visits, bare.visits)  # and gone when none is asked for

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
@@ -16,7 +15,7 @@ from reversi.search.rule import rule_of
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
 from reversi.search.walk import expand, expand_leaves, select_leaves, walk
 
-from .stubs import Answer, TableEvaluator, random_positions
+from .stubs import Answer, TableEvaluator, arrays, random_positions
 
 REVERSI4 = GAMES["reversi4"]
 START = Position.start("reversi4")  # Black plays b1, a2, d3 or c4: actions 1, 4, 11, 14
@@ -28,11 +27,7 @@ PRIORS = {"b1": 0.4, "a2": 0.3, "d3": 0.2, "c4": 0.1}
 def search(position: Position, answers: dict[Position, Answer], **config: float) -> tuple[Search, TableEvaluator]:
     evaluate = TableEvaluator(position.game, answers)
     settings = SearchConfig(**{"c_puct": 1.0, "fpu_reduction": 0.0, **config})  # type: ignore[arg-type]
-    return Search(position.game, settings, evaluate, 1, np.random.default_rng(0)), evaluate
-
-
-def arrays(position: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    return np.array([position.own], np.uint64), np.array([position.opp], np.uint64)
+    return Search(position.game, settings, evaluate, 1), evaluate
 
 
 def one_tree(
@@ -199,7 +194,7 @@ def test_virtual_loss_is_gone_when_the_leaves_are_backed_up() -> None:
 
 def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     trees, leaves = make_trees(REVERSI4, 1, 1), make_leaves(1)
-    assert plant(trees, REVERSI4.id, rule_of(SearchConfig()), *arrays(START), False, leaves) == 1
+    assert plant(trees, REVERSI4.id, rule_of(SearchConfig()), *arrays(START), leaves) == 1
     logits = np.full((1, REVERSI4.actions), 80, np.float32)  # what illegal actions say must not matter
     logits[0, [B1, A2, D3, C4]] = [-3, 0, 2, -90]
     expand_leaves(trees, REVERSI4.id, leaves, 1, logits, np.zeros(1, np.float32))

@@ -1,4 +1,4 @@
-"""Subtrees that are kept, and noise at the root."""
+"""Subtrees that are kept, and noise at the root: the kernels that self-play is made of, one tree at a time."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game, play, play_batch
 from reversi.search.apv_mcts import Search
+from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
-from reversi.search.evaluate import UniformEvaluate
-from reversi.search.root import mix_root_noise
-from reversi.search.tree import PENDING, TERMINAL, UNVISITED, Trees, tree_of
+from reversi.search.evaluate import Evaluate, UniformEvaluate
+from reversi.search.root import draw_root_noise, has_root, keep_subtree, mix_root_noise, plant_root, root_action
+from reversi.search.rule import rule_of
+from reversi.search.signature import HashEvaluator
+from reversi.search.tree import NODES, PENDING, TERMINAL, UNVISITED, Tree, tree_of
 
-from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
+from .stubs import CountingHashEvaluator, grow, make_tree, random_positions, root_edges
 
 REVERSI6 = GAMES["reversi6"]
+RULE = rule_of(SearchConfig())
+SIMULATIONS = 60
+SEED = np.uint64(3)
 
 
-def check_tree(game: Game, trees: Trees, g: int) -> None:
+def check_tree(game: Game, tree: Tree) -> None:
     """Assert everything that holds between nodes, edges and counts of one tree."""
-    used_nodes, used_edges = trees.used[g]
-    nodes, edges = trees.nodes[g], trees.edges[g]
+    used_nodes, used_edges = tree.used
+    nodes, edges = tree.nodes, tree.edges
     next_edge = 1
     seen = {0}
     for i in range(used_nodes):
@@ -53,153 +60,217 @@ def check_tree(game: Game, trees: Trees, g: int) -> None:
     assert seen == set(range(used_nodes))
 
 
-def some_search(game: Game, count: int, **config: object) -> tuple[Search, CountingHashEvaluator]:
-    evaluate = CountingHashEvaluator(game)
-    settings = SearchConfig(**{"simulations": 60, **config})  # type: ignore[arg-type]
-    return Search(game, settings, evaluate, count, np.random.default_rng(3)), evaluate
+def planted(game: Game, own: np.uint64, opp: np.uint64) -> Tree:
+    """Return a tree with room for 60 simulations whose root waits to be judged."""
+    tree = make_tree(game, SIMULATIONS)
+    plant_root(tree, game.id, RULE, own, opp)
+    return tree
+
+
+def grown(own: np.uint64, opp: np.uint64, evaluate: Evaluate, simulations: int = SIMULATIONS) -> Tree:
+    """Return a tree of a 6x6 position after so many simulations."""
+    tree = planted(REVERSI6, own, opp)
+    grow(tree, REVERSI6, RULE, simulations, evaluate)
+    return tree
+
+
+def keep(tree: Tree, action: int) -> None:
+    keep_subtree(tree, action, np.empty(len(tree.nodes), np.bool_))
+
+
+def keep_best(game: Game, tree: Tree) -> tuple[np.uint64, np.uint64]:
+    """Play the tree's move, keep what is below it, and return the position that it leads to."""
+    action, root = root_action(tree, RULE), tree.nodes[0]
+    own, opp = play(game.id, root["own"], root["opp"], action)
+    keep(tree, action)
+    return np.uint64(own), np.uint64(opp)
+
+
+def visits_of(tree: Tree) -> dict[int, int]:
+    edges = root_edges(tree)
+    return dict(zip(edges["action"].tolist(), edges["visits"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_kept_tree_holds_together_through_a_whole_game(name: str) -> None:
+    game, evaluate = GAMES[name], CountingHashEvaluator(GAMES[name])
+    kept = plies = 0
+    for own, opp in zip(*random_positions(game, 3, 5, plies=2), strict=True):
+        tree = planted(game, own, opp)
+        while tree.nodes[0]["degree"] != TERMINAL:
+            grow(tree, game, RULE, SIMULATIONS, evaluate)
+            check_tree(game, tree)
+            assert sum(visits_of(tree).values()) == SIMULATIONS
+            own, opp = keep_best(game, tree)
+            if has_root(tree, own, opp):
+                check_tree(game, tree)
+                kept += 1
+            else:
+                plant_root(tree, game.id, RULE, own, opp)
+            plies += 1
+        assert Position(game, int(own), int(opp)).is_over
+    assert kept > plies // 2
+    assert 0 < len(evaluate.batches) < plies * (1 + SIMULATIONS)
 
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("leaves", [1, 5])
-def test_trees_hold_together_through_a_whole_game(name: str, leaves: int) -> None:
+def test_trees_hold_together_whatever_the_leaves_and_so_does_what_is_kept_of_them(name: str, leaves: int) -> None:
     game = GAMES[name]
     own, opp = random_positions(game, 12, 5, plies=2)
-    search, evaluate = some_search(game, len(own), leaves=leaves, keep_subtree=True)
+    search = Search(game, SearchConfig(simulations=SIMULATIONS, leaves=leaves), HashEvaluator(game), len(own))
     for _ in range(game.max_plies):
         result = search.run(own, opp)
+        going = result.action >= 0
+        np.testing.assert_array_equal(result.visits.sum(axis=1), np.where(going, SIMULATIONS, 0))
         for g in range(len(own)):
-            check_tree(game, search._trees, g)
-        going = result.prior.any(axis=1)
-        np.testing.assert_array_equal(result.visits.sum(axis=1), np.where(going, 60, 0))
+            tree = tree_of(search._trees, g)
+            check_tree(game, tree)
+            if going[g]:
+                after = keep_best(game, tree)
+                if has_root(tree, *after):
+                    check_tree(game, tree)
         if not going.any():
             break
-        actions = np.where(going, result.visits.argmax(axis=1), 0).astype(np.int32)
         after_own, after_opp = own[going], opp[going]
-        play_batch(game.id, after_own, after_opp, actions[going])
+        play_batch(game.id, after_own, after_opp, result.action[going])
         own[going], opp[going] = after_own, after_opp
-        search.advance(actions)
     assert not going.any()
-    assert sum(evaluate.batches) > 0
 
 
 def test_a_kept_subtree_is_exactly_what_was_below_the_action() -> None:
-    own, opp = random_positions(REVERSI6, 20, 1, plies=8)
-    search, evaluate = some_search(REVERSI6, 20, keep_subtree=True)
-    before = search.run(own, opp)
-    actions = before.visits.argmax(axis=1).astype(np.int32)
-    visits = before.visits.max(axis=1)
-    totals = [edge_total(search._trees, g, int(action)) for g, action in enumerate(actions)]
-    calls = len(evaluate.batches)
-    search.advance(actions)
-    play_batch(REVERSI6.id, own, opp, actions)
-    kept = search.run(own, opp, simulations=0)
-    assert len(evaluate.batches) == calls  # nothing to evaluate
-    np.testing.assert_array_equal(kept.visits.sum(axis=1), visits - 1)  # the root's own evaluation is one of its visits
-    np.testing.assert_array_equal(kept.value, [-total / np.float32(n) for total, n in zip(totals, visits, strict=True)])
-
-
-def edge_total(trees: Trees, g: int, action: int) -> np.float32:
-    root = trees.nodes[g, 0]
-    edges = trees.edges[g, root["first"] : root["first"] + root["degree"]]
-    return np.float32(edges["total"][edges["action"] == action][0])
+    evaluate = CountingHashEvaluator(REVERSI6)
+    for own, opp in zip(*random_positions(REVERSI6, 20, 1, plies=8), strict=True):
+        tree = grown(own, opp, evaluate)
+        edges = root_edges(tree)
+        best = edges[edges["action"] == root_action(tree, RULE)][0]
+        visits, total = int(best["visits"]), np.float32(best["total"])
+        asked = len(evaluate.batches)
+        after = keep_best(REVERSI6, tree)
+        assert has_root(tree, *after)
+        grow(tree, REVERSI6, RULE, 0, evaluate)
+        assert len(evaluate.batches) == asked  # nothing to evaluate
+        assert sum(visits_of(tree).values()) == visits - 1  # the root's own evaluation is one of its visits
+        assert (tree.edges[0]["visits"], tree.edges[0]["total"]) == (visits, total)
 
 
 def test_kept_visits_save_evaluations_and_count_as_simulations() -> None:
-    own, opp = random_positions(REVERSI6, 1, 2, plies=8)
-    search, evaluate = some_search(REVERSI6, 1, keep_subtree=True)
-    first = search.run(own, opp)
-    assert sum(evaluate.batches) == 61
-    actions = first.visits.argmax(axis=1).astype(np.int32)
-    search.advance(actions)
-    play_batch(REVERSI6.id, own, opp, actions)
-    second = search.run(own, opp)
-    assert second.visits.sum() == 60
-    assert sum(evaluate.batches) == 61 + 60 - (first.visits.max() - 1)
+    (own,), (opp,) = random_positions(REVERSI6, 1, 2, plies=8)
+    evaluate = CountingHashEvaluator(REVERSI6)
+    tree = grown(own, opp, evaluate)
+    assert len(evaluate.batches) == 61
+    most = max(visits_of(tree).values())
+    assert has_root(tree, *keep_best(REVERSI6, tree))
+    grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+    assert sum(visits_of(tree).values()) == 60
+    assert len(evaluate.batches) == 61 + 60 - (most - 1)
 
 
-def test_two_plies_can_be_told_and_an_unvisited_one_gives_a_fresh_tree() -> None:
-    own, opp = random_positions(REVERSI6, 1, 2, plies=8)
-    search, _ = some_search(REVERSI6, 1, keep_subtree=True)
-    fresh, _ = some_search(REVERSI6, 1)
-    for actions in (search.run(own, opp).visits.argmax(axis=1), np.array([-1])):
-        search.advance(actions.astype(np.int32))
-    np.testing.assert_array_equal(search.run(own, opp).visits, fresh.run(own, opp).visits)
+def test_two_plies_can_be_kept_one_after_the_other() -> None:
+    (own,), (opp,) = random_positions(REVERSI6, 1, 2, plies=8)
+    tree = grown(own, opp, HashEvaluator(REVERSI6))
+    keep_best(REVERSI6, tree)
+    visits = max(visits_of(tree).values())
+    assert has_root(tree, *keep_best(REVERSI6, tree))
+    assert tree.edges[0]["visits"] == visits > 1
+    check_tree(REVERSI6, tree)
 
 
-def test_another_position_than_the_one_told_gives_a_fresh_tree() -> None:
-    own, opp = random_positions(REVERSI6, 2, 2, plies=8)
-    search, _ = some_search(REVERSI6, 2, keep_subtree=True)
-    fresh, _ = some_search(REVERSI6, 2)
-    search.advance(search.run(own, opp).visits.argmax(axis=1).astype(np.int32))
-    other_own, other_opp = random_positions(REVERSI6, 2, 9, plies=5)
-    np.testing.assert_array_equal(search.run(other_own, other_opp).visits, fresh.run(other_own, other_opp).visits)
+def test_after_an_action_without_a_node_the_tree_is_empty_and_grows_like_a_fresh_one() -> None:
+    (own,), (opp,) = random_positions(REVERSI6, 1, 2, plies=8)
+    evaluate = HashEvaluator(REVERSI6)
+    tree, fresh = grown(own, opp, evaluate), grown(own, opp, evaluate)
+    keep_best(REVERSI6, tree)
+    keep(tree, -1)
+    assert tree.used[NODES] == 0
+    keep(tree, 0)  # nor is there anything below it
+    assert tree.used[NODES] == 0
+    assert not has_root(tree, own, opp)
+    plant_root(tree, REVERSI6.id, RULE, own, opp)
+    grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+    assert visits_of(tree) == visits_of(fresh)
 
 
-def test_without_keep_subtree_every_run_is_fresh() -> None:
-    own, opp = random_positions(REVERSI6, 2, 2, plies=8)
-    search, evaluate = some_search(REVERSI6, 2)
-    first = search.run(own, opp)
-    search.advance(first.visits.argmax(axis=1).astype(np.int32))
-    np.testing.assert_array_equal(search.run(own, opp).visits, first.visits)
-    assert sum(evaluate.batches) == 2 * 2 * 61
+def test_another_position_than_the_one_kept_is_no_root_and_gets_a_fresh_tree() -> None:
+    evaluate = HashEvaluator(REVERSI6)
+    positions, others = random_positions(REVERSI6, 2, 2, plies=8), random_positions(REVERSI6, 2, 9, plies=5)
+    for own, opp, other_own, other_opp in zip(*positions, *others, strict=True):
+        tree = grown(own, opp, evaluate)
+        assert has_root(tree, own, opp)
+        after = keep_best(REVERSI6, tree)
+        assert has_root(tree, *after)
+        assert not has_root(tree, own, opp)
+        assert not has_root(tree, other_own, other_opp)
+        plant_root(tree, REVERSI6.id, RULE, other_own, other_opp)
+        assert not has_root(tree, other_own, other_opp)  # not yet judged
+        grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+        assert visits_of(tree) == visits_of(grown(other_own, other_opp, evaluate))
 
 
-def noisy_priors(search: Search, own: NDArray[np.uint64], opp: NDArray[np.uint64]) -> list[NDArray[np.float32]]:
-    search.run(own, opp, noise=True, simulations=0)
-    roots = search._trees.nodes[:, 0]
-    return [search._trees.edges[g, n["first"] : n["first"] + n["degree"]]["prior"].copy() for g, n in enumerate(roots)]
+def draw_noise(tree: Tree, number: int, weight: float) -> NDArray[np.float32]:
+    """Give the root Dirichlet noise from stream `number`, and return its priors."""
+    start, scratch = np.uint64(stream(SEED, number)), np.empty(len(tree.logits), np.float32)
+    draw_root_noise(tree, RULE, start, SearchConfig().dirichlet_alpha, weight, scratch)
+    priors: NDArray[np.float32] = root_edges(tree)["prior"].copy()
+    return priors
 
 
 def test_noise_touches_legal_actions_only_and_priors_still_sum_to_one() -> None:
-    own, opp = random_positions(REVERSI6, 50, 4, plies=12)
-    search, _ = some_search(REVERSI6, 50, dirichlet_weight=0.5)
-    bare = search.run(own, opp, simulations=0)
-    mixed = noisy_priors(search, own, opp)
-    for g, priors in enumerate(mixed):
-        pure = bare.prior[g][bare.prior[g] > 0]
-        assert priors.sum() == pytest.approx(1, abs=1e-5)
-        assert (priors >= 0.5 * pure - 1e-6).all()
+    evaluate, moved = HashEvaluator(REVERSI6), 0
+    for number, (own, opp) in enumerate(zip(*random_positions(REVERSI6, 50, 4, plies=12), strict=True)):
+        tree = grown(own, opp, evaluate, 0)
+        pure = root_edges(tree)["prior"].copy()
+        mixed = draw_noise(tree, number, 0.5)
+        assert mixed.sum() == pytest.approx(1, abs=1e-5)
+        assert (mixed >= 0.5 * pure - 1e-6).all()
         if len(pure) > 1:
-            assert np.abs(priors - pure).max() > 1e-4
-    result = search.run(own, opp, noise=True)
-    assert not result.visits[bare.prior == 0].any()
-    np.testing.assert_array_equal(result.prior, bare.prior)  # the network's, whatever the noise
+            assert np.abs(mixed - pure).max() > 1e-4
+        grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+        assert sorted(visits_of(tree)) == Position(REVERSI6, int(own), int(opp)).legal_actions()
+        assert sum(visits_of(tree).values()) == SIMULATIONS
+        moved += visits_of(tree) != visits_of(grown(own, opp, evaluate))
+    assert moved > 25
 
 
 def test_noise_is_dirichlet_with_the_concentration_shared_among_legal_actions() -> None:
     # Of alpha = 10/n each among n actions, a share has mean 1/n and variance (n - 1) / (n**2 * (10 + 1)).
-    own, opp = np.full(4000, REVERSI6.start_own, np.uint64), np.full(4000, REVERSI6.start_opp, np.uint64)
-    search = Search(
-        REVERSI6, SearchConfig(dirichlet_weight=1.0), UniformEvaluate(REVERSI6, 4000), 4000, np.random.default_rng(8)
-    )
-    shares = np.array(noisy_priors(search, own, opp))
+    start, evaluate = (np.uint64(REVERSI6.start_own), np.uint64(REVERSI6.start_opp)), UniformEvaluate(REVERSI6, 1)
+    tree = grown(*start, evaluate, 0)  # of weight 1, noise leaves nothing of what was there
+    shares = np.array([draw_noise(tree, number, 1.0) for number in range(4000)])
     assert shares.shape == (4000, 4)
     np.testing.assert_allclose(shares.mean(axis=0), 1 / 4, atol=0.01)
     np.testing.assert_allclose(shares.var(axis=0), 3 / (16 * 11), rtol=0.1)
 
 
 def test_noise_at_a_kept_root_counts_the_priors_of_visited_actions_anew() -> None:
-    own, opp = random_positions(REVERSI6, 20, 1, plies=8)
-    search, _ = some_search(REVERSI6, 20, keep_subtree=True)
-    actions = search.run(own, opp).visits.argmax(axis=1).astype(np.int32)
-    search.advance(actions)
-    play_batch(REVERSI6.id, own, opp, actions)
-    search.run(own, opp, noise=True)
-    for g in range(20):
-        check_tree(REVERSI6, search._trees, g)
+    evaluate, part = HashEvaluator(REVERSI6), 0
+    for number, (own, opp) in enumerate(zip(*random_positions(REVERSI6, 20, 1, plies=8), strict=True)):
+        tree = grown(own, opp, evaluate)
+        assert has_root(tree, *keep_best(REVERSI6, tree))
+        before = float(tree.nodes[0]["explored"])
+        draw_noise(tree, number, 0.25)
+        edges, explored = root_edges(tree), float(tree.nodes[0]["explored"])
+        visited = edges["visits"] > 0
+        assert explored == pytest.approx(edges["prior"][visited].sum(), abs=1e-6)
+        if not visited.all():
+            assert abs(explored - before) > 1e-4
+            part += 1
+        grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+        check_tree(REVERSI6, tree)
+    assert part > 10
 
 
 def test_noise_that_is_all_zero_leaves_the_priors_alone() -> None:
-    own, opp = random_positions(REVERSI6, 3, 1, plies=8)
-    search = Search(REVERSI6, SearchConfig(), TableEvaluator(REVERSI6), 3, np.random.default_rng(0))
-    search.run(own, opp, simulations=0)
-    before = search._trees.edges["prior"][:, 1].copy()
-    for g in range(3):
-        mix_root_noise(tree_of(search._trees, g), np.zeros(REVERSI6.actions), 0.25)
-    np.testing.assert_array_equal(search._trees.edges["prior"][:, 1], before)
+    for own, opp in zip(*random_positions(REVERSI6, 3, 1, plies=8), strict=True):
+        tree = grown(own, opp, HashEvaluator(REVERSI6), 0)
+        before = root_edges(tree)["prior"].copy()
+        mix_root_noise(tree, np.zeros(REVERSI6.actions), 0.25)
+        np.testing.assert_array_equal(root_edges(tree)["prior"], before)
 
 
-def test_the_same_seed_gives_the_same_noise() -> None:
-    own, opp = random_positions(REVERSI6, 10, 4, plies=12)
-    first, second = (some_search(REVERSI6, 10)[0].run(own, opp, noise=True) for _ in range(2))
-    np.testing.assert_array_equal(first.visits, second.visits)
+def test_noise_is_that_of_its_stream() -> None:
+    evaluate = HashEvaluator(REVERSI6)
+    for own, opp in zip(*random_positions(REVERSI6, 10, 4, plies=6), strict=True):
+        first, again, other = (draw_noise(grown(own, opp, evaluate, 0), number, 0.25) for number in (1, 1, 2))
+        np.testing.assert_array_equal(first, again)
+        assert len(first) == 1 or (first != other).all()
