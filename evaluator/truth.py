@@ -59,7 +59,7 @@ class Answers:
     """What a player says of labelled positions."""
 
     action: NDArray[np.int32]  # [B]
-    prior: NDArray[np.float32] | None = None  # [B, A]  the network's policy over the legal actions
+    prior: NDArray[np.float32] | None = None  # [B, A]  the network's policy over the legal actions; 0 where not asked
     value: NDArray[np.float32] | None = None  # [B]  what the search expects, -1 to 1
 
 
@@ -89,9 +89,9 @@ def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = 
         margin_kept=float((played == best).mean()),
         regret_discs=float((best - played).mean()),
     )
-    if answers.prior is not None:
+    if answers.prior is not None and (asked := answers.prior[kept].any(axis=1)).any():
         prior = answers.prior[kept]
-        on_best, on_safe = (float((prior * moves).sum(axis=1).mean()) for moves in (right, safe))
+        on_best, on_safe = (float((prior * moves).sum(axis=1)[asked].mean()) for moves in (right, safe))
         truth = replace(truth, policy_best=on_best, policy_outcome=on_safe)
     if answers.value is not None:
         value = answers.value[kept]

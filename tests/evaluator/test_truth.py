@@ -56,6 +56,14 @@ def test_policy_and_value_by_hand() -> None:
     ]
 
 
+def test_policies_count_where_the_network_was_asked() -> None:
+    prior = np.zeros((4, 17), np.float32)
+    prior[0, :3] = 0.5, 0.3, 0.2
+    actions = np.array([0, 1, 4, 5], np.int32)
+    assert truth_of(labels(), Answers(actions, prior)).policy_best == pytest.approx(0.8)
+    assert truth_of(labels(), Answers(actions, np.zeros_like(prior))).policy_best is None
+
+
 def test_rows_by_empties_are_the_parts() -> None:
     answers = Answers(np.array([1, 0, 5, 6], np.int32))
     parts = truth_by_empties(labels(), answers)
