@@ -86,9 +86,9 @@ def bench_selfplay(settings: Settings) -> Iterator[Row]:
 
 
 def tree_work(settings: Settings, games: int, threads: int) -> Work:
-    """Return work that plays on with so many games and a free network: everything in an actor but the network."""
-    sized = replace(settings, batch=games)
-    selfplay = open_selfplay(sized, free_network(sized), groups=1, tree_threads=threads, cache_positions=0)
+    """Return work that plays on with so many games and a free network: an actor but for network, cache and solver."""
+    sized, trees = replace(settings, batch=games), {"tree_threads": threads, "cache_positions": 0, "solve_empties": 0}
+    selfplay = open_selfplay(sized, free_network(sized), groups=1, **trees)
     spread_phases(selfplay)
     return selfplay_work(selfplay)
 

@@ -127,15 +127,17 @@ def open_network(settings: Settings, precision: str = "auto") -> Evaluator:
 def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> SelfPlay:
     """Return the default job's self-play with `network`, all games at their beginning; every group plays a batch.
 
-    changes  of the actors' configuration, and `method`, the search's
+    changes  of the actors' configuration, and `method` and `solve_empties`, the search's
     """
     from actors.selfplay import SelfPlay
 
-    method = changes.pop("method", None)
+    method, solve_empties = changes.pop("method", None), changes.pop("solve_empties", None)
     job = default_job(settings.size, f"actors={settings.actors_group}", *([f"search={method}"] if method else []))
     actors = replace(job.actors, **changes)
     actors = replace(actors, games=actors.groups * settings.batch)
     search = replace(job.search, simulations=settings.simulations, first_simulations=None, full_share=1.0)
+    if solve_empties is not None:
+        search = replace(search, solve_empties=solve_empties)
     return SelfPlay(settings.game, actors, search, network, seed=0)
 
 

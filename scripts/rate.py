@@ -75,7 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=positive, metavar="W", help="batches of games played at once (default: all cores)"
     )
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the ratings as an SVG picture")
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        metavar="FILE",
+        help="draw the ratings, or the truth by empty squares, as an SVG picture",
+    )
     add_json(parser, "one JSON object")
 
 
@@ -120,6 +125,10 @@ def _truth(args: argparse.Namespace) -> int:
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
     options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations}
     found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
+    if args.picture is not None:
+        from reversi.archive import write_atomic
+
+        write_atomic(args.picture, rate_truth.draw(found, labels).encode())
     print((rate_truth.as_json if args.json else rate_truth.as_text)(labels, args.truth, found))
     return 0
 

@@ -69,6 +69,30 @@ def as_json(labels: Labels, path: Path, found: Found) -> str:
     return json.dumps({**about, "players": players})
 
 
+def draw(found: Found, labels: Labels) -> str:
+    """Return an SVG picture: the share of moves that keep the result, by empty squares, a line per player."""
+    import io
+    from importlib.util import find_spec
+
+    from reversi.errors import ConfigError
+
+    if find_spec("matplotlib") is None:
+        raise ConfigError("--truth --picture draws with matplotlib: pip install '.[dev]'")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for name, (truth, by_empties) in found.items():
+        kept = [100 * part.outcome_kept for part in by_empties.values()]
+        axes.plot(list(by_empties), kept, ".-", label=f"{shortened(name)}: {100 * truth.outcome_kept:.1f} %")
+    axes.set(xlabel="empty squares", ylabel="moves that keep the result, %", title=f"{labels.game}, exact labels")
+    axes.legend(fontsize="small")
+    axes.grid(alpha=0.3)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
+
+
 def _table(first: str, truths: dict[str, Truth]) -> list[str]:
     """Return a heading and a row per truth."""
     width = max(map(len, [first, *truths]))

@@ -61,7 +61,8 @@ def test_truth_judges_players_by_labels(reversi: Reversi, registry: Path) -> Non
     assert made.code == 0
     players = ["alphabeta:10", "random", "policy:gated", "mcts:gated:8,solve=7"]
     options = ["--registry", registry, "--truth", "labels", "--players", *players]
-    text = reversi("rate", *options).out.splitlines()
+    text = reversi("rate", *options, "--picture", "truth.svg").out.splitlines()
+    assert "mcts:gated:8,solve=7: 100.0 %" in Path("truth.svg").read_text(encoding="utf-8")
     assert text[0].startswith("labels: 30 positions of reversi6, 5-7 empty squares, sha256 ")
     rows = {line.split()[0]: line.split()[1:] for line in text[4:8]}
     assert rows["alphabeta:10"] == ["30", "100.0", "100.0", "0.00", "-", "-", "-", "-"]
