@@ -62,7 +62,8 @@ class Trainer:
         self._trouble = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
         """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
         self._look_every = CUDA_LOOK_EVERY if self.device.type == "cuda" else 1
-        self._threads = Threads(config.threads)
+        # OpenMP counts for each thread that calls it: a new one would share its work out among all cores
+        self._threads = Threads(config.threads, begin=lambda: torch.set_num_threads(1))
         self._strips: StripPass | None = None
         self._compiled: Callable[[TrainingBatch], Tensor] | None = None
         if config.compile:

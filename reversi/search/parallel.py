@@ -19,11 +19,11 @@ PARTS = 4
 class Threads:
     """Threads for work on rows; with one thread all work is done by the caller."""
 
-    def __init__(self, threads: int) -> None:
-        """`threads` includes the calling one."""
+    def __init__(self, threads: int, begin: Callable[[], None] | None = None) -> None:
+        """`threads` includes the calling one; every other one calls `begin` before its first work."""
         assert threads >= 1, f"expected at least one thread, got {threads}"
         self.count = threads
-        self._pool = ThreadPoolExecutor(threads - 1, "rows") if threads > 1 else None
+        self._pool = ThreadPoolExecutor(threads - 1, "rows", begin) if threads > 1 else None
 
     def each(self, work: Callable[[int, int], None], rows: int) -> None:
         """Call `work(start, stop)` on all parts of `rows`, each thread taking the next one left, and wait for all."""

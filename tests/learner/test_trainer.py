@@ -179,7 +179,8 @@ def test_a_device_without_memory_for_the_batch_is_said_in_a_line(monkeypatch: py
 def test_any_number_of_threads_learns_the_same() -> None:
     one, three = trained(6), trained(6, trainer(threads=3))
     for name, array in one.arrays().items():
-        np.testing.assert_allclose(three.arrays()[name], array, rtol=2e-2, atol=2e-3, err_msg=name)
+        # AdamW moves a parameter whose gradient is little but rounding by the learning rate, 0.002, in any direction
+        np.testing.assert_allclose(three.arrays()[name], array, rtol=2e-2, atol=6 * 0.002, err_msg=name)
     assert equal(trained(6, trainer(threads=3)).arrays(), three.arrays())
 
 
