@@ -206,4 +206,4 @@ def test_garbage_is_answered_or_ignored_and_never_an_exception() -> None:
         else:
             lines = (" ".join(rng.choice(words, int(rng.integers(1, 5)))) for _ in range(20))
             text = "\n".join(lines).encode()
-        heard(text)
+        assert "pong 7" in heard(text + b"\nping 7\n"), "it should still be there"
