@@ -1,4 +1,7 @@
-"""What an actor does between two searches: how many games, how they open, how moves are drawn."""
+"""How an actor makes games: by search, by a network's best action and some chance, or out of files.
+
+One configuration for each way, told apart by its `kind`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from reversi.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActorConfig:
-    """Self-play of one actor process, and how many of them there are."""
+class SearchActorConfig:
+    """Self-play by search of one actor process, and how many of them there are."""
+
+    kind: Literal["search"]
+    """How games are made: by search."""
 
     count: int | None
     """Actor processes; null takes the machine's cores less one for the learner.  AlphaZero: 5,000 TPUs."""
@@ -62,8 +68,7 @@ class ActorConfig:
     well under 5 s."""
 
     def __post_init__(self) -> None:
-        if self.count is not None and self.count < 1:
-            raise ConfigError(f"actors.count must be null or at least 1, got {self.count}")
+        _require_count(self.count)
         for name, least in {
             **dict.fromkeys(("threads", "tree_threads", "games", "groups", "round_batches"), 1),
             **dict.fromkeys(("cache_positions", "temperature_plies"), 0),
@@ -76,3 +81,105 @@ class ActorConfig:
             raise ConfigError(f"actors.opening_plies must be from 0 to 30, got {self.opening_plies}")
         if self.temperature <= 0:
             raise ConfigError(f"actors.temperature must be positive, got {self.temperature}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonActorConfig:
+    """Games of a network's best actions, with a chance of a random one: how Q-learning explores."""
+
+    kind: Literal["epsilon"]
+    """How games are made: by the network's best legal action, or with chance epsilon by any legal one."""
+
+    count: int | None
+    """Actor processes; null takes the machine's cores less one for the learner."""
+
+    threads: int
+    """Threads of the network's inference in one actor."""
+
+    games: int
+    """Games that one actor plays at once."""
+
+    opponent: Literal["self", "random"]
+    """Who the other side is: the same network, or uniformly random moves, of which nothing is learned."""
+
+    side: Literal["both", "first", "second"]
+    """Which side the network takes against a random opponent: `both` in turns, or always the same."""
+
+    random_first: bool
+    """Whether the first move of every game is random, whoever makes it."""
+
+    epsilon: float
+    """Chance of a random move when the run begins, 0 to 1.  DQN: 1."""
+
+    final_epsilon: float
+    """Chance of a random move from `epsilon_share` of the run on, 0 to 1.  DQN: 0.1."""
+
+    epsilon_share: float
+    """Share of the run in which it falls from the one to the other in a straight line, 0 to 1.  DQN: 0.02."""
+
+    weights: Literal["latest", "gated"]
+    """Which weights play."""
+
+    backend: Literal["auto", "openvino", "torch"]
+    """Inference backend; `auto` takes OpenVINO where it is installed."""
+
+    round_games: int
+    """Games after which a round ends; between rounds an actor takes new weights and can be stopped."""
+
+    def __post_init__(self) -> None:
+        _require_count(self.count)
+        for name in ("threads", "games", "round_games"):
+            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        for name in ("epsilon", "final_epsilon", "epsilon_share"):
+            _require(0 <= getattr(self, name) <= 1, name, "from 0 to 1", getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GamesActorConfig:
+    """Games that were played elsewhere, read from files, once each, in a random order."""
+
+    kind: Literal["games"]
+    """How games are made: they are read."""
+
+    count: int | None
+    """Actor processes; only 1 (or null, which is 1 here)."""
+
+    paths: tuple[str, ...]
+    """Files, or patterns such as `games/*.wtb`: WTHOR (`.wtb`), CSV with a column of transcripts (`.csv`), transcripts
+    one a line (`.txt`), GGF (`.ggf`)."""
+
+    max_games: int | None
+    """Games that are used, drawn at random from all; null uses all."""
+
+    validation_share: float
+    """Share of the games that is kept aside and never trained on, 0 to 0.5; whole games, by a hash of their moves, so
+    that the same game is on the same side in every run."""
+
+    round_games: int
+    """Games delivered in one round."""
+
+    def __post_init__(self) -> None:
+        _require(self.count in (None, 1), "count", "null or 1", self.count)
+        _require(len(self.paths) > 0, "paths", "at least one file or pattern", list(self.paths))
+        _require(self.max_games is None or self.max_games >= 2, "max_games", "null or at least 2", self.max_games)
+        _require(0 <= self.validation_share <= 0.5, "validation_share", "from 0 to 0.5", self.validation_share)
+        _require(self.round_games >= 1, "round_games", "at least 1", self.round_games)
+
+
+ActorConfig = SearchActorConfig | EpsilonActorConfig | GamesActorConfig
+
+
+def actor_threads(config: ActorConfig) -> int:
+    """Return the threads that one actor process keeps busy."""
+    if isinstance(config, SearchActorConfig):
+        return max(config.threads, config.tree_threads)
+    return config.threads if isinstance(config, EpsilonActorConfig) else 1
+
+
+def _require_count(count: int | None) -> None:
+    _require(count is None or count >= 1, "count", "null or at least 1", count)
+
+
+def _require(fits: bool, name: str, expected: str, got: object) -> None:
+    if not fits:
+        raise ConfigError(f"actors.{name} must be {expected}, got {got}")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.advance import Play, advance
-from actors.config import ActorConfig
+from actors.config import SearchActorConfig
 from actors.games import begin_games, copy_games, make_games, records_of
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
@@ -52,7 +52,9 @@ class Counts:
 class SelfPlay:
     """G unfinished games, their trees and the cache they share; `play` goes on with all of them."""
 
-    def __init__(self, game: Game, config: ActorConfig, search: SearchConfig, network: Pipeline, seed: int) -> None:
+    def __init__(
+        self, game: Game, config: SearchActorConfig, search: SearchConfig, network: Pipeline, seed: int
+    ) -> None:
         """`network` has a slot for each of `config.groups`; all chance comes from `seed` (64 bits)."""
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
         self._rule = rule_of(search)

@@ -24,7 +24,7 @@ from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 
 STATE_FORMAT = 1
 
@@ -78,7 +78,7 @@ class Learner:
         *,
         config: LearnerConfig,
         algorithm: AlphaZeroConfig,
-        network: NetworkConfig,
+        network: ResNetConfig,
         game: Game,
         source: BatchSource,
         sink: WeightSink,

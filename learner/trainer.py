@@ -22,7 +22,7 @@ from learner.strips import StripPass
 from learner.transfer import Transfer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.network import DualNetwork, Outputs, fold
 from reversi.model.weights import Weights
 from reversi.search.parallel import Threads
@@ -40,7 +40,7 @@ class Trainer:
     """A network, its optimiser and its exponential moving average.  Same batches, same CPU threads: same weights."""
 
     def __init__(
-        self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlphaZeroConfig, seed: int
+        self, game: Game, network: ResNetConfig, config: LearnerConfig, algorithm: AlphaZeroConfig, seed: int
     ) -> None:
         """Takes the whole process: it sets torch's threads, and keeps the memory that is freed."""
         keep_freed_memory()
@@ -217,7 +217,7 @@ def device_of(config: LearnerConfig) -> torch.device:
     return torch.device(config.device)
 
 
-def _network(config: NetworkConfig, game: Game, device: torch.device) -> DualNetwork:
+def _network(config: ResNetConfig, game: Game, device: torch.device) -> DualNetwork:
     torch.backends.cudnn.benchmark = True  # batches are all of one size: the fastest algorithms are worth a search
     made: DualNetwork = DualNetwork(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     return made

@@ -237,12 +237,12 @@ def _check_peers(settings: Settings) -> None:
 def _settings(args: argparse.Namespace) -> Settings:
     """Return the sizes that were asked for; those of no board or network are refused before anything is measured."""
     from reversi.games.rules import reversi_of_size
-    from reversi.model.config import NetworkConfig
+    from reversi.model.config import ResNetConfig
 
     given = {name: getattr(args, name) for name in SHAPE if getattr(args, name) is not None}
     sizes = {name: getattr(args, name) for name in SIZES}
     learner = {f"learner_{name}": value for name, value in given.items()}
     settings = Settings(**given, **learner, **sizes, device=args.device)
     reversi_of_size(settings.size)
-    NetworkConfig(blocks=settings.blocks, channels=settings.channels)
+    ResNetConfig(blocks=settings.blocks, channels=settings.channels)
     return settings

@@ -15,7 +15,7 @@ from scripts.bench_setup import PERFT_DEPTH, Settings, positions_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from reversi.model.config import NetworkConfig
+    from reversi.model.config import ResNetConfig
 
 PRODUCTS = {
     "cpu": ((4096, 1024, 256), (1024, 1024, 1024), (2048, 2048, 2048)),
@@ -123,7 +123,7 @@ def _branching(settings: Settings) -> float:
     return deepest / perft(game.id, own, opp, PERFT_DEPTH[settings.size] - 1)
 
 
-def flop_per_position(network: NetworkConfig, size: int) -> int:
+def flop_per_position(network: ResNetConfig, size: int) -> int:
     """Return the floating-point operations of judging one position, a multiplication and an addition being two.
 
     Convolutions count on every square in full, borders included; activations and the heads' sums are left out.

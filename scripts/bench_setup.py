@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from learner.replay.memory import MemoryReplay
     from reversi.games.bitboard import Masks
     from reversi.games.rules import Game
-    from reversi.model.config import NetworkConfig
+    from reversi.model.config import ResNetConfig
     from reversi.model.evaluate import Evaluator
     from reversi.model.weights import Weights
     from reversi.record import Records
@@ -71,11 +71,11 @@ class Settings:
         return reversi_of_size(self.size)
 
     @property
-    def network(self) -> NetworkConfig:
+    def network(self) -> ResNetConfig:
         """The network."""
-        from reversi.model.config import NetworkConfig
+        from reversi.model.config import ResNetConfig
 
-        return NetworkConfig(blocks=self.blocks, channels=self.channels)
+        return ResNetConfig(blocks=self.blocks, channels=self.channels)
 
     @property
     def actors_group(self) -> str:

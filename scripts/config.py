@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union
 
 from actors.config import ActorConfig
 from evaluator.config import GateConfig
-from learner.algorithms.config import AlphaZeroConfig
+from learner.algorithms.config import AlgorithmConfig
 from learner.config import LearnerConfig
 from learner.replay.config import ReplayConfig
 from reversi.errors import ConfigError, UsageError
@@ -110,7 +110,7 @@ class JobConfig:
 
     run: RunConfig
     game: GameConfig
-    algorithm: AlphaZeroConfig
+    algorithm: AlgorithmConfig
     network: NetworkConfig
     search: SearchConfig
     actors: ActorConfig
@@ -172,7 +172,7 @@ def _value(kind: Any, value: Any, path: str) -> Any:
     if origin in (Union, types.UnionType):
         if value is None and type(None) in arguments:
             return None
-        return _value(next(a for a in arguments if a is not type(None)), value, path)
+        return _value(_chosen([a for a in arguments if a is not type(None)], value, path), value, path)
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{path} must be a list, got {value!r}")
@@ -186,6 +186,18 @@ def _value(kind: Any, value: Any, path: str) -> Any:
     if kind is not Any and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
         raise ConfigError(f"{path} must be {_KIND_NAMES.get(kind, kind.__name__)}, got {value!r}")
     return value
+
+
+def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
+    """Return which of several dataclasses `value` sets: that whose first field, `kind` or `name`, may have its value."""
+    if len(kinds) == 1:
+        return kinds[0]
+    tag = dataclasses.fields(kinds[0])[0].name
+    known = {str(typing.get_args(typing.get_type_hints(kind)[tag])[0]): kind for kind in kinds}
+    given = value.get(tag) if isinstance(value, Mapping) else None
+    if given not in known:
+        raise ConfigError(f"{_dotted(path, tag)} must be one of {', '.join(known)}, got {given!r}")
+    return known[given]
 
 
 _KIND_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false"}

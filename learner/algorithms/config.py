@@ -1,4 +1,4 @@
-"""What the AlphaZero algorithm learns from a sample: the weight of every head and the mix of the value target."""
+"""What is learned from a game: one configuration per algorithm, told apart by its `name`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,102 @@ class AlphaZeroConfig:
     """Share of the search's root value in the value target, 0 to 1; the rest is the result.  AlphaZero: 0.  Up to 0.2
     softens the noise of single games; more makes the network believe itself."""
 
+    policy_temperature: float = 1.0
+    """Temperature of the policy target: visits^(1/temperature), normalised.  Below 1 sharpens it.  AlphaZero: 1."""
+
+    policy_loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    """`cross_entropy` (AlphaZero), or the `squared` error of the legal moves' probabilities, summed over the moves."""
+
+    value_loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    """`cross_entropy` of win, draw and loss (Leela Chess Zero), or the `squared` error of P(win) - P(loss) against the
+    result (AlphaZero)."""
+
     def __post_init__(self) -> None:
         for name in ("value_weight", "margin_weight", "owner_weight"):
             if not 0 <= getattr(self, name) <= 100:
                 raise ConfigError(f"algorithm.{name} must be from 0 to 100, got {getattr(self, name)}")
         if not 0 <= self.value_mix <= 1:
             raise ConfigError(f"algorithm.value_mix must be from 0 to 1, got {self.value_mix}")
+        if not 0.05 <= self.policy_temperature <= 10:
+            raise ConfigError(f"algorithm.policy_temperature must be from 0.05 to 10, got {self.policy_temperature}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupervisedConfig:
+    """The moves of recorded games are the policy's targets; games kept aside say when to stop."""
+
+    name: Literal["supervised"]
+    """Which algorithm; its loss is in `learner/algorithms/supervised.py`."""
+
+    value_weight: float
+    """Weight of the result's loss where the network has a value head, 0 to 100."""
+
+    validation_every_steps: int
+    """Steps between two looks at the games kept aside."""
+
+    patience: int | None
+    """Looks without a better validation loss after which training ends; the candidate offered is always the best so far.
+    null trains to the end of the run."""
+
+    def __post_init__(self) -> None:
+        _require(0 <= self.value_weight <= 100, "value_weight", "from 0 to 100", self.value_weight)
+        _require(self.validation_every_steps >= 1, "validation_every_steps", "at least 1", self.validation_every_steps)
+        _require(self.patience is None or self.patience >= 1, "patience", "null or at least 1", self.patience)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DqnConfig:
+    """Deep Q-learning (Mnih et al. 2015): the value of every action from the value of the position it leads to."""
+
+    name: Literal["dqn"]
+    """Which algorithm; its targets are in `learner/algorithms/dqn.py`."""
+
+    discount: float
+    """What a reward one decision later is worth, above 0 to 1."""
+
+    n_step: int
+    """Decisions of the game between a position and the one it is judged by (forced passes are none); 1 to 64."""
+
+    target_every_steps: int
+    """Steps between two copies of the network to the target network, which judges."""
+
+    reward: Literal["result", "win"]
+    """At the end of a game: `result`, 1, 0 or -1, and the opponent's values count negative; or `win`, 1 for a win alone,
+    and a value is the chance of it, so that the opponent's counts as 1 minus it."""
+
+    every_move: bool
+    """Whether a decision also teaches what each of its other legal moves would have led to, one step far."""
+
+    loss: Literal["squared", "huber"]
+    """Of the difference to the target; `huber` is linear from 1 on."""
+
+    def __post_init__(self) -> None:
+        _require(0 < self.discount <= 1, "discount", "above 0 and at most 1", self.discount)
+        _require(1 <= self.n_step <= 64, "n_step", "from 1 to 64", self.n_step)
+        _require(self.target_every_steps >= 1, "target_every_steps", "at least 1", self.target_every_steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QTableConfig:
+    """Tabular Q-learning (Watkins 1989)."""
+
+    name: Literal["q_table"]
+    """Which algorithm; its update is in `learner/algorithms/q_table.py`."""
+
+    learning_rate: float
+    """Share of the difference to the target that a sample moves its value by, above 0 to 1."""
+
+    discount: float
+    """What a reward one decision later is worth, above 0 to 1."""
+
+    def __post_init__(self) -> None:
+        _require(0 < self.learning_rate <= 1, "learning_rate", "above 0 and at most 1", self.learning_rate)
+        _require(0 < self.discount <= 1, "discount", "above 0 and at most 1", self.discount)
+
+
+AlgorithmConfig = AlphaZeroConfig | SupervisedConfig | DqnConfig | QTableConfig
+
+
+def _require(fits: bool, name: str, expected: str, got: object) -> None:
+    if not fits:
+        raise ConfigError(f"algorithm.{name} must be {expected}, got {got}")

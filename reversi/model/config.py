@@ -1,23 +1,26 @@
-"""`NetworkConfig`: the shape of a network, as `conf/network/*.yaml` sets it and every model's header repeats it."""
+"""`NetworkConfig`: the shape of a network, as `conf/network/*.yaml` sets it and every model's header repeats it.
+
+There are three kinds: the dual residual network, plain stacks of layers, and a table.  What a network says of a position
+is its `head`: `dual` is a policy and a value, `policy` a policy alone, `q` the value of every action.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from reversi.errors import ConfigError, IncompatibleModelError
 
-KINDS = ("dual_resnet",)
-"""Network kinds this version of the program can build."""
+Head = Literal["dual", "policy", "q"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkConfig:
+class ResNetConfig:
     """A dual residual network: one tower, a policy head and a value head, in the manner of AlphaGo Zero."""
 
-    kind: str = "dual_resnet"
-    """Which network; `dual_resnet` is the only kind so far."""
+    kind: Literal["dual_resnet"] = "dual_resnet"
+    """Which network."""
 
     blocks: int
     """Residual blocks, each two 3x3 convolutions. More see further and cost in proportion; 1 to 64. AlphaZero: 19."""
@@ -35,32 +38,149 @@ class NetworkConfig:
     """Units of the value head's hidden layer. Widen it together with `channels`. AlphaGo Zero: 256."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ConfigError(f"network.kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        _check_kind(self.kind, "dual_resnet")
         for key, most in _LARGEST.items():
-            value = getattr(self, key)
-            if type(value) is not int or not 1 <= value <= most:
-                raise ConfigError(f"network.{key} must be an integer from 1 to {most}, got {value!r}")
+            _check_integer(key, getattr(self, key), most)
 
     def __str__(self) -> str:
         """`4 blocks x 32 channels`, as tables and model cards print it."""
         return f"{self.blocks} blocks x {self.channels} channels"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return asdict(self)
+    @property
+    def head(self) -> Head:
+        """A policy and a value."""
+        return "dual"
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any], where: str) -> NetworkConfig:
-        """Return the config a header holds; one that this version cannot build is an IncompatibleModelError."""
-        names = {field.name for field in fields(cls)}
-        if set(values) != names:
-            odd = ", ".join(sorted(names ^ set(values)))
-            raise IncompatibleModelError(f"{where}: the network's description differs from this version's in: {odd}")
-        try:
-            return cls(**values)
-        except ConfigError as error:
-            raise IncompatibleModelError(f"{where}: {error}") from error
+
+@dataclass(frozen=True, kw_only=True)
+class StackConfig:
+    """Layers one after the other without skips: convolutions, then dense layers, then a number for every square."""
+
+    kind: Literal["stack"] = "stack"
+    """Which network."""
+
+    head: Literal["policy", "q"]
+    """What the last layer means: `policy`, the logit of a move; `q`, the value of playing it, from -1 to 1."""
+
+    planes: int
+    """Planes it sees: 2 (own discs, opponent's) or 4 (empty squares and legal moves too)."""
+
+    filters: tuple[int, ...]
+    """Feature planes of every convolution; none for a network of dense layers alone."""
+
+    width: int
+    """Side of the convolutions' kernels, 1 to 5."""
+
+    padding: Literal["same", "valid"]
+    """`same` keeps the board's size, the even widths' extra row and column below and right; `valid` shrinks it."""
+
+    hidden: tuple[int, ...]
+    """Units of every dense layer between the convolutions and the last; without any the last layer is a 1x1
+    convolution."""
+
+    square_bias: bool
+    """Whether every square has a bias of its own in the last 1x1 convolution."""
+
+    dropout: float
+    """Share of features that are left out in training, after every convolution and dense layer; 0 to below 1."""
+
+    agents: int = 1
+    """1, or 2 networks that share nothing: one for the side that moves with an even number of discs on the board (Black,
+    until somebody passes) and one for the other."""
+
+    def __post_init__(self) -> None:
+        _check_kind(self.kind, "stack")
+        for key, value, known in (
+            ("head", self.head, ("policy", "q")),
+            ("planes", self.planes, (2, 4)),
+            ("padding", self.padding, ("same", "valid")),
+            ("agents", self.agents, (1, 2)),
+        ):
+            if value not in known:
+                raise ConfigError(f"network.{key} must be one of {', '.join(map(str, known))}, got {value!r}")
+        _check_integer("width", self.width, 5)
+        for key, sizes, most in (("filters", self.filters, 1024), ("hidden", self.hidden, 4096)):
+            if not isinstance(sizes, tuple) or len(sizes) > 64:
+                raise ConfigError(f"network.{key} must be a list of at most 64 integers, got {sizes!r}")
+            for size in sizes:
+                _check_integer(key, size, most)
+        if not self.filters and not self.hidden:
+            raise ConfigError("network.filters and network.hidden must not both be empty")
+        if self.square_bias and self.hidden:
+            raise ConfigError("network.square_bias must be false where network.hidden has dense layers")
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+            raise ConfigError(f"network.dropout must be from 0 to below 1, got {self.dropout!r}")
+
+    def __str__(self) -> str:
+        """`convolutions 4-8-16-32, dense 256-256`."""
+        parts = (("convolutions", self.filters), ("dense", self.hidden))
+        layers = ", ".join(f"{name} {'-'.join(map(str, sizes))}" for name, sizes in parts if sizes)
+        return layers if self.agents == 1 else f"{self.agents} x ({layers})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableConfig:
+    """A table with the value of every action in every position, for games of at most nine squares."""
+
+    kind: Literal["table"] = "table"
+    """Which network."""
+
+    def __post_init__(self) -> None:
+        _check_kind(self.kind, "table")
+
+    def __str__(self) -> str:
+        """`table`."""
+        return "table"
+
+    @property
+    def head(self) -> Head:
+        """The value of every action."""
+        return "q"
+
+
+NetworkConfig = ResNetConfig | StackConfig | TableConfig
+
+NETWORKS: dict[str, type[ResNetConfig] | type[StackConfig] | type[TableConfig]] = {
+    "dual_resnet": ResNetConfig,
+    "stack": StackConfig,
+    "table": TableConfig,
+}
+"""Kinds of network that this version of the program can build."""
+
+
+def network_to_json(network: NetworkConfig) -> dict[str, Any]:
+    """Return the fields as plain JSON values."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(network).items()}
+
+
+def network_from_json(values: Mapping[str, Any], where: str) -> NetworkConfig:
+    """Return the config a header holds; one that this version cannot build is an IncompatibleModelError."""
+    kind = NETWORKS.get(str(values.get("kind")))
+    if kind is None:
+        known = ", ".join(NETWORKS)
+        raise IncompatibleModelError(f"{where}: expected a network of kind {known}, got {values.get('kind')!r}")
+    names = {field.name for field in fields(kind)}
+    if set(values) != names:
+        odd = ", ".join(sorted(names ^ set(values)))
+        raise IncompatibleModelError(f"{where}: the network's description differs from this version's in: {odd}")
+    try:
+        return kind(
+            **{  # type: ignore[arg-type]  # the kind checks its own values
+                key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+            }
+        )
+    except ConfigError as error:
+        raise IncompatibleModelError(f"{where}: {error}") from error
+
+
+def _check_kind(kind: object, expected: str) -> None:
+    if kind != expected:
+        raise ConfigError(f"network.kind must be {expected} here, got {kind!r}")
+
+
+def _check_integer(key: str, value: object, most: int) -> None:
+    if type(value) is not int or not 1 <= value <= most:
+        raise ConfigError(f"network.{key} must be an integer from 1 to {most}, got {value!r}")
 
 
 _LARGEST = {"blocks": 64, "channels": 1024, "policy_channels": 1024, "value_channels": 1024, "value_hidden": 4096}

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from reversi.errors import CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES
-from reversi.model.config import NetworkConfig
+from reversi.model.config import NetworkConfig, network_from_json, network_to_json
 
 FORMAT = 1
 
@@ -48,6 +48,7 @@ class ModelInfo:
     def to_json(self) -> str:
         """Return the text of model.json."""
         values = {key: value for key, value in asdict(self).items() if key != "path"}
+        values["network"] = network_to_json(self.network)
         return json.dumps({"format": FORMAT, **values}, indent=2) + "\n"
 
     @classmethod
@@ -59,7 +60,7 @@ class ModelInfo:
             if values["format"] != FORMAT:
                 raise IncompatibleModelError(f"{where}: expected format {FORMAT}, got {values['format']!r}")
             info = cls(
-                network=NetworkConfig.from_json(values["network"], where),
+                network=network_from_json(values["network"], where),
                 path=path,
                 **{key: _checked(values, key, kinds) for key, kinds in _FIELDS.items()},
             )

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from reversi.games.planes import PLANES
 from reversi.games.rules import Game
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights, layer_shapes
 
 NORM_EPSILON = 1e-4
@@ -41,7 +41,7 @@ class Outputs(NamedTuple):
 class DualNetwork(nn.Module):
     """The dual residual network for boards of `size` squares a side; channels-last memory suits it best."""
 
-    def __init__(self, config: NetworkConfig, size: int) -> None:
+    def __init__(self, config: ResNetConfig, size: int) -> None:
         super().__init__()
         self.config = config
         self.size = size
@@ -99,7 +99,7 @@ class ResidualBlock(nn.Module):
 class PolicyHead(nn.Module):
     """One logit per square from that square's features, and the pass's from their mean over the board."""
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: ResNetConfig) -> None:
         super().__init__()
         self.features = NormedConvolution(config.channels, config.policy_channels, 1)
         self.square_logit = nn.Conv2d(config.policy_channels, 1, 1)
@@ -114,7 +114,7 @@ class PolicyHead(nn.Module):
 class ValueHead(nn.Module):
     """The whole board through one hidden layer: win, draw and loss logits, and the margin."""
 
-    def __init__(self, config: NetworkConfig, size: int) -> None:
+    def __init__(self, config: ResNetConfig, size: int) -> None:
         super().__init__()
         self.features = NormedConvolution(config.channels, config.value_channels, 1)
         self.hidden = nn.Linear(config.value_channels * size * size, config.value_hidden)

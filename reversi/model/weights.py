@@ -16,7 +16,7 @@ from reversi import archive
 from reversi.errors import CorruptFileError, IncompatibleModelError, UsageError
 from reversi.games.planes import PLANES, PLANES_VERSION
 from reversi.games.rules import RULES_VERSION, Game, game_named
-from reversi.model.config import NetworkConfig
+from reversi.model.config import NetworkConfig, ResNetConfig, network_from_json, network_to_json
 
 FORMAT = 1
 WDL = 3
@@ -38,7 +38,7 @@ class Weights:
         """Return the archive that `from_bytes` reads."""
         header = {
             "game": self.game,
-            "network": self.network.to_json(),
+            "network": network_to_json(self.network),
             "version": self.version,
             "rules_version": RULES_VERSION,
             "planes_version": PLANES_VERSION,
@@ -67,7 +67,7 @@ class Weights:
             game = game_named(name)
         except UsageError as error:
             raise IncompatibleModelError(f"{where}: {error}") from error
-        network = NetworkConfig.from_json(description, where)
+        network = network_from_json(description, where)
         expected = array_shapes(network, game.size)
         if {key: array.shape for key, array in arrays.items()} != expected:
             raise CorruptFileError(f"{where}: the arrays do not fit {network} on {game.name}")
@@ -96,7 +96,7 @@ class Weights:
             )
 
 
-def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
+def array_shapes(network: ResNetConfig, size: int) -> dict[str, tuple[int, ...]]:
     """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer."""
     shapes: dict[str, tuple[int, ...]] = {}
     for layer, shape in layer_shapes(network, size).items():
@@ -104,7 +104,7 @@ def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]
     return shapes
 
 
-def layer_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
+def layer_shapes(network: ResNetConfig, size: int) -> dict[str, tuple[int, ...]]:
     """Return the weight shape of every layer that plays, in order, on a board of `size` squares a side.
 
     Convolutions are [out, in, height, width], dense layers [out, in].  The owner head only trains and is left out.

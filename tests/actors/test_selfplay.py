@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from actors.config import ActorConfig
+from actors.config import SearchActorConfig
 from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
 from reversi.errors import ConfigError
@@ -23,7 +23,7 @@ from reversi.search.endgame import NO_SCORE, solve_batch
 from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
 from reversi.search.signature import HashEvaluator
 
-ACTORS = ActorConfig(
+ACTORS = SearchActorConfig(
     count=1,
     device="cpu",
     threads=1,

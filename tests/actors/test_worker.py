@@ -8,7 +8,7 @@ import numpy as np
 
 from actors.worker import Worker
 from reversi.games.rules import game_named
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.weights import Weights
 from reversi.record import check, decode
 from reversi.search.config import SearchConfig
@@ -23,7 +23,7 @@ def weights(version: int) -> bytes:
     from reversi.model.network import DualNetwork, fold
 
     torch.manual_seed(version)
-    return fold(DualNetwork(NetworkConfig(blocks=1, channels=8), GAME.size), GAME, version).to_bytes()
+    return fold(DualNetwork(ResNetConfig(blocks=1, channels=8), GAME.size), GAME, version).to_bytes()
 
 
 class Source:

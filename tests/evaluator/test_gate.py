@@ -17,14 +17,14 @@ from learner.tracking.metrics import flatten
 from reversi import players
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES, Game
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
 
 GAME = GAMES["reversi6"]
 CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)
-NETWORK = NetworkConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
+NETWORK = ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
 
 
 def weights(version: int, game: Game = GAME) -> Weights:

@@ -13,11 +13,11 @@ from learner.config import LearnerConfig
 from learner.replay.samples import COLUMNS, Samples, samples_of
 from learner.trainer import Trainer
 from reversi.games.rules import GAMES
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
-NETWORK = NetworkConfig(blocks=2, channels=16, policy_channels=8, value_channels=2, value_hidden=16)
+NETWORK = ResNetConfig(blocks=2, channels=16, policy_channels=8, value_channels=2, value_hidden=16)
 ALGORITHM = AlphaZeroConfig(name="alphazero", value_weight=1.0, margin_weight=0.5, owner_weight=0.3, value_mix=0.1)
 CONFIG = LearnerConfig(
     device="cpu",

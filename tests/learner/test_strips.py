@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from learner.strips import StripPass
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.network import DualNetwork, Outputs
 from reversi.search.parallel import Threads
 
-NETWORK = NetworkConfig(blocks=2, channels=24, policy_channels=8, value_channels=3, value_hidden=16)
+NETWORK = ResNetConfig(blocks=2, channels=24, policy_channels=8, value_channels=3, value_hidden=16)
 
 
 def network(size: int) -> DualNetwork:

@@ -16,7 +16,7 @@ from learner.algorithms.alphazero import LOSS_NAMES
 from learner.batches import TrainingBatch
 from learner.trainer import Trainer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, batch, trainer
 
 BATCHES = [batch(32, seed) for seed in range(4)]
@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 
 
 def test_a_state_of_another_network_is_refused() -> None:
-    other = Trainer(GAME, NetworkConfig(blocks=1, channels=16), CONFIG, ALGORITHM, 7)
+    other = Trainer(GAME, ResNetConfig(blocks=1, channels=16), CONFIG, ALGORITHM, 7)
     with pytest.raises(CorruptFileError, match="another shape"):
         trainer().restore(other.arrays(), 0)
 

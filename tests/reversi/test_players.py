@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reversi.errors import IncompatibleModelError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
@@ -19,7 +19,7 @@ from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, bat
 from reversi.search.config import SearchConfig
 
 GAME = GAMES["reversi6"]
-NETWORK = NetworkConfig(blocks=1, channels=4, policy_channels=2, value_channels=1, value_hidden=4)
+NETWORK = ResNetConfig(blocks=1, channels=4, policy_channels=2, value_channels=1, value_hidden=4)
 
 
 def random_weights(version: int, game: Game = GAME) -> Weights:

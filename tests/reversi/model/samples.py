@@ -8,14 +8,14 @@ import torch
 from reversi.games.bitboard import Masks
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
-from reversi.model.config import NetworkConfig
+from reversi.model.config import ResNetConfig
 from reversi.model.network import DualNetwork, fold
 from reversi.model.weights import Weights
 
-SMALL = NetworkConfig(blocks=2, channels=16)
+SMALL = ResNetConfig(blocks=2, channels=16)
 
 
-def network(game: Game, seed: int = 0, config: NetworkConfig = SMALL) -> DualNetwork:
+def network(game: Game, seed: int = 0, config: ResNetConfig = SMALL) -> DualNetwork:
     """Return a network in eval mode whose running statistics, scales and outputs are far from where they start."""
     torch.manual_seed(seed)
     made = DualNetwork(config, game.size)
@@ -33,7 +33,7 @@ def network(game: Game, seed: int = 0, config: NetworkConfig = SMALL) -> DualNet
     return made.eval()
 
 
-def weights(game: Game | str = "reversi6", version: int = 0, seed: int = 0, config: NetworkConfig = SMALL) -> Weights:
+def weights(game: Game | str = "reversi6", version: int = 0, seed: int = 0, config: ResNetConfig = SMALL) -> Weights:
     game = game_named(game) if isinstance(game, str) else game
     return fold(network(game, seed, config), game, version)
 
