@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actors.config import ActorConfig
+from actors.config import ActorConfig, SearchActorConfig
 from actors.selfplay import SelfPlay
 from reversi import archive
+from reversi.errors import ConfigError
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
 from reversi.model.weights import Weights
@@ -86,6 +87,8 @@ class Worker:
         epoch       counts the starts of the run, so that a producer that lost its state never reuses a sequence number
         background  make new weights ready while play goes on with the old ones; which round takes them is then chance
         """
+        if not isinstance(config, SearchActorConfig):
+            raise ConfigError(f"actors.kind must be search here, got {config.kind!r}")
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
         self._game, self._weights, self._records = game_named(game), weights, records

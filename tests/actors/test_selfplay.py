@@ -24,6 +24,7 @@ from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
 from reversi.search.signature import HashEvaluator
 
 ACTORS = SearchActorConfig(
+    kind="search",
     count=1,
     device="cpu",
     threads=1,
