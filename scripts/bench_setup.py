@@ -129,10 +129,12 @@ def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> Self
 
     changes  of the actors' configuration, and `method` and `solve_empties`, the search's
     """
+    from actors.config import SearchActorConfig
     from actors.selfplay import SelfPlay
 
     method, solve_empties = changes.pop("method", None), changes.pop("solve_empties", None)
     job = default_job(settings.size, f"actors={settings.actors_group}", *([f"search={method}"] if method else []))
+    assert isinstance(job.actors, SearchActorConfig), f"the default job searches, got {job.actors.kind!r}"
     actors = replace(job.actors, **changes)
     actors = replace(actors, games=actors.groups * settings.batch)
     search = replace(job.search, simulations=settings.simulations, first_simulations=None, full_share=1.0)
@@ -222,4 +224,8 @@ def learner_config(settings: Settings) -> LearnerConfig:
 
 def algorithm_config(settings: Settings) -> AlphaZeroConfig:
     """Return the default job's targets."""
-    return default_job(settings.size).algorithm
+    from learner.algorithms.config import AlphaZeroConfig
+
+    algorithm = default_job(settings.size).algorithm
+    assert isinstance(algorithm, AlphaZeroConfig), f"the default job is AlphaZero, got {algorithm.name!r}"
+    return algorithm

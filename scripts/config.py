@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union
 
-from actors.config import ActorConfig
+from actors.config import ActorConfig, GamesActorConfig, SearchActorConfig
 from evaluator.config import GateConfig
 from learner.algorithms.config import AlgorithmConfig
 from learner.config import LearnerConfig
@@ -136,7 +136,14 @@ class JobConfig:
     @property
     def actor_count(self) -> int:
         """Actor processes of this job on this machine."""
+        if isinstance(self.actors, GamesActorConfig):
+            return 1
         return self.actors.count if self.actors.count is not None else max(1, (os.cpu_count() or 1) - 1)
+
+    @property
+    def actor_device(self) -> Literal["auto", "cpu", "cuda"]:
+        """Where the actors' network runs; only search can fill a GPU."""
+        return self.actors.device if isinstance(self.actors, SearchActorConfig) else "cpu"
 
 
 def job_of(values: Mapping[str, Any]) -> JobConfig:
@@ -189,7 +196,7 @@ def _value(kind: Any, value: Any, path: str) -> Any:
 
 
 def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
-    """Return which of several dataclasses `value` sets: that whose first field, `kind` or `name`, may have its value."""
+    """Return which of several dataclasses `value` sets: the one whose first field, `kind` or `name`, allows its value."""
     if len(kinds) == 1:
         return kinds[0]
     tag = dataclasses.fields(kinds[0])[0].name

@@ -17,6 +17,7 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
+from actors.config import actor_threads
 from actors.remote import SelfPlayActor
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
@@ -100,8 +101,10 @@ class Driver:
                 config=job.gate, registry=registry_url(job, folder), store=self._weights, **common
             )
 
+        threads = actor_threads(job.actors)
+
         def worker(index: int) -> Callable[[int], Any]:
-            return lambda starts: SelfPlayActor.options(**_options(job.actors.threads, gpus[job.actors.device])).remote(
+            return lambda starts: SelfPlayActor.options(**_options(threads, gpus[job.actor_device])).remote(
                 index=index,
                 config=job.actors,
                 search=job.search,
@@ -266,7 +269,7 @@ def _last_line(error: Exception) -> str:
 
 def _gpu_shares(job: JobConfig) -> dict[str, float]:
     """Return the share of a GPU that a process gets, by its `device`: as many on each GPU as it takes to place all."""
-    devices = [job.learner.device, *[job.actors.device] * job.actor_count]
+    devices = [job.learner.device, *[job.actor_device] * job.actor_count]
     wanted = sum(device != "cpu" for device in devices)
     gpus = int(ray.cluster_resources().get("GPU", 0))
     share = 1 / math.ceil(wanted / gpus) if wanted and gpus else 0.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from actors.config import actor_threads
 from evaluator.openings import load_openings, random_openings
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import game_named
@@ -22,7 +23,7 @@ def check_machine(job: JobConfig) -> None:
     """
     if job.cluster.address is None:
         check_threads(job, os.cpu_count() or 1)
-        if job.actors.device == "cuda" and not has_nvidia_gpu():
+        if job.actor_device == "cuda" and not has_nvidia_gpu():
             raise ConfigError("actors.device must be cpu or auto where there is no NVIDIA GPU, got 'cuda'")
         if job.learner.device == "cuda":
             from learner.trainer import device_of
@@ -32,12 +33,12 @@ def check_machine(job: JobConfig) -> None:
 
 def check_threads(job: JobConfig, cores: int) -> None:
     """Refuse a job that wants more threads than there are `cores`: Ray would wait for them, or all would crawl."""
-    each = max(job.actors.threads, job.actors.tree_threads)
+    each = actor_threads(job.actors)
     wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):
         raise ConfigError(
             f"expected at most {max(2, cores)} threads, as there are cores, but actors.count={job.actor_count} x "
-            f"{each} threads (of actors.threads and actors.tree_threads the larger) and "
+            f"{each} threads (with search the larger of actors.threads and actors.tree_threads) and "
             f"learner.threads={job.learner.threads} want {wanted}; lower one"
         )
 

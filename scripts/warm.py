@@ -11,11 +11,12 @@ import time
 
 import numpy as np
 
+from actors.config import SearchActorConfig
 from actors.selfplay import SelfPlay
 from evaluator.openings import random_openings
 from learner.batches import training_batch
 from learner.replay.memory import MemoryReplay
-from reversi.games.rules import game_named
+from reversi.games.rules import Game, game_named
 from reversi.players import make_player
 from reversi.record import encode
 from reversi.search.evaluate import Immediate, UniformEvaluate
@@ -25,11 +26,23 @@ SLOW_S = 3.0
 
 
 def warm(job: JobConfig) -> None:
-    """Play a few tiny games of the job's game and carry them through records, samples and one batch."""
+    """Run what the job's actors and its summary run, on a few tiny games of the job's game."""
     start = time.monotonic()
     print("preparing (the first time on a machine compiles the engine: about a minute)", file=sys.stderr)
     game = game_named(job.game.name)
-    config = dataclasses.replace(job.actors, games=2 * job.actors.groups, cache_positions=64)
+    if isinstance(job.actors, SearchActorConfig):
+        _warm_search(job, job.actors, game)
+    random_openings(game, 1, 2, 0)
+    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
+    for opponent in ("greedy", "flat-mc:1"):
+        make_player(opponent, game, seed=0).choose(own, opp)
+    if time.monotonic() - start > SLOW_S:
+        print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)
+
+
+def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
+    """Search a few games to their end and carry them through records, samples and one batch."""
+    config = dataclasses.replace(actors, games=2 * actors.groups, cache_positions=64)
     search = dataclasses.replace(job.search, simulations=2)
     selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)
     records = None
@@ -40,9 +53,3 @@ def warm(job: JobConfig) -> None:
     samples = replay.sample(1, 1)
     assert samples is not None
     training_batch(game, samples, np.zeros(1, np.int64))
-    random_openings(game, 1, 2, 0)
-    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
-    for opponent in ("greedy", "flat-mc:1"):
-        make_player(opponent, game, seed=0).choose(own, opp)
-    if time.monotonic() - start > SLOW_S:
-        print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)
