@@ -2,9 +2,9 @@
 
     loss = policy + value_weight * value + margin_weight * margin + owner_weight * owner
 
-policy and value are cross-entropies in nats, margin and owner mean squared errors.  Silver et al. 2018 (Science 362),
-equation 1, with a win-draw-loss value as in Leela Chess Zero; margin and owner as in KataGo (arXiv 1902.10565, section
-3).  The L2 term is the optimiser's decoupled weight decay.
+policy and value are cross-entropies in nats or squared errors, margin and owner mean squared errors.  Silver et al.
+2018 (Science 362), equation 1, with a win-draw-loss value as in Leela Chess Zero; margin and owner as in KataGo (arXiv
+1902.10565, section 3).  The L2 term is the optimiser's decoupled weight decay.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Losses:
     total: float
     """What is minimised: the weighted sum."""
     policy: float
-    """Cross-entropy of the policy against the visits, in nats."""
+    """Cross-entropy of the policy against the visits, in nats; or the squared error, `algorithm.policy_loss`."""
     value: float
-    """Cross-entropy of win, draw and loss against the result, in nats; log 3 = 1.10 knows nothing."""
+    """Cross-entropy of win, draw and loss against the result, in nats, where log 3 = 1.10 knows nothing; or the squared
+    error of their difference, where 1 does: `algorithm.value_loss`."""
     margin: float
     """Mean squared error of the final margin, in shares of the board."""
     owner: float
@@ -49,11 +50,33 @@ LOSS_NAMES = ("total", "policy", "value", "margin", "owner")
 
 def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
     """Return the losses as f32[5] in the order of `LOSS_NAMES`; the first is to be minimised."""
-    logits = outputs.policy.float().masked_fill(batch.legal == 0, ILLEGAL)
-    cross_entropy = -(batch.policy * functional.log_softmax(logits, 1)).sum(1)
-    policy = (cross_entropy * batch.policy_weight).sum() / batch.policy_weight.sum().clamp(min=1)
-    value = -(batch.wdl * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
+    policies, weight = _policy_losses(outputs, batch, config), batch.policy_weight
+    policy = (policies * weight).sum() / weight.sum().clamp(min=1)
+    value = _value_loss(outputs.wdl.float(), batch.wdl, config)
     margin = functional.mse_loss(outputs.margin.float(), batch.margin)
     owner = functional.mse_loss(outputs.owner.float(), batch.owner)
     total = policy + config.value_weight * value + config.margin_weight * margin + config.owner_weight * owner
     return torch.stack((total, policy, value, margin, owner))
+
+
+def _policy_losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
+    """Return the policy's loss at every position, f32[B]."""
+    logits = outputs.policy.float().masked_fill(batch.legal == 0, ILLEGAL)
+    target = batch.policy if config.policy_temperature == 1 else tempered(batch.policy, config.policy_temperature)
+    if config.policy_loss == "squared":
+        return (logits.softmax(1) - target).square().sum(1)
+    return -(target * functional.log_softmax(logits, 1)).sum(1)
+
+
+def _value_loss(logits: Tensor, wdl: Tensor, config: AlphaZeroConfig) -> Tensor:
+    if config.value_loss == "squared":
+        chances = logits.softmax(1)
+        return functional.mse_loss(chances[:, 0] - chances[:, 2], wdl[:, 0] - wdl[:, 2])
+    return -(wdl * functional.log_softmax(logits, 1)).sum(1).mean()
+
+
+def tempered(shares: Tensor, temperature: float) -> Tensor:
+    """Return `shares` f32[B, A] to the power of 1 / temperature, each row summing to 1 again; rows of 0 stay 0."""
+    largest = shares.amax(1, keepdim=True).clamp(min=torch.finfo(shares.dtype).tiny)
+    powers = (shares / largest).pow(1 / temperature)  # over the largest: what underflows is nothing beside it
+    return powers / powers.sum(1, keepdim=True).clamp(min=1)

@@ -63,8 +63,8 @@ class SupervisedConfig:
     """Steps between two looks at the games kept aside."""
 
     patience: int | None
-    """Looks without a better validation loss after which training ends; the candidate offered is always the best so far.
-    null trains to the end of the run."""
+    """Looks without a better validation loss after which training ends; null trains to the end of the run.  Candidates
+    are always the best so far."""
 
     def __post_init__(self) -> None:
         _require(0 <= self.value_weight <= 100, "value_weight", "from 0 to 100", self.value_weight)
@@ -89,8 +89,8 @@ class DqnConfig:
     """Steps between two copies of the network to the target network, which judges."""
 
     reward: Literal["result", "win"]
-    """At the end of a game: `result`, 1, 0 or -1, and the opponent's values count negative; or `win`, 1 for a win alone,
-    and a value is the chance of it, so that the opponent's counts as 1 minus it."""
+    """At the end of a game: `result`, 1, 0 or -1, and the opponent's values count negative; or `win`, 1 for a win and
+    else 0, and a value is the chance of it, so that the opponent's counts as 1 minus it."""
 
     every_move: bool
     """Whether a decision also teaches what each of its other legal moves would have led to, one step far."""

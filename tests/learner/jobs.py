@@ -13,7 +13,7 @@ from learner.config import LearnerConfig
 from learner.replay.samples import COLUMNS, Samples, samples_of
 from learner.trainer import Trainer
 from reversi.games.rules import GAMES
-from reversi.model.config import ResNetConfig
+from reversi.model.config import ResNetConfig, StackConfig
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
@@ -39,6 +39,14 @@ CONFIG = LearnerConfig(
 
 def trainer(**changes: Any) -> Trainer:
     return Trainer(GAME, NETWORK, replace(CONFIG, **changes), ALGORITHM, 7)
+
+
+def stack(**changes: Any) -> StackConfig:
+    """A stack of one dense layer of 8 units with a value for every action, but for `changes`."""
+    plain = StackConfig(
+        head="q", planes=2, filters=(), width=3, padding="same", hidden=(8,), square_bias=False, dropout=0.0
+    )
+    return replace(plain, **changes)
 
 
 def samples(count: int, seed: int = 5, name: str = "reversi4") -> Samples:

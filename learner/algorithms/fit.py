@@ -1,0 +1,42 @@
+"""Which network and which way of making games an algorithm can learn with, said before anything is started."""
+
+from __future__ import annotations
+
+from learner.algorithms.config import AlgorithmConfig
+from reversi.errors import ConfigError
+from reversi.games.rules import Game
+from reversi.model.config import NetworkConfig, StackConfig, TableConfig
+
+TABLE_SQUARES = 9
+"""Most squares of a board whose positions a table holds: 3^9 of them."""
+
+_ACTORS = {"alphazero": "search", "supervised": "games", "dqn": "epsilon", "q_table": "epsilon"}
+"""The kind of actors whose records each algorithm learns from."""
+
+
+def check_fit(algorithm: AlgorithmConfig, network: NetworkConfig, actors_kind: str, game: Game) -> None:
+    """Raise ConfigError unless `algorithm` can train `network` on `game` from the records of such actors."""
+    check_network(algorithm, network, game)
+    if actors_kind != _ACTORS[algorithm.name]:
+        raise ConfigError(
+            f"actors.kind must be {_ACTORS[algorithm.name]} for algorithm={algorithm.name}, got {actors_kind!r}"
+        )
+
+
+def check_network(algorithm: AlgorithmConfig, network: NetworkConfig, game: Game) -> None:
+    """Raise ConfigError unless `algorithm` can train `network` on `game`."""
+    fits, expected = {
+        "alphazero": (network.head == "dual", "one with a policy and a value"),
+        "supervised": (network.head in ("policy", "dual"), "one with a policy"),
+        "dqn": (isinstance(network, StackConfig) and network.head == "q", "a stack with network.head=q"),
+        "q_table": (isinstance(network, TableConfig), "a table"),
+    }[algorithm.name]
+    if not fits:
+        raise ConfigError(
+            f"network must be {expected} for algorithm={algorithm.name}, got {network.kind} ({network}) with the head "
+            f"{network.head}"
+        )
+    if isinstance(network, TableConfig) and game.squares > TABLE_SQUARES:
+        raise ConfigError(
+            f"game must have at most {TABLE_SQUARES} squares for a table, got {game.name} with {game.squares}"
+        )

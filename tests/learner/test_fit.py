@@ -1,0 +1,68 @@
+"""Which algorithm goes with which network, actors and game: every pair, and the line that refuses the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from learner.algorithms.config import (
+    AlgorithmConfig,
+    AlphaZeroConfig,
+    DqnConfig,
+    QTableConfig,
+    SupervisedConfig,
+)
+from learner.algorithms.fit import check_fit
+from reversi.errors import ConfigError
+from reversi.games.rules import GAMES
+from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
+from tests.learner.jobs import stack
+
+ALGORITHMS: dict[str, AlgorithmConfig] = {
+    "alphazero": AlphaZeroConfig(
+        name="alphazero", value_weight=1.0, margin_weight=0.0, owner_weight=0.0, value_mix=0.0
+    ),
+    "supervised": SupervisedConfig(name="supervised", value_weight=1.0, validation_every_steps=10, patience=None),
+    "dqn": DqnConfig(
+        name="dqn",
+        discount=0.99,
+        n_step=1,
+        target_every_steps=10,
+        reward="result",
+        every_move=False,
+        loss="squared",
+    ),
+    "q_table": QTableConfig(name="q_table", learning_rate=0.5, discount=0.999),
+}
+NETWORKS: dict[str, NetworkConfig] = {
+    "dual": ResNetConfig(blocks=1, channels=16),
+    "policy": stack(head="policy"),
+    "q": stack(head="q"),
+    "table": TableConfig(),
+}
+FITS = {("alphazero", "dual"), ("supervised", "dual"), ("supervised", "policy"), ("dqn", "q"), ("q_table", "table")}
+ACTORS = {"alphazero": "search", "supervised": "games", "dqn": "epsilon", "q_table": "epsilon"}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("actors", ["search", "games", "epsilon"])
+def test_every_pair_fits_or_is_refused_in_a_line(algorithm: str, network: str, actors: str) -> None:
+    game = GAMES["tictactoe"]
+    if (algorithm, network) in FITS and actors == ACTORS[algorithm]:
+        check_fit(ALGORITHMS[algorithm], NETWORKS[network], actors, game)
+        return
+    words = "actors.kind must be" if (algorithm, network) in FITS else f"network must be .* for algorithm={algorithm}"
+    with pytest.raises(ConfigError, match=f"^{words}") as refused:
+        check_fit(ALGORITHMS[algorithm], NETWORKS[network], actors, game)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_table_is_for_small_boards() -> None:
+    with pytest.raises(ConfigError, match=r"^game must have at most 9 squares for a table, got reversi4 with 16$"):
+        check_fit(ALGORITHMS["q_table"], TableConfig(), "epsilon", GAMES["reversi4"])
+
+
+def test_a_stack_is_no_table_and_a_table_no_stack() -> None:
+    assert isinstance(NETWORKS["q"], StackConfig)
+    with pytest.raises(ConfigError, match=r"^network must be a table for algorithm=q_table, got stack \(dense 8\)"):
+        check_fit(ALGORITHMS["q_table"], NETWORKS["q"], "epsilon", GAMES["tictactoe"])
