@@ -1,7 +1,7 @@
 """`NetworkConfig`: the shape of a network, as `conf/network/*.yaml` sets it and every model's header repeats it.
 
-There are three kinds: the dual residual network, plain stacks of layers, and a table.  What a network says of a position
-is its `head`: `dual` is a policy and a value, `policy` a policy alone, `q` the value of every action.
+There are three kinds: the dual residual network, plain stacks of layers, and a table.  What a network says of a
+position is its `head`: `dual` is a policy and a value, `policy` a policy alone, `q` the value of every action.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class StackConfig:
     """What the last layer means: `policy`, the logit of a move; `q`, the value of playing it, from -1 to 1."""
 
     planes: int
-    """Planes it sees: 2 (own discs, opponent's) or 4 (empty squares and legal moves too)."""
+    """Planes it sees: 2 (own discs, the opponent's) or 4 (the legal moves of both too)."""
 
     filters: tuple[int, ...]
     """Feature planes of every convolution; none for a network of dense layers alone."""
@@ -85,8 +85,8 @@ class StackConfig:
     """Share of features that are left out in training, after every convolution and dense layer; 0 to below 1."""
 
     agents: int = 1
-    """1, or 2 networks that share nothing: one for the side that moves with an even number of discs on the board (Black,
-    until somebody passes) and one for the other."""
+    """1, or 2 networks that share nothing: one for the side that moves with an even number of discs on the board
+    (Black, until somebody passes) and one for the other."""
 
     def __post_init__(self) -> None:
         _check_kind(self.kind, "stack")
@@ -106,6 +106,8 @@ class StackConfig:
                 _check_integer(key, size, most)
         if not self.filters and not self.hidden:
             raise ConfigError("network.filters and network.hidden must not both be empty")
+        if self.padding == "valid" and not self.hidden:
+            raise ConfigError("network.padding must be same where network.hidden is empty: every square wants a number")
         if self.square_bias and self.hidden:
             raise ConfigError("network.square_bias must be false where network.hidden has dense layers")
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:

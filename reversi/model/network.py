@@ -1,4 +1,4 @@
-"""`DualNetwork`: the network as it is trained (torch), and `fold`, which turns it into the `Weights` that play.
+"""`DualNetwork`: the network as it is trained (torch), and `fold`, which turns any kind into the `Weights` that play.
 
     planes [B, 4, N, N] -> stem 3x3 -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
                                                        -> value head:  1x1 -> dense -> win, draw, loss logits; margin
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reversi.errors import ConfigError
 from reversi.games.planes import PLANES
 from reversi.games.rules import Game
-from reversi.model.config import ResNetConfig
+from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig
+from reversi.model.stack import OUTPUT_STD, StackNetwork
 from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights, layer_shapes
 
 NORM_EPSILON = 1e-4
 """Added to variances: a channel that died must not be blown up by 1/sqrt(1e-5) when folded, then rounded to bf16."""
-OUTPUT_STD = 0.01
-"""Spread of the last layers' first weights: an untrained network is nearly uniform and undecided, so search is fair."""
 
 
 class Outputs(NamedTuple):
@@ -127,14 +127,26 @@ class ValueHead(nn.Module):
         return output[:, :WDL], torch.tanh(output[:, WDL])
 
 
-def fold(network: DualNetwork, game: Game, version: int) -> Weights:
-    """Return the network as it plays: running statistics multiplied into the convolutions, no owner head, float32.
+def build_network(config: NetworkConfig, size: int) -> DualNetwork | StackNetwork:
+    """Return the untrained network of any kind that learns by gradients; ConfigError for a table, which does not."""
+    if isinstance(config, ResNetConfig):
+        return DualNetwork(config, size)
+    if isinstance(config, StackConfig):
+        return StackNetwork(config, size)
+    raise ConfigError(f"network.kind must be dual_resnet or stack to learn by gradients, got {config.kind}")
+
+
+def fold(network: DualNetwork | StackNetwork, game: Game, version: int) -> Weights:
+    """Return the network as it plays, float32: running statistics multiplied into the convolutions, no owner head.
 
     y = gamma (W x - mean) / sqrt(variance + epsilon) + beta becomes (W s) x + (beta - mean s),  s = gamma / sqrt(..).
-    The arrays are copies: training may go on.
+    A stack stays as it is.  The arrays are copies: training may go on.
     """
     assert network.size == game.size, f"a network for size {network.size} cannot play {game.name}"
-    arrays: dict[str, NDArray[np.float32]] = {}
+    if isinstance(network, StackNetwork):
+        arrays = {name: _copy(parameter) for name, parameter in network.named_parameters()}
+        return Weights(game.name, network.config, version, arrays)
+    arrays = {}
     for layer in layer_shapes(network.config, network.size):
         weight, bias = _folded(network.get_submodule(layer))
         arrays[f"{layer}.weight"], arrays[f"{layer}.bias"] = _copy(weight), _copy(bias)

@@ -1,6 +1,6 @@
 """`Weights`: one version of a network, batch norms folded away, as named arrays that go to a file or over the wire.
 
-A version is an integer and its weights never change.  The file is an archive of kind "weights" whose
+A table is one array.  A version is an integer and its weights never change.  The file is an archive of kind "weights" whose
 header says which game, rules, planes and network it is for; whatever reads it back checks all of them.  No torch here.
 """
 
@@ -13,10 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi import archive
-from reversi.errors import CorruptFileError, IncompatibleModelError, UsageError
+from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError, UsageError
 from reversi.games.planes import PLANES, PLANES_VERSION
 from reversi.games.rules import RULES_VERSION, Game, game_named
-from reversi.model.config import NetworkConfig, ResNetConfig, network_from_json, network_to_json
+from reversi.model.config import (
+    NetworkConfig,
+    ResNetConfig,
+    StackConfig,
+    TableConfig,
+    network_from_json,
+    network_to_json,
+)
+from reversi.model.table import TABLE_SHAPE, TABLE_SIZE
 
 FORMAT = 1
 WDL = 3
@@ -27,7 +35,7 @@ VALUE_OUTPUTS = WDL + 1
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The folded arrays of one network version; `array_shapes` names them all."""
+    """The arrays of one network version; `array_shapes` names them all."""
 
     game: str
     network: NetworkConfig
@@ -68,7 +76,10 @@ class Weights:
         except UsageError as error:
             raise IncompatibleModelError(f"{where}: {error}") from error
         network = network_from_json(description, where)
-        expected = array_shapes(network, game.size)
+        try:
+            expected = array_shapes(network, game.size)
+        except ConfigError as error:
+            raise IncompatibleModelError(f"{where}: {error}") from error
         if {key: array.shape for key, array in arrays.items()} != expected:
             raise CorruptFileError(f"{where}: the arrays do not fit {network} on {game.name}")
         if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in arrays.values()):
@@ -96,19 +107,33 @@ class Weights:
             )
 
 
-def array_shapes(network: ResNetConfig, size: int) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer."""
+def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
+    """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer, or the table.
+
+    Raises ConfigError for a network that cannot be made for boards of `size` squares a side.
+    """
+    if isinstance(network, TableConfig):
+        if size > TABLE_SIZE:
+            raise ConfigError(
+                f"network table wants a game of at most {TABLE_SIZE}x{TABLE_SIZE} squares, got {size}x{size}"
+            )
+        return {"q": TABLE_SHAPE}
     shapes: dict[str, tuple[int, ...]] = {}
     for layer, shape in layer_shapes(network, size).items():
         shapes[f"{layer}.weight"], shapes[f"{layer}.bias"] = shape, shape[:1]
+        if isinstance(network, StackConfig) and network.square_bias and layer.endswith(".output"):
+            shapes[f"{layer}.bias"] = (size * size,)
     return shapes
 
 
-def layer_shapes(network: ResNetConfig, size: int) -> dict[str, tuple[int, ...]]:
+def layer_shapes(network: ResNetConfig | StackConfig, size: int) -> dict[str, tuple[int, ...]]:
     """Return the weight shape of every layer that plays, in order, on a board of `size` squares a side.
 
     Convolutions are [out, in, height, width], dense layers [out, in].  The owner head only trains and is left out.
     """
+    if isinstance(network, StackConfig):
+        layers = agent_shapes(network, size)
+        return {f"agents.{agent}.{layer}": shape for agent in range(network.agents) for layer, shape in layers.items()}
     tower, policy, value = network.channels, network.policy_channels, network.value_channels
     blocks = {
         f"blocks.{block}.{part}": (tower, tower, 3, 3)
@@ -125,3 +150,25 @@ def layer_shapes(network: ResNetConfig, size: int) -> dict[str, tuple[int, ...]]
         "value.hidden": (network.value_hidden, value * size * size),
         "value.output": (VALUE_OUTPUTS, network.value_hidden),
     }
+
+
+def agent_shapes(network: StackConfig, size: int) -> dict[str, tuple[int, ...]]:
+    """Return the weight shape of every layer of one agent of a stack, in order; see `layer_shapes`.
+
+    Raises ConfigError for convolutions that leave nothing of a board of `size` squares a side.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    features, side = network.planes, size
+    for index, filters in enumerate(network.filters):
+        shapes[f"convolutions.{index}"] = (filters, features, network.width, network.width)
+        features = filters
+        side -= network.width - 1 if network.padding == "valid" else 0
+    if side < 1:
+        raise ConfigError(f"network.filters without padding leave nothing of a board of {size}x{size}")
+    if not network.hidden:
+        return {**shapes, "output": (1, features, 1, 1)}
+    features *= side * side
+    for index, units in enumerate(network.hidden):
+        shapes[f"hidden.{index}"] = (units, features)
+        features = units
+    return {**shapes, "output": (size * size, features)}

@@ -9,6 +9,7 @@ from reversi import archive
 from reversi.errors import CorruptFileError, IncompatibleModelError
 from reversi.games.planes import PLANES_VERSION
 from reversi.games.rules import GAMES, RULES_VERSION, game_named
+from reversi.model.config import network_to_json
 from reversi.model.weights import FORMAT, Weights, array_shapes
 from tests.reversi.model.samples import SMALL, weights
 
@@ -19,7 +20,7 @@ def sample():
 
 
 def header(sample, **change):
-    ours = {"game": sample.game, "network": sample.network.to_json(), "version": sample.version}
+    ours = {"game": sample.game, "network": network_to_json(sample.network), "version": sample.version}
     return ours | {"rules_version": RULES_VERSION, "planes_version": PLANES_VERSION} | change
 
 
