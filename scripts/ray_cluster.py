@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,13 +37,25 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
         _check_reachable(config.address)
         settings["address"] = config.address
     try:
-        ray.init(**settings)
+        with _own_signals():
+            ray.init(**settings)
     except (ConnectionError, RuntimeError, RayError) as error:
         raise UnreachableError(f"cannot use Ray at {config.address or 'this machine'}: {_first_line(error)}") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep what signals do: Ray's own answer to SIGTERM ends the process before anything is saved."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _check_reachable(address: str) -> None:

@@ -112,3 +112,19 @@ def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None
     assert "reversi train resume=" in out
     (newest,) = (tmp_path / "saved" / "checkpoints").glob("0*")
     assert json.loads((newest / "run.json").read_text())["progress"]["games"] > 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_driver_saves_and_stops_within_ten_seconds(number: signal.Signals, tmp_path: Path) -> None:
+    run = tmp_path / "told"
+    start = command(tmp_path, "run.name=told", "run.minutes=5")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "learner"), 120)
+        told = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - told < 10
+    assert process.returncode == 130
+    assert f"reversi train resume={run}" in out
+    assert "Traceback" not in err
+    assert list((run / "checkpoints").glob("0*"))
