@@ -179,3 +179,31 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
         version=np.full(count, version, np.int32),
         seed=np.full(count, seed, np.uint64),
     )
+
+
+class EndedGames:
+    """Finished games put aside until there are enough of them to become records at once."""
+
+    def __init__(self, game: Game, room: int, seed: int) -> None:
+        """`room` is for how many; `seed` is stamped on the records."""
+        self._game, self._seed = game, seed
+        self._kept, self._count = make_games(game, room), 0
+        self._records: list[Records] = []
+
+    def put(self, games: Games, rows: NDArray[np.int64], version: int) -> None:
+        """Copy the games in `rows`, at most as many as there is room for; others may begin in their place."""
+        if self._count + len(rows) > len(self._kept.now):
+            self._stamp(version)
+        copy_games(games, rows, self._kept, self._count)
+        self._count += len(rows)
+
+    def take(self, version: int) -> Records | None:
+        """Return all that was put aside since the last time, in its order, and forget it."""
+        self._stamp(version)
+        records, self._records = self._records, []
+        return Records.concatenate(records) if records else None
+
+    def _stamp(self, version: int) -> None:
+        if self._count:
+            self._records.append(records_of(self._game, self._kept, self._count, version, self._seed))
+            self._count = 0

@@ -7,7 +7,6 @@ mostly) is played without a search and recorded as UNSEARCHED: it teaches the va
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from actors.advance import Play, advance
 from actors.config import SearchActorConfig
-from actors.games import begin_games, copy_games, make_games, records_of
+from actors.games import EndedGames, begin_games, make_games
+from actors.making import Counts
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -29,28 +29,11 @@ from reversi.search.saved import pack_trees, unpack_trees
 from reversi.search.tree import make_trees
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counts:
-    """What self-play has done since it began."""
-
-    positions: int
-    """Plies searched in full."""
-    simulations: int
-    """Simulations, those that ended in a finished game or in the cache included."""
-    asked: int
-    """Positions that the network was asked about."""
-    looked_up: int
-    """Positions that the cache was asked about."""
-    found: int
-    """Those it knew."""
-
-    def __sub__(self, earlier: Counts) -> Counts:
-        """Return what has been done since `earlier`."""
-        return Counts(**{name: value - getattr(earlier, name) for name, value in vars(self).items()})
-
-
 class SelfPlay:
-    """G unfinished games, their trees and the cache they share; `play` goes on with all of them."""
+    """G unfinished games, their trees and the cache they share; `play` goes on with all of them.  A `GameMaker`."""
+
+    finished = False
+    """Self-play never runs out of games."""
 
     def __init__(
         self, game: Game, config: SearchActorConfig, search: SearchConfig, network: Pipeline, seed: int
@@ -65,9 +48,7 @@ class SelfPlay:
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
-        self._ended = make_games(game, config.games)
-        self._ended_count = 0
-        self._records: list[Records] = []
+        self._ended = EndedGames(game, config.games, seed)
         self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
@@ -78,6 +59,13 @@ class SelfPlay:
     def counts(self) -> Counts:
         """Everything done so far, by all games."""
         return Counts(**{name: int(self.games.now[name].sum()) for name in Counts.__dataclass_fields__})
+
+    def round(self, progress: float, version: int) -> Records | None:
+        """Play `round_batches` batches per group, with the simulations that the schedule has for `progress`."""
+        last = self.search.simulations
+        first = last if self.search.first_simulations is None else self.search.first_simulations
+        simulations = round(first + (last - first) * min(max(progress, 0.0), 1.0))
+        return self.play(self.config.round_batches, version, simulations)
 
     def play(self, batches: int, version: int, simulations: int | None = None) -> Records | None:
         """Let every group have `batches` batches judged; return the games that ended meanwhile, if any.
@@ -98,9 +86,7 @@ class SelfPlay:
                 self._replace_ended(group, version)
                 if batch + 1 < batches:
                     self._submit(group)
-        self._flush(version)
-        records, self._records = self._records, []
-        return Records.concatenate(records) if records else None
+        return self._ended.take(version)
 
     def forget(self) -> None:
         """Empty the cache: the network has changed."""
@@ -160,17 +146,8 @@ class SelfPlay:
         rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
         if not len(rows):
             return
-        if self._ended_count + len(rows) > len(self._ended.now):
-            self._flush(version)
-        copy_games(self.games, rows, self._ended, self._ended_count)
-        self._ended_count += len(rows)
+        self._ended.put(self.games, rows, version)
         self._begin(rows)
-
-    def _flush(self, version: int) -> None:
-        """Turn the games put aside into records."""
-        if self._ended_count:
-            self._records.append(records_of(self.game, self._ended, self._ended_count, version, self.seed))
-            self._ended_count = 0
 
     def _begin(self, rows: NDArray[np.int64]) -> None:
         start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)

@@ -1,4 +1,4 @@
-"""A worker: self-play in rounds, with fresh weights before each round and records out after it.
+"""A worker: games made in rounds, with fresh weights before each round and records out after it.
 
 It is a plain class that runs in any process; `actors/remote.py` puts it on Ray.  What it needs of others is declared
 here: weights come from a `WeightSource`, records go to a `RecordSink`.
@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actors.config import ActorConfig, SearchActorConfig
+from actors.config import ActorConfig, EpsilonActorConfig, SearchActorConfig
+from actors.epsilon import EpsilonPlay
+from actors.making import Counts, GameMaker
 from actors.selfplay import SelfPlay
 from reversi import archive
 from reversi.errors import ConfigError
@@ -47,7 +49,7 @@ class ActorReport:
     games: int
     """Games finished."""
     positions: int
-    """Plies searched in full."""
+    """Plies that teach a move: searched in full, decided by the network, or read."""
     simulations: int
     """Simulations, those that ended in a finished game or in the cache included."""
     asked: int
@@ -64,10 +66,12 @@ class ActorReport:
     """Seconds spent delivering records and waiting for room in the replay."""
     between_s: float
     """Seconds since the round before: what the caller took, under Ray its share of the actor's time."""
+    finished: bool = False
+    """Whether this actor has delivered all there is: games out of files end."""
 
 
 class Worker:
-    """Plays rounds of self-play.  Same weights in the same rounds, same seed, same device: same records."""
+    """Makes games as `config` says.  Same weights in the same rounds, same seed, same device: same records."""
 
     def __init__(
         self,
@@ -87,14 +91,14 @@ class Worker:
         epoch       counts the starts of the run, so that a producer that lost its state never reuses a sequence number
         background  make new weights ready while play goes on with the old ones; which round takes them is then chance
         """
-        if not isinstance(config, SearchActorConfig):
-            raise ConfigError(f"actors.kind must be search here, got {config.kind!r}")
+        if not isinstance(config, SearchActorConfig | EpsilonActorConfig):
+            raise ConfigError(f"actors.kind must be search or epsilon here, got {config.kind!r}")
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
         self._game, self._weights, self._records = game_named(game), weights, records
         self._seed = int(np.random.SeedSequence(seed, spawn_key=(index, epoch)).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
-        self._selfplay: SelfPlay | None = None
+        self._maker: GameMaker | None = None
         self._version = -1
         self._sequence = 0
         self._ended_s = 0.0
@@ -103,20 +107,19 @@ class Worker:
         self._coming: Future[Prepared] | None = None
 
     def round(self, progress: float) -> ActorReport:
-        """Take the newest weights, play `round_batches` batches per group, deliver the games that ended.
+        """Take the newest weights, make games for a round, deliver those that ended.
 
-        `progress` of the run, 0 to 1, places the round in the schedule of simulations.
+        `progress` of the run, 0 to 1, places the round in the schedules of simulations and epsilon.
         """
         start = time.monotonic()
         between_s = start - self._ended_s if self._ended_s else 0.0
-        selfplay = self._with_newest_weights()
-        if selfplay is None:
-            nothing = dict.fromkeys(("games", "positions", "simulations", "asked", "looked_up", "found"), 0)
-            return ActorReport(**nothing, version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
-        before = selfplay.counts
-        records = selfplay.play(self.config.round_batches, self._version, self._simulations(progress))
+        maker = self._with_newest_weights()
+        if maker is None:
+            return ActorReport(games=0, **vars(Counts()), version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
+        before = maker.counts
+        records = maker.round(progress, self._version)
         played = time.monotonic()
-        done = selfplay.counts - before
+        done = maker.counts - before
         if records is not None:
             self._records.push(encode(records, self.producer, self._sequence))
             self._sequence += 1
@@ -128,14 +131,15 @@ class Worker:
             playing_s=played - start,
             waiting_s=self._ended_s - played,
             between_s=between_s,
+            finished=maker.finished,
         )
 
     def state(self) -> bytes:
-        """Return the games in progress, their trees and the counters as an archive.
+        """Return the games in progress, what they need to go on and the counters as an archive.
 
         The cache is part of it only where rounds repeat exactly; elsewhere its megabytes would buy nothing.
         """
-        arrays = self._selfplay.arrays(cache=self._pool is None) if self._selfplay else self._resumed
+        arrays = self._maker.arrays(cache=self._pool is None) if self._maker else self._resumed
         header = {
             "producer": self.producer,
             "sequence": self._sequence,
@@ -155,58 +159,61 @@ class Worker:
             self._seed, self._resumed = header["seed"], arrays
 
     @property
-    def _shape(self) -> list[int]:
+    def _shape(self) -> list[Any]:
+        """Return what must be the same for games in progress to go on."""
         config, search = self.config, self.search_config
-        return [config.games, config.groups, search.simulations, search.fast_simulations]
+        if isinstance(config, SearchActorConfig):
+            return [config.games, config.groups, search.simulations, search.fast_simulations]
+        return [config.kind, config.games, config.opponent, config.side]
 
-    def _simulations(self, progress: float) -> int:
-        """Return the simulations of a full search: from the config's first number to its last, in a straight line."""
-        last = self.search_config.simulations
-        first = last if self.search_config.first_simulations is None else self.search_config.first_simulations
-        return round(first + (last - first) * min(max(progress, 0.0), 1.0))
-
-    def _with_newest_weights(self) -> SelfPlay | None:
-        """Return the self-play, its network brought up to date; None while no weights have been published."""
+    def _with_newest_weights(self) -> GameMaker | None:
+        """Return what makes games, its network brought up to date; None while no weights have been published."""
         if self._coming is not None:
             if self._coming.done():
                 self._take(self._coming.result())
                 self._coming = None
-            return self._selfplay
+            return self._maker
         data = self._weights.fetch(self.config.weights, self._version)
         if data is None:
-            return self._selfplay
+            return self._maker
         if self._evaluator is None:
-            weights = Weights.from_bytes(data, "weights from the learner")
-            self._evaluator = self._open_evaluator(weights)
-            self._version = weights.version
-            self._selfplay = SelfPlay(self._game, self.config, self.search_config, self._evaluator, self._seed)
-            if self._resumed:
-                self._selfplay.restore(self._resumed)
+            self._begin(Weights.from_bytes(data, "weights from the learner"))
         elif self._pool is not None:
             self._coming = self._pool.submit(_prepared, self._evaluator, data)
         else:
             self._take(_prepared(self._evaluator, data))
-        return self._selfplay
+        return self._maker
 
-    def _open_evaluator(self, weights: Weights) -> Evaluator:
+    def _begin(self, weights: Weights) -> None:
+        """Open the first network, and make games with it."""
         config = self.config
-        return open_evaluator(
-            weights,
-            backend=config.backend,
-            device=config.device,
-            precision=config.precision,
-            batch=config.games // config.groups,
-            threads=config.threads,
-            slots=config.groups,
-            margin_weight=self.search_config.margin_weight,
-        )
+        if isinstance(config, SearchActorConfig):
+            self._evaluator = open_evaluator(
+                weights,
+                backend=config.backend,
+                device=config.device,
+                precision=config.precision,
+                batch=config.games // config.groups,
+                threads=config.threads,
+                slots=config.groups,
+                margin_weight=self.search_config.margin_weight,
+            )
+            self._maker = SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed)
+        else:
+            self._evaluator = open_evaluator(
+                weights, backend=config.backend, precision="float32", batch=config.games, threads=config.threads
+            )
+            self._maker = EpsilonPlay(self._game, config, self._evaluator, self._seed)
+        self._version = weights.version
+        if self._resumed:
+            self._maker.restore(self._resumed)
 
     def _take(self, prepared: Prepared) -> None:
-        """Go on with new weights; what the cache knows is the old ones' opinion."""
+        """Go on with new weights; what is kept of answers is the old ones' opinion."""
         assert self._evaluator is not None
-        assert self._selfplay is not None
+        assert self._maker is not None
         self._evaluator.take(prepared)
-        self._selfplay.forget()
+        self._maker.forget()
         self._version = self._evaluator.version
 
 

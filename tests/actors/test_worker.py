@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import pytest
 
+from actors.config import ActorConfig
 from actors.worker import Worker
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
 from reversi.model.weights import Weights
 from reversi.record import check, decode
 from reversi.search.config import SearchConfig
+from tests.actors.test_epsilon import EPSILON
 from tests.actors.test_selfplay import ACTORS
 
 GAME = game_named("reversi4")
@@ -49,10 +53,13 @@ class Sink:
         self.data.append(data)
 
 
-def worker(source: Source, sink: Sink, games: int = 8) -> Worker:
-    config = dataclasses.replace(ACTORS, games=games, opening_plies=2, cache_positions=1 << 12)
+SEARCHING = dataclasses.replace(ACTORS, games=8, opening_plies=2, cache_positions=1 << 12)
+EXPLORING = dataclasses.replace(EPSILON, epsilon=0.5, final_epsilon=0.1, round_games=10)
+
+
+def worker(source: Source, sink: Sink, config: ActorConfig = SEARCHING, **rest: Any) -> Worker:
     search = SearchConfig(simulations=4)
-    return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink)
+    return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink, **rest)
 
 
 def test_a_worker_without_weights_plays_nothing() -> None:
@@ -79,32 +86,51 @@ def test_records_carry_the_version_that_played_and_count_up() -> None:
     assert done.found > 0
 
 
-def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does() -> None:
+@pytest.mark.parametrize("config", [SEARCHING, EXPLORING], ids=["search", "epsilon"])
+def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does(config: ActorConfig) -> None:
     source = Source()
     source.data = weights(0)
     whole, cut = Sink(), Sink()
-    uninterrupted = worker(source, whole)
-    first = worker(source, cut)
+    uninterrupted = worker(source, whole, config)
+    first = worker(source, cut, config)
     for _ in range(4):
         uninterrupted.round(0.0)
         first.round(0.0)
-    second = worker(source, cut)
+    second = worker(source, cut, config)
     second.restore(first.state())
     for _ in range(6):
         uninterrupted.round(0.0)
         second.round(0.0)
     assert whole.data == cut.data
+    assert len(whole.data) > 3
 
 
 def test_games_of_another_number_are_dropped_on_resume() -> None:
     source, sink = Source(), Sink()
     source.data = weights(0)
-    small = worker(source, sink, games=4)
+    small = worker(source, sink, dataclasses.replace(SEARCHING, games=4))
     small.round(0.0)
-    large = worker(source, sink, games=8)
-    large.restore(small.state())
-    assert large.round(0.0).positions > 0
+    for other in (SEARCHING, EXPLORING):
+        large = worker(source, sink, other)
+        large.restore(small.state())
+        assert large.round(0.0).positions > 0
     assert np.all([not check(decode(data, "test")[0]).any() for data in sink.data])
+
+
+def test_epsilon_play_reports_its_games_and_takes_new_weights() -> None:
+    source, sink = Source(), Sink()
+    source.data = weights(0)
+    player = worker(source, sink, EXPLORING)
+    first = player.round(0.0)
+    source.data = weights(4)
+    second = player.round(1.0)
+    assert (first.version, second.version) == (0, 4)
+    assert 10 <= first.games < 18
+    assert first.positions == first.asked > 10 * 10
+    assert (first.simulations, first.looked_up, first.found, first.finished) == (0, 0, 0, False)
+    decoded = [decode(data, "test")[0] for data in sink.data]
+    assert [set(records.version) for records in decoded] == [{0}, {4}]
+    assert not any(check(records).any() for records in decoded)
 
 
 def test_weights_are_made_ready_while_play_goes_on_with_the_old_ones() -> None:

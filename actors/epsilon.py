@@ -1,0 +1,194 @@
+"""Epsilon play: G games at once of a network's best legal actions, with a chance of a random one instead.
+
+A call judges the positions of all games in one batch; then every game plays on by itself until the network has to
+decide again, through the moves of a random opponent and forced passes.  A game that ends is replaced at once, so that
+every batch is full.  What the network's side decided is UNSEARCHED in the record, and it is what Q-learning trains on;
+the opponent's random moves and everybody's passes are OPENING.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.config import EpsilonActorConfig
+from actors.games import NO_LEAF, EndedGames, Games, begin_games, make_games, ply_stream, take_ply
+from actors.making import Counts
+from reversi.games.bitboard import ONE, ZERO
+from reversi.games.rules import Game, action_of_square, legal_moves, square_of_action
+from reversi.kernel import bare_kernel, kernel
+from reversi.record import OPENING, UNSEARCHED, Records
+from reversi.search.chance import random_uniform
+from reversi.search.evaluate import Evaluate
+from reversi.search.flat_mc import random_square
+
+_EXPLORES, _MOVE = 0, 1
+"""Draws of a ply's stream: whether the move is random, and which."""
+
+_WAITS = 0
+"""`leaf` of a game whose position waits for the network's decision."""
+
+FIRST, SECOND, IN_TURNS, EVERY = range(4)
+"""Which plies of a game the network decides: those of one side, of one side after the other by games, or all."""
+
+
+class Play(NamedTuple):
+    """What the kernels need to know of the job, as scalars."""
+
+    game_id: int
+    seed: np.uint64
+    seat: int  # FIRST, SECOND, IN_TURNS or EVERY
+    random_first: bool
+    epsilon: float
+
+
+class EpsilonPlay:
+    """G unfinished games and the network that decides in them; `play` goes on with all of them.  A `GameMaker`."""
+
+    finished = False
+    """Epsilon play never runs out of games."""
+
+    def __init__(self, game: Game, config: EpsilonActorConfig, evaluate: Evaluate, seed: int) -> None:
+        """`evaluate` judges up to `config.games` positions a call; all chance comes from `seed` (64 bits)."""
+        self.game, self.config, self.seed = game, config, seed
+        self._evaluate = evaluate
+        self._seat = EVERY if config.opponent == "self" else ("first", "second", "both").index(config.side)
+        self.games = make_games(game, config.games)
+        self._ended = EndedGames(game, config.games, seed)
+        self._begun = 0
+        self._begin(np.arange(config.games))
+
+    @property
+    def counts(self) -> Counts:
+        """Everything done so far, by all games; one decision is one position asked about."""
+        asked = int(self.games.now["asked"].sum())
+        return Counts(positions=asked, asked=asked)
+
+    def epsilon(self, progress: float) -> float:
+        """Return the chance of a random move: from the config's first to its final one in a straight line."""
+        config = self.config
+        if progress >= config.epsilon_share:
+            return config.final_epsilon
+        return config.epsilon + (config.final_epsilon - config.epsilon) * max(progress, 0.0) / config.epsilon_share
+
+    def round(self, progress: float, version: int) -> Records | None:
+        """Play until `round_games` games have ended, with the epsilon that the schedule has for `progress`."""
+        return self.play(self.config.round_games, version, self.epsilon(progress))
+
+    def play(self, ended: int, version: int, epsilon: float) -> Records | None:
+        """Play until at least `ended` games have ended; return them.
+
+        version  of the network, stamped on the records
+        epsilon  chance of a random move, 0 to 1
+        """
+        settings, missing = self._settings(epsilon), ended
+        while missing > 0:
+            now = self.games.now
+            own, opp = np.ascontiguousarray(now["leaf_own"]), np.ascontiguousarray(now["leaf_opp"])
+            decide(self.games, settings, *self._evaluate(own, opp))
+            play_on(self.games, settings)
+            missing -= self._replace_ended(settings, version)
+        return self._ended.take(version)
+
+    def forget(self) -> None:
+        """Nothing is kept of the network's answers."""
+
+    def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
+        """Return everything that a resumed actor needs: the games in progress; their policies are all 0."""
+        games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
+        del games["policies"]
+        return {**games, "begun": np.array([self._begun])}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take the games of `arrays()` back; shapes must be this actor's own."""
+        for name, array in self.games._asdict().items():
+            if name in arrays:
+                array[...] = arrays[name].view(array.dtype)
+        self._begun = int(arrays["begun"][0])
+
+    def _settings(self, epsilon: float) -> Play:
+        return Play(self.game.id, np.uint64(self.seed), self._seat, self.config.random_first, epsilon)
+
+    def _replace_ended(self, settings: Play, version: int) -> int:
+        """Put the games that have ended aside and begin others, until all wait; return how many ended."""
+        count = 0
+        while len(rows := np.flatnonzero(self.games.now["over"])):
+            self._ended.put(self.games, rows, version)
+            self._begin(rows)
+            count += len(rows)
+        return count
+
+    def _begin(self, rows: NDArray[np.int64]) -> None:
+        """Begin games in `rows` and play each to the network's first decision."""
+        start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)
+        begin_games(self.games, self.game.id, rows, self._begun, start_own, start_opp, np.uint64(self.seed), 0)
+        self._begun += len(rows)
+        play_on(self.games, self._settings(0.0))
+
+
+@kernel
+def decide(games: Games, play: Play, logits: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    """Let every game, all of which wait, take its best legal action, or with chance epsilon any legal one.
+
+    logits  float32[G, A]  of the games' positions; of equal ones the first action is best
+    value   float32[G]     their utility for the mover, which goes into the record
+    """
+    for g in range(games.now.shape[0]):
+        now = games.now[g]
+        ply = now.plies
+        legal = legal_moves(play.game_id, now.own, now.opp)
+        start = ply_stream(play.seed, now.number, ply)
+        explores = random_uniform(start, _EXPLORES) < play.epsilon
+        if explores or (play.random_first and ply == 0):
+            action = _random_action(play.game_id, legal, start)
+        else:
+            action = _best_action(play.game_id, legal, logits[g])
+        now.asked += 1
+        now.leaf = NO_LEAF
+        take_ply(games, play.game_id, g, action, UNSEARCHED)
+        games.values[g, ply] = min(max(value[g], np.float32(-1)), np.float32(1))
+
+
+@kernel
+def play_on(games: Games, play: Play) -> None:
+    """Play every game that waits for nothing on, until the network has to decide in it or it is over."""
+    for g in range(games.now.shape[0]):
+        now = games.now[g]
+        while not now.over and now.leaf == NO_LEAF:
+            legal = legal_moves(play.game_id, now.own, now.opp)
+            if legal == ZERO:
+                take_ply(games, play.game_id, g, action_of_square(play.game_id, 64), OPENING)
+            elif _is_decided_by_network(play.seat, now.number, now.plies):
+                now.leaf_own, now.leaf_opp = now.own, now.opp
+                now.leaf = _WAITS
+            else:
+                action = _random_action(play.game_id, legal, ply_stream(play.seed, now.number, now.plies))
+                take_ply(games, play.game_id, g, action, OPENING)
+
+
+@bare_kernel
+def _is_decided_by_network(seat: int, number: int, ply: int) -> bool:
+    """Return whose turn it is: a pass being a ply, the sides alternate."""
+    if seat == EVERY:
+        return True
+    side = number % 2 if seat == IN_TURNS else seat
+    return bool(ply % 2 == side)
+
+
+@bare_kernel
+def _random_action(game_id: int, legal: np.uint64, start: np.uint64) -> int:
+    """Return one of the legal squares' actions, each with the same chance."""
+    return action_of_square(game_id, random_square(legal, start, _MOVE))
+
+
+@bare_kernel
+def _best_action(game_id: int, legal: np.uint64, logits: NDArray[np.float32]) -> int:
+    """Return the legal action with the largest logit, the first of equal ones; there is a legal square."""
+    best = -1
+    for action in range(logits.shape[0] - 1):
+        is_legal = (legal >> np.uint64(square_of_action(game_id, action))) & ONE
+        if is_legal != ZERO and (best < 0 or logits[action] > logits[best]):
+            best = action
+    return best

@@ -1,0 +1,64 @@
+"""What a worker asks of a way to make games: `GameMaker`, which self-play, epsilon play and games out of files are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from reversi.record import Records
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What a way to make games has done since it began; what means nothing to it stays 0."""
+
+    positions: int = 0
+    """Plies that teach a move: searched in full, decided by the network, or read."""
+    simulations: int = 0
+    """Simulations, those that ended in a finished game or in the cache included."""
+    asked: int = 0
+    """Positions that the network was asked about."""
+    looked_up: int = 0
+    """Positions that the cache was asked about."""
+    found: int = 0
+    """Those it knew."""
+
+    def __sub__(self, earlier: Counts) -> Counts:
+        """Return what has been done since `earlier`."""
+        return Counts(**{name: value - getattr(earlier, name) for name, value in vars(self).items()})
+
+
+class GameMaker(Protocol):
+    """Makes games in rounds, between which its network may be replaced."""
+
+    @property
+    def counts(self) -> Counts:
+        """Everything done so far."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether no further game will come."""
+        ...
+
+    def round(self, progress: float, version: int) -> Records | None:
+        """Go on for a round and return the games that ended in it, if any.
+
+        progress  of the run, 0 to 1
+        version   of the network, stamped on the records
+        """
+        ...
+
+    def forget(self) -> None:
+        """Drop what was kept of the network's answers: it has changed."""
+        ...
+
+    def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
+        """Return all that a resumed actor needs; without `cache` no answers that can be asked for again."""
+        ...
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on from `arrays()` of the same configuration: the same games follow."""
+        ...
