@@ -1,6 +1,7 @@
 """`Backend`: what computes a network's answers, and the batch sizes it meets.
 
-`openvino_backend`, `torch_backend` and `cuda_backend` fulfil it; `evaluate` opens them.  No heavy imports.
+`openvino_backend`, `torch_backend`, `cuda_backend` and `table_backend` fulfil it, and `action_values` for another one;
+`evaluate` opens them.  No heavy imports.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from reversi.model.weights import Weights
 
 Answers = tuple[NDArray[np.float32], NDArray[np.float32]]
 """(logits [B, A], outlook [B, 2]); the outlook is, for the side to move, its value P(win) - P(loss) and the margin that
-it may expect at the end, in shares of the board: both from -1 to 1."""
+it may expect at the end, in shares of the board: both from -1 to 1.  A network without a value head has an outlook of
+zeros, and the logits of one with action values are those, until `action_values` makes them logits and an outlook."""
 
 OUTLOOKS = 2
 """Columns of an outlook."""
 
-BackendName = Literal["openvino", "torch"]
+BackendName = Literal["openvino", "torch", "table"]
 Precision = Literal["bf16", "float32"]
 
 FINE_BATCH = 32

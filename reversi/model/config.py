@@ -114,9 +114,11 @@ class StackConfig:
             raise ConfigError(f"network.dropout must be from 0 to below 1, got {self.dropout!r}")
 
     def __str__(self) -> str:
-        """`convolutions 4-8-16-32, dense 256-256`."""
-        parts = (("convolutions", self.filters), ("dense", self.hidden))
-        layers = ", ".join(f"{name} {'-'.join(map(str, sizes))}" for name, sizes in parts if sizes)
+        """`convolutions 4-8-16-32, dense 256-256`; `12 convolutions of 128`."""
+        parts = [
+            _layers(name, sizes) for name, sizes in (("convolutions", self.filters), ("dense", self.hidden)) if sizes
+        ]
+        layers = ", ".join(parts)
         return layers if self.agents == 1 else f"{self.agents} x ({layers})"
 
 
@@ -173,6 +175,12 @@ def network_from_json(values: Mapping[str, Any], where: str) -> NetworkConfig:
         )
     except ConfigError as error:
         raise IncompatibleModelError(f"{where}: {error}") from error
+
+
+def _layers(name: str, sizes: tuple[int, ...]) -> str:
+    if len(sizes) >= 5 and len(set(sizes)) == 1:
+        return f"{len(sizes)} {name} of {sizes[0]}"
+    return f"{name} {'-'.join(map(str, sizes))}"
 
 
 def _check_kind(kind: object, expected: str) -> None:

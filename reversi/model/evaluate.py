@@ -18,8 +18,11 @@ from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named
 from reversi.model import machine
+from reversi.model.action_values import ActionValues
 from reversi.model.backend import Backend, BackendName, NoGpuError, Precision
+from reversi.model.config import TableConfig
 from reversi.model.probe import faster
+from reversi.model.table_backend import TableBackend
 from reversi.model.weights import Weights
 
 BACKENDS = ("auto", "openvino", "torch")
@@ -59,7 +62,7 @@ class Evaluator:
         self.version = weights.version
         self.batch = backend.batch
         self.slots = slots
-        self._backend = backend
+        self._backend = ActionValues(backend, weights, slots) if self.network.head == "q" else backend
         self._shares = np.array([1 - margin_weight, margin_weight], np.float32)  # of value and margin in the utility
 
     def __call__(self, own: Masks, opp: Masks, /) -> Judged:
@@ -141,7 +144,8 @@ def open_evaluator(
     margin_weight  share of the expected margin in the utility: that of the search which asks (see `SearchConfig`)
 
     A backend or device that is asked for by name and is not there is a ConfigError; `auto` takes the next best and logs
-    a line about it.  A CPU without bf16 computes in float32, whatever was asked for.
+    a line about it.  A CPU without bf16 computes in float32, whatever was asked for.  A table is looked up, whichever
+    backend was asked for.
     """
     for key, value, choices in (
         ("backend", backend, BACKENDS),
@@ -153,6 +157,10 @@ def open_evaluator(
     for key, number in (("batch", batch), ("threads", threads), ("slots", slots)):
         if number < 1:
             raise ConfigError(f"{key} must be 1 or more, got {number}")
+    if isinstance(weights.network, TableConfig):
+        if device == "cuda":
+            raise ConfigError("device must be cpu (or auto) for a table, got 'cuda'")
+        return Evaluator(TableBackend(weights, batch=batch, slots=slots), weights, "float32", slots, margin_weight)
     asked = None if precision == "auto" else cast(Precision, precision)
     if device == "cuda" or (device == "auto" and backend != "openvino" and machine.has_nvidia_gpu()):
         if backend == "openvino":

@@ -1,6 +1,6 @@
 """`OpenVinoBackend`: the network on a CPU, its graph built straight from the weights; no torch, no converter.
 
-OpenVINO's Python converter takes a second and wants to send usage statistics; the dozen operations a dual network
+OpenVINO's Python converter takes a second and wants to send usage statistics; the dozen operations a network
 needs are written down faster than that.  A new version is a new graph: built, compiled and run once in 0.04 s on an
 idle core, 0.04-0.14 s beside self-play on both of two cores, which goes on meanwhile.
 
@@ -34,6 +34,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, game_named
 from reversi.model.backend import OUTLOOKS, Answers, BackendName, Precision, padded
+from reversi.model.config import StackConfig, TableConfig
 from reversi.model.probe import faster
 from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights
 
@@ -80,6 +81,7 @@ class OpenVinoBackend:
     ) -> None:
         self._game = game_named(weights.game)
         self._layout: Layout = layout
+        self._judges = weights.network.head == "dual"  # else the outlook stays as it was made, zeros
         self.batch = batch
         self._settings = {
             "INFERENCE_PRECISION_HINT": _HINTS[precision],
@@ -130,7 +132,8 @@ class OpenVinoBackend:
         write_planes(self._game.id, own, opp, batch.planes)
         place.request.set_input_tensor(batch.input)
         place.request.set_output_tensor(0, batch.logits)
-        place.request.set_output_tensor(1, batch.outlook)
+        if self._judges:
+            place.request.set_output_tensor(1, batch.outlook)
         return place.request
 
 
@@ -181,11 +184,14 @@ def _core() -> Any:
 
 
 def build_graph(weights: Weights, layout: Layout) -> Any:
-    """Return the OpenVINO model: planes (see `Layout`) -> logits [B, A], outlook [B, 2].  The owner is left out."""
+    """Return the OpenVINO model: planes (see `Layout`) -> logits [B, A] and, of a dual network, outlook [B, 2]."""
     planes = op.parameter(list(planes_shape(game_named(weights.game), -1, layout)), np.float32)
-    graph = _Graph(weights, layout)
+    graph, network = _Graph(weights, layout), weights.network
+    assert not isinstance(network, TableConfig), "a table is looked up"
+    if isinstance(network, StackConfig):
+        return openvino.Model([op.result(graph.stack(network, planes))], [planes])
     features = op.relu(graph.convolution("stem", planes))
-    for block in range(weights.network.blocks):
+    for block in range(network.blocks):
         inner = op.relu(graph.convolution(f"blocks.{block}.first", features))
         features = op.relu(op.add(graph.convolution(f"blocks.{block}.second", inner), features))
     return openvino.Model([op.result(graph.policy(features)), op.result(graph.outlook(features))], [planes])
@@ -204,15 +210,45 @@ class _Graph:
         self._arrays = weights.arrays
         self._lanes = layout == "lanes"
 
-    def convolution(self, layer: str, features: Node) -> Node:
-        """A convolution that keeps the board's size."""
-        weight, bias = self._arrays[f"{layer}.weight"], self._arrays[f"{layer}.bias"]
+    def convolution(self, layer: str, features: Node, padding: str = "same") -> Node:
+        """A convolution that keeps the board's size, or one without padding (`valid`)."""
+        bias = self._arrays[f"{layer}.bias"]
+        shape = (1, -1, 1, 1, 1) if self._lanes else (1, -1, 1, 1)
+        return op.add(self._convolved(layer, features, padding), op.constant(bias.reshape(shape)))
+
+    def stack(self, network: StackConfig, planes: Node) -> Node:
+        """Numbers of all actions [B, A], the pass's 0."""
+        discs = _first_planes(planes, 2)
+        seen = discs if network.planes == 2 else planes
+        squares = self._agent("agents.0", network, seen)
+        if network.agents == 2:
+            count = op.reduce_sum(self._rows(discs), _integers(1), True)
+            even = op.equal(op.mod(count, op.constant(np.float32(2))), op.constant(np.float32(0)))
+            squares = op.select(even, squares, self._agent("agents.1", network, seen))
+        return op.pad(squares, _integers(0, 0), _integers(0, 1), "constant", op.constant(np.float32(0)))
+
+    def _agent(self, agent: str, network: StackConfig, features: Node) -> Node:
+        """Numbers of the squares, [B, N * N]."""
+        for index in range(len(network.filters)):
+            features = op.relu(self.convolution(f"{agent}.convolutions.{index}", features, network.padding))
+        if not network.hidden:  # the bias may be one of each square
+            squares = self._rows(self._convolved(f"{agent}.output", features, "same"))
+            return op.add(squares, op.constant(self._arrays[f"{agent}.output.bias"][None]))
+        features = self._rows(features)
+        for index in range(len(network.hidden)):
+            features = op.relu(self.dense(f"{agent}.hidden.{index}", features))
+        return self.dense(f"{agent}.output", features)
+
+    def _convolved(self, layer: str, features: Node, padding: str) -> Node:
+        """A convolution without its bias."""
+        weight = self._arrays[f"{layer}.weight"]
         if self._lanes:
             weight = weight[..., None]
-        border = [width // 2 for width in weight.shape[2:]]
-        ones = [1] * len(border)
-        convolved = op.convolution(features, op.constant(weight), ones, border, border, ones)
-        return op.add(convolved, op.constant(bias.reshape(1, -1, *ones)))
+        widths = weight.shape[2:]
+        before = [(width - 1) // 2 if padding == "same" else 0 for width in widths]
+        after = [width // 2 if padding == "same" else 0 for width in widths]
+        ones = [1] * len(widths)
+        return op.convolution(features, op.constant(weight), ones, before, after, ones)
 
     def dense(self, layer: str, features: Node, first: int = 0, last: int | None = None) -> Node:
         """A dense layer, or its outputs `first` to `last` - 1."""
@@ -241,6 +277,10 @@ class _Graph:
         if self._lanes:
             features = op.transpose(features, _integers(4, 1, 2, 3, 0))
         return op.reshape(features, _integers(0, -1), True)  # 0 copies the batch, -1 takes all the rest
+
+
+def _first_planes(planes: Node, count: int) -> Node:
+    return op.slice(planes, _integers(0), _integers(count), _integers(1), _integers(1))
 
 
 def _integers(*values: int) -> Node:

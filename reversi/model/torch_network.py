@@ -1,9 +1,11 @@
-"""`FoldedNetwork`: what a network's weights compute, in plain torch on any device, from the four masks of a position.
+"""`FoldedNetwork`: what the weights of a network of any kind compute, in plain torch on any device, from masks.
 
 Masks are 32 bytes a position where planes are up to 1,024, so they are what goes to a GPU; they become planes there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -11,7 +13,9 @@ from torch.nn import functional
 
 from reversi.games.planes import PLANES
 from reversi.games.rules import game_named
-from reversi.model.backend import Precision
+from reversi.model.backend import OUTLOOKS, Precision
+from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
+from reversi.model.stack import StackNetwork
 from reversi.model.weights import WDL, Weights
 
 _TYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
@@ -23,9 +27,9 @@ class FoldedNetwork:
     def __init__(self, weights: Weights, device: torch.device, precision: Precision) -> None:
         self._device, self._type = device, _TYPES[precision]
         self._size = game_named(weights.game).size
-        self._blocks = weights.network.blocks
         self._bits = square_bits(self._size).to(device)
         self.parameters = self.placed(weights)
+        self._network = _network(weights.network, self._size, self.parameters)
 
     def placed(self, weights: Weights) -> dict[str, Tensor]:
         """Return the arrays as this network's parameters would be: on the device, convolutions channels-last."""
@@ -40,8 +44,19 @@ class FoldedNetwork:
         }
 
     def __call__(self, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits f32[B, A] and outlook f32[B, 2] of masks i64[B, 4]; the outlook is computed in float32."""
-        tower = self._convolution("stem", unpack_planes(masks, self._bits, self._size, self._type)).relu_()
+        """Return logits f32[B, A] and outlook f32[B, 2] of masks i64[B, 4]."""
+        return self._network(unpack_planes(masks, self._bits, self._size, self._type))
+
+
+class _Dual:
+    """The dual residual network, folded."""
+
+    def __init__(self, network: ResNetConfig, parameters: Mapping[str, Tensor]) -> None:
+        self._blocks, self._parameters = network.blocks, parameters
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and outlook, which is computed in float32."""
+        tower = self._convolution("stem", planes).relu_()
         for block in range(self._blocks):
             inner = self._convolution(f"blocks.{block}.first", tower).relu_()
             tower = self._convolution(f"blocks.{block}.second", inner).add_(tower).relu_()
@@ -54,11 +69,30 @@ class FoldedNetwork:
         return logits.float(), torch.stack((chances[:, 0] - chances[:, 2], output[:, WDL].tanh()), 1)
 
     def _convolution(self, layer: str, features: Tensor) -> Tensor:
-        weight, bias = self.parameters[f"{layer}.weight"], self.parameters[f"{layer}.bias"]
+        weight, bias = self._parameters[f"{layer}.weight"], self._parameters[f"{layer}.bias"]
         return functional.conv2d(features, weight, bias, padding=weight.shape[2] // 2)
 
     def _dense(self, layer: str, features: Tensor) -> Tensor:
-        return functional.linear(features, self.parameters[f"{layer}.weight"], self.parameters[f"{layer}.bias"])
+        return functional.linear(features, self._parameters[f"{layer}.weight"], self._parameters[f"{layer}.bias"])
+
+
+class _Stack:
+    """A stack of layers: the very network that was trained, on the parameters given."""
+
+    def __init__(self, network: StackConfig, size: int, parameters: Mapping[str, Tensor]) -> None:
+        with torch.device("meta"):
+            self._network = StackNetwork(network, size).eval().requires_grad_(False)
+        self._network.load_state_dict(parameters, assign=True)
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and an outlook that knows nothing."""
+        logits = self._network(planes)
+        return logits, logits.new_zeros(len(logits), OUTLOOKS)
+
+
+def _network(config: NetworkConfig, size: int, parameters: Mapping[str, Tensor]) -> _Dual | _Stack:
+    assert not isinstance(config, TableConfig), "a table is looked up"
+    return _Dual(config, parameters) if isinstance(config, ResNetConfig) else _Stack(config, size, parameters)
 
 
 def square_bits(size: int) -> Tensor:

@@ -1,7 +1,8 @@
 """`Weights`: one version of a network, batch norms folded away, as named arrays that go to a file or over the wire.
 
-A table is one array.  A version is an integer and its weights never change.  The file is an archive of kind "weights" whose
-header says which game, rules, planes and network it is for; whatever reads it back checks all of them.  No torch here.
+A table is one array.  A version is an integer and its weights never change.  The file is an archive of kind "weights"
+whose header says which game, rules, planes and network it is for; whatever reads it back checks all of them.  No torch
+here.
 """
 
 from __future__ import annotations

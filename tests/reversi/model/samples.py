@@ -8,11 +8,36 @@ import torch
 from reversi.games.bitboard import Masks
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
-from reversi.model.config import ResNetConfig
+from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
 from reversi.model.network import DualNetwork, fold
+from reversi.model.stack import StackNetwork
+from reversi.model.table import TABLE_SHAPE
 from reversi.model.weights import Weights
 
 SMALL = ResNetConfig(blocks=2, channels=16)
+
+
+def _stack(**fields: object) -> StackConfig:
+    usual = {
+        "planes": 4,
+        "filters": (),
+        "width": 3,
+        "padding": "same",
+        "hidden": (),
+        "square_bias": False,
+        "dropout": 0.2,
+    }
+    return StackConfig(**{**usual, **fields})  # type: ignore[arg-type]
+
+
+STACKS = {
+    "2x2, dense": _stack(head="q", filters=(4, 8, 16), width=2, hidden=(32, 32)),
+    "2 agents, dense": _stack(head="q", planes=2, hidden=(16, 16), agents=2),
+    "3x3, bias of squares": _stack(head="policy", planes=2, filters=(16, 16), square_bias=True),
+    "no padding": _stack(head="policy", filters=(12,), padding="valid", hidden=(24,)),
+    "2 agents, 4x4": _stack(head="q", filters=(12, 6), width=4, agents=2),
+}
+"""Every option of a stack, in small networks."""
 
 
 def network(game: Game, seed: int = 0, config: ResNetConfig = SMALL) -> DualNetwork:
@@ -33,9 +58,25 @@ def network(game: Game, seed: int = 0, config: ResNetConfig = SMALL) -> DualNetw
     return made.eval()
 
 
-def weights(game: Game | str = "reversi6", version: int = 0, seed: int = 0, config: ResNetConfig = SMALL) -> Weights:
+def stack(game: Game, config: StackConfig, seed: int = 0) -> StackNetwork:
+    """Return a network in eval mode with opinions and with biases."""
+    torch.manual_seed(seed)
+    made = StackNetwork(config, game.size)
+    for name, parameter in made.named_parameters():
+        if name.endswith("bias"):
+            torch.nn.init.normal_(parameter, 0, 0.2)
+        elif name.endswith("output.weight"):
+            torch.nn.init.normal_(parameter, 0, 2 / parameter.shape[1] ** 0.5)
+    return made.eval()
+
+
+def weights(game: Game | str = "reversi6", version: int = 0, seed: int = 0, config: NetworkConfig = SMALL) -> Weights:
     game = game_named(game) if isinstance(game, str) else game
-    return fold(network(game, seed, config), game, version)
+    if isinstance(config, TableConfig):
+        values = np.random.default_rng(seed).uniform(-1.2, 1.2, TABLE_SHAPE).astype(np.float32)
+        return Weights(game.name, config, version, {"q": values})
+    made = network(game, seed, config) if isinstance(config, ResNetConfig) else stack(game, config, seed)
+    return fold(made, game, version)
 
 
 def positions(game: Game, count: int, seed: int = 0) -> tuple[Masks, Masks]:
