@@ -68,6 +68,8 @@ class LearnerReport:
     """Seconds of training steps, publication included."""
     waiting_s: float
     """Seconds without a step because the next batch was not there: its samples on their way, or it was assembled."""
+    finished: bool = False
+    """Whether training is done and nothing more is to be learned."""
 
 
 class Learner:

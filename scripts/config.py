@@ -38,7 +38,12 @@ class RunConfig:
     """Folder that holds the runs."""
 
     minutes: float
-    """Minutes of training, earlier sittings of a resumed run included.  The learning rate's schedule spans them."""
+    """Minutes of training at most, earlier sittings of a resumed run included.  What changes with a run's progress, as
+    the learning rate does, spans them, or `games` where those are done sooner."""
+
+    games: int | None
+    """Games that the replay takes before play ends; the learner then uses what the reuse cap still allows it.  null is
+    no such end.  Rounds are played to their end, so there may be a few more."""
 
     seed: int
     """Seed of every random choice: same seed, `cluster=serial` and same machine give the same games."""
@@ -55,6 +60,8 @@ class RunConfig:
         for field in ("minutes", "checkpoint_minutes"):
             if getattr(self, field) <= 0:
                 raise ConfigError(f"run.{field} must be positive, got {getattr(self, field)}")
+        if self.games is not None and self.games < 1:
+            raise ConfigError(f"run.games must be null or at least 1, got {self.games}")
         if self.summary_games < 0 or self.summary_games % 2:
             raise ConfigError(f"run.summary_games must be even and not negative, got {self.summary_games}")
 
@@ -196,7 +203,7 @@ def _value(kind: Any, value: Any, path: str) -> Any:
 
 
 def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
-    """Return which of several dataclasses `value` sets: the one whose first field, `kind` or `name`, allows its value."""
+    """Return which of several dataclasses `value` sets: their first field, `kind` or `name`, tells them apart."""
     if len(kinds) == 1:
         return kinds[0]
     tag = dataclasses.fields(kinds[0])[0].name

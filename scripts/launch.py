@@ -25,7 +25,7 @@ class ReplaySink:
         self._replay = replay
 
     def push(self, data: bytes) -> None:
-        """Add the records at once; the loop trains before it plays on, so there is always room in the end."""
+        """Add the records at once; the loop plays on only where there is room."""
         self._replay.add(data)
 
 
@@ -88,17 +88,18 @@ class SerialParts:
 
 
 def run_serial(sitting: Sitting) -> None:
-    """Train until the time is up or a signal comes, then save; the last candidate still gets its match."""
+    """Train until the sitting is over, then save; the last candidate still gets its match."""
     parts = SerialParts(sitting)
     parts.restore(sitting)
     sitting.begin()
     progress = sitting.progress
     while sitting.goes_on:
-        for worker in parts.workers:
-            progress.actor(worker.round(sitting.fraction))
-        progress.learner(parts.learner.round(sitting.fraction))
+        if sitting.plays_on and parts.replay.room():
+            for worker in parts.workers:
+                sitting.actor(worker.round(sitting.fraction))
+        sitting.learner(parts.learner.round(sitting.fraction))
         progress.gate(parts.gate.round(GATE_SLICE_S))
-        progress.replay(parts.replay.report())
+        sitting.replay(parts.replay.report())
         progress.tick()
         if sitting.checkpoint_due:
             parts.learner.saved(sitting.save(parts.state()))

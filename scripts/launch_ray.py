@@ -115,13 +115,13 @@ class Driver:
                 **common,
             )
 
-        self._learner = Role("learner", learner, lambda a: a.round.remote(sitting.fraction), progress.learner)
+        self._learner = Role("learner", learner, lambda a: a.round.remote(sitting.fraction), sitting.learner)
         self._gate = Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate)
         self._workers = [
-            Role(f"actor-{index}", worker(index), lambda a: a.round.remote(sitting.fraction), progress.actor)
+            Role(f"actor-{index}", worker(index), lambda a: a.round.remote(sitting.fraction), sitting.actor)
             for index in range(job.actor_count)
         ]
-        self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), progress.replay)
+        self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), sitting.replay)
         self._watched = 0.0
         self._pending: dict[Any, Role] = {}
         self._roles = (self._learner, self._gate, *self._workers, self._replay_watch)
@@ -143,7 +143,7 @@ class Driver:
     def turn(self) -> None:
         """Hear every round that is done and ask for the next ones; waits at most `POLL_S`."""
         for role in self._hear(POLL_S):
-            if role is not self._replay_watch:
+            if role is not self._replay_watch and (role not in self._workers or self._sitting.plays_on):
                 self._ask(role)
         if self._idle([self._replay_watch]) and time.monotonic() - self._watched >= WATCH_EVERY_S:
             self._ask(self._replay_watch)
@@ -183,7 +183,7 @@ class Driver:
     def saved(self, place: str) -> None:
         """Tell the learner where the last good checkpoint lies, and go on playing after `state`."""
         self._learner.handle.saved.remote(place)
-        for role in self._workers:
+        for role in self._workers if self._sitting.plays_on else ():
             self._ask(role)
 
     def _stop_replay(self) -> None:

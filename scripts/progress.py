@@ -87,11 +87,12 @@ class Progress:
         self._gate: GateReport | None = None
         self._began = self._drawn = self._written = self._printed = time.monotonic()
         self._before_s = self._length_s = 0.0
+        self._all_games: int | None = None
         self._live: Live | None = None
 
-    def begin(self, before_s: float, length_s: float) -> None:
-        """Start the clock: `before_s` seconds of `length_s` were trained in earlier sittings."""
-        self._before_s, self._length_s = before_s, length_s
+    def begin(self, before_s: float, length_s: float, games: int | None) -> None:
+        """Start the clock: `before_s` of `length_s` seconds were trained in earlier sittings; `games` may end it."""
+        self._before_s, self._length_s, self._all_games = before_s, length_s, games
         self._began = self._drawn = self._written = time.monotonic()
         self._printed = self._began - LINE_EVERY_S + FIRST_LINE_S
         self._sum.at_s = before_s
@@ -214,7 +215,7 @@ class Progress:
         now = self._sum
         seconds = max(now.at_s - then.at_s, 1e-9)
         cells = {
-            "games": f"{now.games:,}",
+            "games": f"{now.games:,}" if self._all_games is None else f"{now.games:,} of {self._all_games:,}",
             "positions/s": f"{(now.positions - then.positions) / seconds:,.0f}",
             "simulations/s": f"{(now.simulations - then.simulations) / seconds:,.0f}",
             "samples/s": f"{(now.samples - then.samples) / seconds:,.0f}",

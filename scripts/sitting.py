@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reversi.errors import ConfigError, CorruptFileError
 from reversi.model.registry import Registry
@@ -14,6 +15,14 @@ from scripts.config import JobConfig
 from scripts.interrupt import Interrupt
 from scripts.progress import Progress
 from scripts.run_folder import RunFolder, read_json
+
+if TYPE_CHECKING:
+    from actors.worker import ActorReport
+    from learner.learner import LearnerReport
+    from learner.replay.transport import ReplayReport
+
+IDLE_ROUNDS = 2
+"""Rounds of the learner without a step, after the last game, that end the run; one may have begun before that game."""
 
 
 @dataclass
@@ -28,10 +37,15 @@ class Sitting:
     """Files of the checkpoint to resume from; empty for a new run."""
     starts: int = 0
     """How often the run was started before."""
+    games: int = 0
+    """Games that the replay has taken."""
     _number: int = 0
     _before_s: float = 0.0
     _began: float = field(default_factory=time.monotonic)
     _saved: float = field(default_factory=time.monotonic)
+    _files_read: bool = False
+    _learned: bool = False
+    _idle_rounds: int = 0
 
     def load_checkpoint(self) -> None:
         """Find the newest checkpoint and go on from it."""
@@ -42,6 +56,7 @@ class Sitting:
             self._number = int(state["number"])
             self._before_s = float(state["elapsed_s"])
             self.starts = int(state["starts"]) + 1
+            self.games = int(state["games"])
             missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
         except (KeyError, TypeError, ValueError) as error:
@@ -50,17 +65,23 @@ class Sitting:
             raise CorruptFileError(
                 f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"
             )
-        if self.fraction >= 1.0:
+        run = self.job.run
+        if self._time_share >= 1.0:
             raise ConfigError(
-                f"this run has trained its {self.job.run.minutes:g} minutes; give it more, as in "
-                f"{self.resume_command} run.minutes={2 * self.job.run.minutes:g}"
+                f"this run has trained its {run.minutes:g} minutes; give it more, as in "
+                f"{self.resume_command} run.minutes={2 * run.minutes:g}"
+            )
+        if run.games is not None and self._games_share >= 1.0:
+            raise ConfigError(
+                f"this run has played its {run.games} games; give it more, as in "
+                f"{self.resume_command} run.games={2 * run.games}"
             )
 
     def begin(self) -> None:
         """Start the clock: everything is up and training begins."""
         self.folder.begun = True
         self._began = self._saved = time.monotonic()
-        self.progress.begin(self._before_s, 60 * self.job.run.minutes)
+        self.progress.begin(self._before_s, 60 * self.job.run.minutes, self.job.run.games)
 
     @property
     def elapsed_s(self) -> float:
@@ -69,13 +90,36 @@ class Sitting:
 
     @property
     def fraction(self) -> float:
-        """Share of the run's time that has passed, 0 to 1; the learning rate follows it."""
-        return min(1.0, self.elapsed_s / (60 * self.job.run.minutes))
+        """Share of the run that has passed, 0 to 1, by time or by games, whichever is more; schedules follow it."""
+        return min(1.0, max(self._time_share, self._games_share))
+
+    @property
+    def plays_on(self) -> bool:
+        """False when the run's games are played, or all that were to be read."""
+        return not self._files_read and self._games_share < 1.0
 
     @property
     def goes_on(self) -> bool:
-        """False when the time is up or a signal asked for the end."""
-        return not self.interrupt.requested and self.fraction < 1.0
+        """False when the time is up, nothing is left to learn from, training is done or a signal asked for the end."""
+        return not (
+            self.interrupt.requested or self._learned or self._time_share >= 1.0 or self._idle_rounds >= IDLE_ROUNDS
+        )
+
+    def actor(self, report: ActorReport) -> None:
+        """Hear what an actor's round made."""
+        self._files_read |= report.finished
+        self.progress.actor(report)
+
+    def learner(self, report: LearnerReport) -> None:
+        """Hear what a round of training did."""
+        self._learned |= report.finished
+        self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
+        self.progress.learner(report)
+
+    def replay(self, report: ReplayReport) -> None:
+        """Hear what the replay holds."""
+        self.games = report.games_total
+        self.progress.replay(report)
 
     @property
     def checkpoint_due(self) -> bool:
@@ -89,12 +133,21 @@ class Sitting:
             "number": self._number,
             "elapsed_s": self.elapsed_s,
             "starts": self.starts,
+            "games": self.games,
             "parts": sorted(parts),
             "progress": self.progress.state(),
         }
         self.folder.save_checkpoint(self._number, {**parts, "run.json": json.dumps(state).encode()})
         self._saved = time.monotonic()
         return str(self.folder.checkpoints()[-1])
+
+    @property
+    def _time_share(self) -> float:
+        return self.elapsed_s / (60 * self.job.run.minutes)
+
+    @property
+    def _games_share(self) -> float:
+        return 0.0 if self.job.run.games is None else self.games / self.job.run.games
 
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""

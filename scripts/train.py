@@ -30,11 +30,14 @@ def run(overrides: list[str]) -> int:
 
 def train(values: dict[str, Any], resume: str | None) -> int:
     """Run the job of a composed configuration, new or in the folder `resume`; return the exit code."""
+    from learner.algorithms.fit import check_fit
+    from reversi.games.rules import game_named
     from scripts.config import job_of
     from scripts.preflight import check_machine, check_openings
     from scripts.run_folder import RunFolder
 
     job = job_of(values)
+    check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
     check_machine(job)
     check_openings(job)
     folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)

@@ -107,6 +107,19 @@ def test_a_stopped_run_saves_and_goes_on_counting(tmp_path: Path) -> None:
     assert "has trained its" in again.stderr
 
 
+def test_a_run_of_so_many_games_ends_when_the_learner_has_used_them(tmp_path: Path) -> None:
+    few = ("run.games=100", "run.minutes=5", "replay.min_positions=100", "run.summary_games=0")
+    done = train(tmp_path, "cluster=local", "run.name=counted", "tracking=jsonl", *few)
+    assert done.returncode == 0, done.stderr
+    replay = metrics(tmp_path / "counted", "replay")[-1]
+    assert replay["replay/games_total"] >= 100
+    assert replay["replay/tokens"] < 8 * 64, "less than one draw is left"
+    assert metrics(tmp_path / "counted", "run")[-1]["elapsed_s"] < 60
+    again = resume(tmp_path / "counted")
+    assert again.returncode == 2
+    assert "has played its 100 games" in again.stderr
+
+
 def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     done = train(tmp_path, "run.name=taken")
@@ -130,6 +143,8 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
         (["actors.device=cuda"], 2, "actors.device"),
         (["actors.games=100", "actors.groups=3"], 2, "actors.games must be a multiple of actors.groups=3, got 100"),
         (["search=gumbel", "search.keep_subtree=true"], 2, "search.keep_subtree"),
+        (["run.games=0"], 2, "run.games must be null or at least 1, got 0"),
+        (["actors=epsilon"], 2, "actors.kind must be search for algorithm=alphazero, got 'epsilon'"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_leaves_nothing(
