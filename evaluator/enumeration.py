@@ -18,7 +18,7 @@ from reversi.games.notation import action_name
 from reversi.games.rules import UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
 from reversi.players import Player
 
-MOST_POSITIONS = 2_000_000
+MOST_POSITIONS = 200_000
 """Positions after the same number of plies beyond which a game counts as too large."""
 
 

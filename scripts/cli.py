@@ -29,6 +29,7 @@ COMMANDS = {
     "rate": "many players against each other: a ladder with error bars",
     "analyze": "judge positions from standard input",
     "solve": "solve positions from standard input exactly",
+    "prove": "play all of a player's games out: does it ever lose?",
     "label": "make a set of positions with every move's exact score",
     "gtp": "be an engine for Quarry, GoGui and other GTP programs",
     "nboard": "be an engine for NBoard",
