@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from reversi.errors import CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES
-from reversi.model.config import NetworkConfig, network_from_json, network_to_json
+from reversi.model.config import Head, NetworkConfig, network_from_json, network_to_json
 
 FORMAT = 1
 
@@ -81,10 +81,12 @@ class ModelInfo:
 
     def card(self) -> str:
         """Return the text of card.md: what this model is, how it did, and how to play it; paths are the reader's."""
-        size = GAMES[self.game].size
+        size = f" --size {GAMES[self.game].size}" if self.game.startswith("reversi") else ""
+        player = f"{size} mcts:MODEL:64" if size else " MODEL"
         rows = {
             "game": self.game,
             "network": f"{self.network} ({self.network.kind})",
+            "knows": _KNOWS[self.network.head],
             "verdict": self.verdict,
             "match": _match_cell(self),
             "published": self.created,
@@ -94,10 +96,17 @@ class ModelInfo:
         table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
         return (
             f"# Version {self.version}, {self.game}\n\n| | |\n|---|---|\n{table}\n\n"
-            f"Play it, with this folder as `MODEL`:\n\n    reversi play --size {size} mcts:MODEL:64\n\n"
+            f"Play it, with this folder as `MODEL`:\n\n    reversi play{player}\n\n"
             f"or let it judge positions, one per line:\n\n"
-            f"    reversi analyze --model MODEL --simulations 64 --size {size} --json < positions.txt\n"
+            f"    reversi analyze --model MODEL --simulations 64{size} --json < positions.txt\n"
         )
+
+
+_KNOWS: dict[Head, str] = {
+    "dual": "a policy and the value of a position",
+    "policy": "a policy alone",
+    "q": "the value of every action",
+}
 
 
 def describe(match: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 from reversi.errors import IncompatibleModelError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.model.config import ResNetConfig
+from reversi.model.config import NetworkConfig, ResNetConfig, TableConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.model.registry import Registry
+from reversi.model.table import empty_table
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, batch_of, make_player
 from reversi.search.config import SearchConfig
+from tests.reversi.model.samples import STACKS
 
 GAME = GAMES["reversi6"]
 NETWORK = ResNetConfig(blocks=1, channels=4, policy_channels=2, value_channels=1, value_hidden=4)
 
 
-def random_weights(version: int, game: Game = GAME) -> Weights:
+def random_weights(version: int, game: Game = GAME, network: NetworkConfig = NETWORK) -> Weights:
     rng = np.random.default_rng(version)
-    shapes = array_shapes(NETWORK, game.size)
+    shapes = array_shapes(network, game.size)
     arrays = {name: rng.normal(0, 0.5, shape).astype(np.float32) for name, shape in shapes.items()}
-    return Weights(game.name, NETWORK, version, arrays)
+    return Weights(game.name, network, version, arrays)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +157,29 @@ def test_the_policy_player_plays_the_likeliest_legal_move(registry: Registry) ->
     logits, _ = open_evaluator(random_weights(0), batch=len(asked), precision="float32")(own, opp)
     for position, action, row in zip(asked, ask(make("policy:0", registry), asked), logits, strict=True):
         assert row[action] >= max(row[a] for a in position.legal_actions()) - 0.05
+
+
+@pytest.mark.parametrize("kind", [*STACKS, "table"])
+def test_a_model_of_any_head_plays_by_its_best_legal_action_and_with_a_search(kind: str, tmp_path: Path) -> None:
+    game = GAMES["tictactoe"] if kind == "table" else GAME
+    weights = random_weights(5, game, TableConfig() if kind == "table" else STACKS[kind])
+    weights.save(tmp_path / "model.safetensors")
+    asked = positions(game, games=6)
+    own, opp = (np.array([getattr(p, side) for p in asked], np.uint64) for side in ("own", "opp"))
+    logits, _ = open_evaluator(weights, batch=len(asked), precision="float32")(own, opp)
+    for position, action, row in zip(asked, ask(make(f"policy:{tmp_path}", game=game), asked), logits, strict=True):
+        assert row[action] >= max(row[a] for a in position.legal_actions()) - 0.3
+    searched = ask(make(f"mcts:{tmp_path}:64", game=game), asked)
+    assert all(action in position.legal_actions() for position, action in zip(asked, searched, strict=True))
+
+
+def test_a_search_over_a_table_sees_what_the_table_does_not(tmp_path: Path) -> None:
+    """Nothing was learned and all values are 0: 64 simulations find the win, and the square that stops one."""
+    game = GAMES["tictactoe"]
+    Weights(game.name, TableConfig(), 0, {"q": empty_table()}).save(tmp_path / "model.safetensors")
+    asked = [Position.parse("XX-OO---- X"), Position.parse("XX-O----- O")]
+    assert ask(make(f"mcts:{tmp_path}:64", game=game), asked) == [2, 2]
+    assert ask(make(f"policy:{tmp_path}", game=game), asked) == [2, 2], "the first of equals"
 
 
 class EqualNetwork:

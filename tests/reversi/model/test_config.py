@@ -1,15 +1,79 @@
 """The network's configuration: ranges, and its JSON form in every model's header."""
 
+import dataclasses
+import json
+
 import pytest
 
 from reversi.errors import ConfigError, IncompatibleModelError
-from reversi.model.config import ResNetConfig, network_from_json, network_to_json
+from reversi.model.config import ResNetConfig, TableConfig, network_from_json, network_to_json
+from tests.reversi.model.samples import STACKS
 
 
 def test_json_round_trip():
     config = ResNetConfig(blocks=4, channels=32, policy_channels=2, value_channels=1, value_hidden=256)
     assert network_from_json(network_to_json(config), "here") == config
     assert str(config) == "4 blocks x 32 channels"
+
+
+@pytest.mark.parametrize("config", [*STACKS.values(), TableConfig()], ids=str)
+def test_every_kind_comes_back_from_its_header(config):
+    values = json.loads(json.dumps(network_to_json(config)))
+    assert network_from_json(values, "here") == config
+
+
+def test_headers_of_dual_networks_are_what_they_always_were():
+    header = {
+        "kind": "dual_resnet",
+        "blocks": 4,
+        "channels": 32,
+        "policy_channels": 16,
+        "value_channels": 4,
+        "value_hidden": 64,
+    }
+    assert network_to_json(ResNetConfig(blocks=4, channels=32)) == header
+    assert network_from_json(header, "here") == ResNetConfig(blocks=4, channels=32)
+
+
+def test_kinds_say_their_layers_and_their_heads():
+    small = STACKS["2x2, dense"]
+    assert (str(small), small.head) == ("convolutions 4-8-16, dense 32-32", "q")
+    assert str(dataclasses.replace(small, agents=2)) == "2 x (convolutions 4-8-16, dense 32-32)"
+    long = dataclasses.replace(small, head="policy", filters=(128,) * 12, hidden=())
+    assert (str(long), long.head) == ("12 convolutions of 128", "policy")
+    assert (str(TableConfig()), TableConfig().head) == ("table", "q")
+    assert ResNetConfig(blocks=1, channels=8).head == "dual"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"head": "dual"}, r"network\.head must be one of policy, q, got 'dual'"),
+        ({"planes": 3}, r"network\.planes must be one of 2, 4, got 3"),
+        ({"padding": "full"}, r"network\.padding must be one of same, valid, got 'full'"),
+        ({"padding": "valid", "hidden": ()}, r"network\.padding must be same where network\.hidden is empty"),
+        ({"agents": 3}, r"network\.agents must be one of 1, 2, got 3"),
+        ({"width": 6}, r"network\.width must be an integer from 1 to 5, got 6"),
+        ({"filters": [8, 8]}, r"network\.filters must be a list of at most 64 integers"),
+        ({"filters": (8, 0)}, r"network\.filters must be an integer from 1 to 1024, got 0"),
+        ({"hidden": (5000,)}, r"network\.hidden must be an integer from 1 to 4096, got 5000"),
+        ({"filters": (), "hidden": ()}, r"network\.filters and network\.hidden must not both be empty"),
+        ({"square_bias": True}, r"network\.square_bias must be false where network\.hidden has dense layers"),
+        ({"dropout": 1}, r"network\.dropout must be from 0 to below 1, got 1"),
+        ({"kind": "table"}, r"network\.kind must be stack here, got 'table'"),
+    ],
+)
+def test_a_stack_that_cannot_be_made_is_refused(change, message):
+    with pytest.raises(ConfigError, match=message):
+        dataclasses.replace(STACKS["2x2, dense"], **change)
+
+
+def test_a_header_of_a_stack_that_cannot_be_made_is_incompatible():
+    values = network_to_json(STACKS["2x2, dense"]) | {"width": 9}
+    with pytest.raises(IncompatibleModelError, match=r"^here: network\.width"):
+        network_from_json(values, "here")
+    with pytest.raises(IncompatibleModelError, match="agents"):
+        network_from_json({key: value for key, value in values.items() if key != "agents"}, "here")
 
 
 @pytest.mark.parametrize("key", ["blocks", "channels", "policy_channels", "value_channels", "value_hidden"])

@@ -12,10 +12,11 @@ import torch
 from reversi.errors import ConfigError
 from reversi.games.rules import game_named
 from reversi.model import cuda_backend, machine
+from reversi.model.action_values import Q_TEMPERATURE
 from reversi.model.cuda_backend import CudaBackend, NoDeviceMemoryError
 from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
-from tests.reversi.model.samples import network, positions, weights
+from tests.reversi.model.samples import STACKS, network, positions, weights
 
 GAME = game_named("reversi8")
 OLD, NEW = weights(GAME, 1, seed=1), weights(GAME, 2, seed=2)
@@ -146,6 +147,25 @@ def test_bf16_is_chosen_where_the_gpu_has_it(pretended_gpu, monkeypatch, caplog)
     assert np.abs(evaluator(own, opp)[1] - truth).max() < 0.03
 
 
+@pytest.mark.parametrize("config", STACKS.values(), ids=STACKS)
+def test_stacks_keep_slots_and_versions_apart_too(pretended_gpu, config):
+    own, opp = positions(GAME, 300)
+    versions = [weights(GAME, version, seed=version, config=config) for version in (1, 2)]
+    first, second = (
+        [a.copy() for a in open_evaluator(version, backend="torch", precision="float32", batch=300)(own, opp)]
+        for version in versions
+    )
+    assert np.abs(first[0] - second[0]).max() > 0.5
+    evaluator = open_evaluator(versions[0], device="cuda", precision="float32", batch=256, slots=2)
+    assert evaluator.device == "cuda"
+    evaluator.submit(0, own[:256], opp[:256])
+    evaluator.submit(1, own[256:], opp[256:])
+    assert same(evaluator.collect(0), first, slice(256))
+    assert same(evaluator.collect(1), first, slice(256, None))
+    evaluator.load(versions[1])
+    assert same(evaluator(own, opp), second)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_a_driver_without_a_usable_gpu_is_said_in_one_line(monkeypatch, caplog):
     monkeypatch.setattr(machine, "has_nvidia_gpu", lambda: True)
@@ -182,6 +202,25 @@ def test_a_gpu_answers_as_the_cpu_at_every_size(precision):
     for count in (300, 128, 1, 32, 33, 100):
         for answer, right, tolerance in zip(evaluator(own[:count], opp[:count]), truth, (0.1, 0.03), strict=True):
             np.testing.assert_allclose(answer, right[:count], atol=tolerance)
+
+
+@NEEDS_GPU
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("config", STACKS.values(), ids=STACKS)
+def test_a_gpu_answers_for_stacks_as_the_cpu(config, precision):
+    own, opp = positions(GAME, 300)
+    old, new = (weights(GAME, version, seed=version, config=config) for version in (1, 2))
+    evaluator = open_evaluator(old, device="cuda", precision=precision, batch=128, slots=2)
+    for version in (old, new):
+        evaluator.load(version)
+        logits, value = (
+            a.copy() for a in open_evaluator(version, backend="torch", precision="float32", batch=300)(own, opp)
+        )
+        scale = Q_TEMPERATURE if config.head == "q" else 1
+        for count in (300, 128, 1, 33):
+            answers = evaluator(own[:count], opp[:count])
+            np.testing.assert_allclose(answers[0] * scale, logits[:count] * scale, atol=0.1)
+            np.testing.assert_allclose(answers[1], value[:count], atol=0.1)
 
 
 @NEEDS_GPU

@@ -18,10 +18,11 @@ from reversi.errors import (
     UnreachableError,
     UsageError,
 )
+from reversi.model.config import TableConfig
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
 from reversi.model.registry import Registry, load_model, newest_registry, open_registry
-from tests.reversi.model.samples import weights
+from tests.reversi.model.samples import STACKS, weights
 
 MATCH = {"wins": 231, "draws": 12, "losses": 57, "opponent_version": 3, "elo": 228.5, "interval": [0.74, 0.83]}
 
@@ -177,6 +178,32 @@ def test_the_card_says_what_it_is_and_how_to_play_it(local):
     assert "none: it is the first model" in (folder_of(local, 0) / "card.md").read_text()
     assert local.get(12).summary == "promoted against version 3: 231-12-57, score 0.790"
     assert local.get(0).summary == "first, published without a match"
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "texts"),
+    [
+        (
+            "reversi6",
+            STACKS["2x2, dense"],
+            ["4-8-16, dense 32-32 (stack)", "value of every action", "play --size 6 mcts"],
+        ),
+        ("reversi8", STACKS["3x3, bias of squares"], ["convolutions 16-16 (stack)", "a policy alone", "--size 8"]),
+        ("tictactoe", TableConfig(), ["table (table)", "value of every action", "reversi play MODEL\n"]),
+    ],
+    ids=["q", "policy", "table"],
+)
+def test_every_kind_of_network_comes_back_and_has_its_card(game, config, texts, url):
+    registry = Registry(url, create=True)
+    before = weights(game, 4, config=config)
+    registry.publish(before, "first", None)
+    info = registry.get(4)
+    assert (info.network, info.game) == (config, game)
+    assert all(text in info.card() for text in texts), info.card()
+    after = registry.load(info)
+    assert after.network == config
+    for name, array in before.arrays.items():
+        np.testing.assert_array_equal(after.arrays[name], array)
 
 
 def test_pull_copies_a_whole_model_folder(registry, tmp_path):
