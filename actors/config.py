@@ -146,7 +146,7 @@ class GamesActorConfig:
 
     paths: tuple[str, ...]
     """Files, or patterns such as `games/*.wtb`: WTHOR (`.wtb`), CSV with a column of transcripts (`.csv`), transcripts
-    one a line (`.txt`), GGF (`.ggf`)."""
+    one a line (`.txt`), GGF (`.ggf`), SGF (`.sgf`)."""
 
     max_games: int | None
     """Games that are used, drawn at random from all; null uses all."""
@@ -156,14 +156,17 @@ class GamesActorConfig:
     that the same game is on the same side in every run."""
 
     round_games: int
-    """Games delivered in one round."""
+    """Games delivered in one round, 1 to 20,000."""
+
+    column: str | None = None
+    """Header of the column of transcripts in CSV files; null finds `transcript`, `moves` or `game_transcript`."""
 
     def __post_init__(self) -> None:
         _require(self.count in (None, 1), "count", "null or 1", self.count)
         _require(len(self.paths) > 0, "paths", "at least one file or pattern", list(self.paths))
         _require(self.max_games is None or self.max_games >= 2, "max_games", "null or at least 2", self.max_games)
         _require(0 <= self.validation_share <= 0.5, "validation_share", "from 0 to 0.5", self.validation_share)
-        _require(self.round_games >= 1, "round_games", "at least 1", self.round_games)
+        _require(1 <= self.round_games <= 20_000, "round_games", "from 1 to 20000", self.round_games)
 
 
 ActorConfig = SearchActorConfig | EpsilonActorConfig | GamesActorConfig

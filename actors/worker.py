@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actors.config import ActorConfig, EpsilonActorConfig, SearchActorConfig
+from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from actors.epsilon import EpsilonPlay
+from actors.files import FileGames, read_games
 from actors.making import Counts, GameMaker
 from actors.selfplay import SelfPlay
 from reversi import archive
-from reversi.errors import ConfigError
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
 from reversi.model.weights import Weights
@@ -59,7 +59,7 @@ class ActorReport:
     found: int
     """Those that it knew."""
     version: int
-    """Version of the weights that played; -1 while there are none yet."""
+    """Version of the weights that played; -1 while there are none yet, or where games are read."""
     playing_s: float
     """Seconds spent playing."""
     waiting_s: float
@@ -91,8 +91,6 @@ class Worker:
         epoch       counts the starts of the run, so that a producer that lost its state never reuses a sequence number
         background  make new weights ready while play goes on with the old ones; which round takes them is then chance
         """
-        if not isinstance(config, SearchActorConfig | EpsilonActorConfig):
-            raise ConfigError(f"actors.kind must be search or epsilon here, got {config.kind!r}")
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
         self._game, self._weights, self._records = game_named(game), weights, records
@@ -164,10 +162,14 @@ class Worker:
         config, search = self.config, self.search_config
         if isinstance(config, SearchActorConfig):
             return [config.games, config.groups, search.simulations, search.fast_simulations]
-        return [config.kind, config.games, config.opponent, config.side]
+        if isinstance(config, EpsilonActorConfig):
+            return [config.kind, config.games, config.opponent, config.side]
+        return [config.kind, list(config.paths), config.max_games, config.validation_share]
 
     def _with_newest_weights(self) -> GameMaker | None:
-        """Return what makes games, its network brought up to date; None while no weights have been published."""
+        """Return what makes games, its network brought up to date; None while it waits for the first weights."""
+        if isinstance(self.config, GamesActorConfig):
+            return self._maker or self._begin(FileGames(self.config, read_games(self.config, self._game), self._seed))
         if self._coming is not None:
             if self._coming.done():
                 self._take(self._coming.result())
@@ -177,36 +179,39 @@ class Worker:
         if data is None:
             return self._maker
         if self._evaluator is None:
-            self._begin(Weights.from_bytes(data, "weights from the learner"))
+            self._begin(self._with_network(self.config, Weights.from_bytes(data, "weights from the learner")))
         elif self._pool is not None:
             self._coming = self._pool.submit(_prepared, self._evaluator, data)
         else:
             self._take(_prepared(self._evaluator, data))
         return self._maker
 
-    def _begin(self, weights: Weights) -> None:
-        """Open the first network, and make games with it."""
-        config = self.config
-        if isinstance(config, SearchActorConfig):
-            self._evaluator = open_evaluator(
-                weights,
-                backend=config.backend,
-                device=config.device,
-                precision=config.precision,
-                batch=config.games // config.groups,
-                threads=config.threads,
-                slots=config.groups,
-                margin_weight=self.search_config.margin_weight,
-            )
-            self._maker = SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed)
-        else:
+    def _begin(self, maker: GameMaker) -> GameMaker:
+        """Make games with `maker`, from where a resumed actor stood."""
+        self._maker = maker
+        if self._resumed:
+            maker.restore(self._resumed)
+        return maker
+
+    def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameMaker:
+        """Open the first network and return what plays with it."""
+        self._version = weights.version
+        if isinstance(config, EpsilonActorConfig):
             self._evaluator = open_evaluator(
                 weights, backend=config.backend, precision="float32", batch=config.games, threads=config.threads
             )
-            self._maker = EpsilonPlay(self._game, config, self._evaluator, self._seed)
-        self._version = weights.version
-        if self._resumed:
-            self._maker.restore(self._resumed)
+            return EpsilonPlay(self._game, config, self._evaluator, self._seed)
+        self._evaluator = open_evaluator(
+            weights,
+            backend=config.backend,
+            device=config.device,
+            precision=config.precision,
+            batch=config.games // config.groups,
+            threads=config.threads,
+            slots=config.groups,
+            margin_weight=self.search_config.margin_weight,
+        )
+        return SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed)
 
     def _take(self, prepared: Prepared) -> None:
         """Go on with new weights; what is kept of answers is the old ones' opinion."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from actors.config import ActorConfig
+from actors.config import ActorConfig, GamesActorConfig
 from actors.worker import Worker
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
@@ -17,6 +18,7 @@ from reversi.record import check, decode
 from reversi.search.config import SearchConfig
 from tests.actors.test_epsilon import EPSILON
 from tests.actors.test_selfplay import ACTORS
+from tests.reversi.wthor_files import transcript
 
 GAME = game_named("reversi4")
 
@@ -131,6 +133,36 @@ def test_epsilon_play_reports_its_games_and_takes_new_weights() -> None:
     decoded = [decode(data, "test")[0] for data in sink.data]
     assert [set(records.version) for records in decoded] == [{0}, {4}]
     assert not any(check(records).any() for records in decoded)
+
+
+def test_games_of_files_need_no_weights_and_resume_in_the_middle(tmp_path: Path) -> None:
+    (tmp_path / "games.txt").write_text("\n".join(transcript(seed, "reversi4") for seed in range(25)))
+    config = GamesActorConfig(
+        kind="games",
+        count=1,
+        paths=(str(tmp_path / "games.txt"),),
+        max_games=None,
+        validation_share=0.0,
+        round_games=10,
+    )
+    whole, cut = Sink(), Sink()
+    uninterrupted, first = worker(Source(), whole, config), worker(Source(), cut, config)
+    reports = [uninterrupted.round(0.0) for _ in range(4)]
+    assert [(report.games, report.finished, report.version) for report in reports] == [
+        (10, False, -1),
+        (10, False, -1),
+        (5, True, -1),
+        (0, True, -1),
+    ]
+    assert [report.asked for report in reports] == [0, 0, 0, 0]
+    assert reports[0].positions > 10 * 8
+    first.round(0.0)
+    second = worker(Source(), cut, config, epoch=1)
+    second.restore(first.state())
+    while not second.round(0.0).finished:
+        pass
+    assert whole.data == cut.data
+    assert len(whole.data) == 3
 
 
 def test_weights_are_made_ready_while_play_goes_on_with_the_old_ones() -> None:

@@ -1,0 +1,154 @@
+"""Games out of files: read and replayed, split into those that train and those kept aside, delivered once each.
+
+Which games are used and which are kept aside hangs on a hash of a game's moves, and on nothing else: another order of
+files, more files or a smaller `max_games` leave a game on its side, and a game that stands in two files is on one.
+"""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.config import GamesActorConfig
+from actors.making import Counts
+from reversi.collection import Collection
+from reversi.errors import ConfigError, CorruptFileError, UsageError
+from reversi.gamefiles import read_games_of
+from reversi.games.rules import Game
+from reversi.record import SEARCHED, Records
+
+_LOW = np.uint64(2**32 - 1)
+"""The bits of a hash that say which games are used; the others say which of these are kept aside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameFiles:
+    """All games of the files that are used, as records when they are asked for."""
+
+    collections: list[Collection]
+    """One for each file that could be read."""
+
+    training_rows: NDArray[np.int64]  # [T, 2] file, game in it
+    validation_rows: NDArray[np.int64]  # [V, 2]
+
+    problems: list[str]
+    """Files and games that are skipped: file, game, ply and what is wrong with it."""
+
+    read: int
+    """Games found in the files, those that are skipped included."""
+
+    @property
+    def training(self) -> Records:
+        """The games that train."""
+        return self.records(self.training_rows)
+
+    @property
+    def validation(self) -> Records:
+        """The games kept aside."""
+        return self.records(self.validation_rows)
+
+    def records(self, rows: NDArray[np.int64]) -> Records:
+        """Return the games of `rows` ([R, 2]), those of one file after those of another."""
+        files = [(number, rows[rows[:, 0] == number, 1]) for number in range(len(self.collections))]
+        parts = [self.collections[number].records(chosen) for number, chosen in files if len(chosen)]
+        return Records.concatenate(parts or [self.collections[0].records(rows[:0, 1])])
+
+
+def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
+    """Return the games of the configuration's files; what cannot be read, is illegal or stops early is skipped.
+
+    Raises ConfigError for a path that leads to no file, and where no game is left to train on.
+    """
+    collections, problems = list[Collection](), list[str]()
+    for path in _files(config.paths):
+        try:
+            found = read_games_of(path, game, config.column)
+        except (CorruptFileError, UsageError) as error:
+            problems.append(str(error))
+            continue
+        collections.append(found)
+        problems += [str(found.problem(int(index))) for index in np.flatnonzero(~found.is_good)]
+    rows, hashes = _good_games(collections)
+    chosen = np.argsort(hashes & _LOW, kind="stable")[: config.max_games]
+    rows, hashes = rows[chosen], hashes[chosen]
+    aside = hashes.astype(np.float64) / 2.0**64 < config.validation_share
+    if not (~aside).any():
+        first = f"; {problems[0]}" if problems else ""
+        raise ConfigError(f"actors.paths: expected games of {game.name} to train on, got none{first}")
+    return GameFiles(
+        collections=collections,
+        training_rows=rows[~aside],
+        validation_rows=rows[aside],
+        problems=problems,
+        read=sum(map(len, collections)),
+    )
+
+
+class FileGames:
+    """Delivers every training game of the files once, in a random order.  A `GameMaker` that needs no network."""
+
+    def __init__(self, config: GamesActorConfig, files: GameFiles, seed: int) -> None:
+        """The order comes from `seed` alone."""
+        self.config, self.files = config, files
+        self._order = np.random.default_rng(seed).permutation(len(files.training_rows))
+        self._delivered = 0
+        self._positions = 0
+
+    @property
+    def counts(self) -> Counts:
+        """Moves delivered since this process began."""
+        return Counts(positions=self._positions)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every game has been delivered."""
+        return self._delivered >= len(self._order)
+
+    def round(self, progress: float, version: int) -> Records | None:
+        """Return the next `round_games` games, None once all are delivered."""
+        if self.finished:
+            return None
+        chosen = self._order[self._delivered : self._delivered + self.config.round_games]
+        records = self.files.records(self.files.training_rows[chosen])
+        self._delivered += len(chosen)
+        self._positions += int((records.ply_kind == SEARCHED).sum())
+        return records
+
+    def forget(self) -> None:
+        """No network is asked, so there is nothing to forget."""
+
+    def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
+        """Return how far the delivery has come."""
+        return {"delivered": np.array([self._delivered, len(self._order)])}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go on behind the last game delivered; files whose number of games has changed begin again."""
+        delivered, games = arrays["delivered"]
+        if games == len(self._order):
+            self._delivered = int(delivered)
+
+
+def _files(patterns: tuple[str, ...]) -> list[Path]:
+    """Return the files of all patterns, each once, in the order of their names."""
+    found = set[Path]()
+    for pattern in patterns:
+        files = {path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()}
+        if not files:
+            raise ConfigError(f"actors.paths: expected files of games, found none at {pattern!r}")
+        found |= files
+    return sorted(found)
+
+
+def _good_games(collections: list[Collection]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the sound games as (file, game in it) [G, 2], and their hashes uint64[G]."""
+    rows, hashes = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.uint64)]
+    for number, collection in enumerate(collections):
+        good = np.flatnonzero(collection.is_good)
+        rows.append(np.stack([np.full(len(good), number), good], axis=1))
+        hashes.append(collection.fingerprints()[good])
+    return np.concatenate(rows), np.concatenate(hashes)

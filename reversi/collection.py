@@ -1,0 +1,258 @@
+"""Games that were played elsewhere: lists of moves as files have them, replayed by the rules, and as records.
+
+A file is believed in nothing: its moves are `MoveLists`, and `replayed` follows each game ply by ply, fills in the
+passes that were left out, and notes where a game stops being one.  What is sound then can be learned from, as records
+whose policy is the move that was played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import ONE, ZERO, Masks
+from reversi.games.notation import action_name
+from reversi.games.position import Position
+from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome, play, square_of_action
+from reversi.kernel import kernel
+from reversi.record import SEARCHED, UNSEARCHED, Records
+from reversi.search.chance import scramble
+
+NO_MOVE = 255
+"""Stands behind the last move of a game."""
+
+UNREADABLE = 254
+"""Stands where a file has something that is no move of this board."""
+
+GOOD, NOT_READ, ILLEGAL, GOES_ON, STOPS_EARLY = range(5)
+"""What `replayed` finds of a game: it is one, or what is wrong with the ply it stopped at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveLists:
+    """G games of one board as a file has them, at most M moves each."""
+
+    game: Game
+    moves: NDArray[np.uint8]  # [G, M] actions, NO_MOVE behind the last; passes may be written or missing
+    start_own: Masks  # uint64[G] the side that moves first; discs of a real position
+    start_opp: Masks  # uint64[G]
+    black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first is Black
+    problems: Mapping[int, str] = field(default_factory=dict)
+    """What is wrong with games that could not be read at all, by their index; they have no moves."""
+
+    @classmethod
+    def from_start(cls, game: Game, moves: NDArray[np.uint8]) -> MoveLists:
+        """Return games that begin at the board's start."""
+        count = len(moves)
+        own, opp = np.full(count, game.start_own, np.uint64), np.full(count, game.start_opp, np.uint64)
+        return cls(game=game, moves=moves, start_own=own, start_opp=opp, black_first=np.ones(count, np.uint8))
+
+
+def _nothing_to_say(index: int) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """G games replayed: each as far as the rules could follow it, passes included."""
+
+    lists: MoveLists
+    """What was replayed."""
+
+    actions: NDArray[np.uint8]  # [G, P]
+    plies: NDArray[np.int32]  # [G]
+    found: NDArray[np.uint8]  # [G] GOOD or what is wrong
+    given: NDArray[np.uint8]  # [G] the move that could not be followed, NO_MOVE if there is none
+    margin: NDArray[np.int8]  # [G] first mover's discs minus second's, if GOOD
+    final_own: Masks  # uint64[G] the first mover's discs where the game stopped
+    final_opp: Masks  # uint64[G]
+
+    where: str = "the games"
+    """The file."""
+
+    title: Callable[[int], str] = _nothing_to_say
+    """What the file says about the game of an index: players, year; may be nothing."""
+
+    def __len__(self) -> int:
+        """Games, the bad ones included."""
+        return len(self.plies)
+
+    @property
+    def game(self) -> Game:
+        """The board."""
+        return self.lists.game
+
+    @property
+    def is_good(self) -> NDArray[np.bool_]:
+        """Which games are legal and finished."""
+        good: NDArray[np.bool_] = self.found == GOOD
+        return good
+
+    def problem(self, index: int) -> str | None:
+        """Return what is wrong with a game, with its file, number (from 1) and ply (from 1); None if nothing is."""
+        if self.found[index] == GOOD:
+            return None
+        where = f"{self.where}, game {index + 1}"
+        if index in self.lists.problems:
+            return f"{where}: {self.lists.problems[index]}"
+        given = int(self.given[index])
+        name = action_name(self.game, given) if given <= self.game.pass_action else "none"
+        what = {
+            NOT_READ: "expected a move like d3, got something else",
+            ILLEGAL: f"expected a legal move, got {name}",
+            GOES_ON: f"expected no move after the end, got {name}",
+            STOPS_EARLY: "expected a move, the game stops before its end",
+        }[int(self.found[index])]
+        return f"{where}, ply {self.plies[index] + 1}: {what}"
+
+    def positions(self, index: int) -> list[Position]:
+        """Return every position of a game, the first and the last included."""
+        lists = self.lists
+        own, opp = int(lists.start_own[index]), int(lists.start_opp[index])
+        found = [Position(self.game, own, opp, bool(lists.black_first[index]))]
+        for action in self.actions[index, : self.plies[index]]:
+            found.append(found[-1].play(int(action)))
+        return found
+
+    def fingerprints(self) -> Masks:
+        """Return a hash of each game's start and plies: the same game has the same one, in whatever file."""
+        hashes = np.empty(len(self), np.uint64)
+        fingerprint(self.lists.start_own, self.lists.start_opp, self.actions, self.plies, hashes)
+        return hashes
+
+    def records(self, rows: NDArray[np.int64]) -> Records:
+        """Return the games in `rows`, good ones: every move a search that visited it alone, passes unsearched."""
+        plies = self.plies[rows]
+        actions = self.actions[rows][np.arange(self.actions.shape[1]) < plies[:, None]]
+        moves = np.flatnonzero(actions != self.game.pass_action)
+        policy = np.zeros((len(actions), self.game.actions), np.uint8)
+        policy[moves, actions[moves]] = 255
+        kinds = np.full(len(actions), UNSEARCHED, np.uint8)
+        kinds[moves] = SEARCHED
+        return Records(
+            game=self.game.name,
+            start_own=self.lists.start_own[rows],
+            start_opp=self.lists.start_opp[rows],
+            black_first=self.lists.black_first[rows],
+            plies=plies,
+            actions=actions,
+            policy=policy,
+            value=np.zeros(len(actions), np.float16),
+            ply_kind=kinds,
+            margin=self.margin[rows],
+            final_own=self.final_own[rows],
+            final_opp=self.final_opp[rows],
+            version=np.full(len(rows), -1, np.int32),
+            seed=np.zeros(len(rows), np.uint64),
+        )
+
+
+def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _nothing_to_say) -> Collection:
+    """Return the games of `lists`, each followed as far as the rules allow; `where` names the file."""
+    count, game = len(lists.moves), lists.game
+    collection = Collection(
+        lists=lists,
+        actions=np.zeros((count, 2 * game.squares), np.uint8),  # between two passes lies a disc, wherever a game began
+        plies=np.zeros(count, np.int32),
+        found=np.zeros(count, np.uint8),
+        given=np.full(count, NO_MOVE, np.uint8),
+        margin=np.zeros(count, np.int8),
+        final_own=lists.start_own.copy(),
+        final_opp=lists.start_opp.copy(),
+        where=where,
+        title=title,
+    )
+    follow(
+        game.id,
+        game.pass_action,
+        lists.moves,
+        collection.actions,
+        collection.plies,
+        collection.found,
+        collection.given,
+        collection.margin,
+        collection.final_own,
+        collection.final_opp,
+    )
+    collection.found[list(lists.problems)] = NOT_READ
+    return collection
+
+
+@kernel
+def follow(
+    game_id: int,
+    pass_action: int,
+    moves: NDArray[np.uint8],
+    actions: NDArray[np.uint8],
+    plies: NDArray[np.int32],
+    found: NDArray[np.uint8],
+    given: NDArray[np.uint8],
+    margin: NDArray[np.int8],
+    final_own: Masks,
+    final_opp: Masks,
+) -> None:
+    """Replay every game up to its end or its first fault.
+
+    moves    uint8[G, M]        as in `MoveLists`, of any content
+    actions  uint8[G, P]        written: the plies, forced passes filled in; P is two for every square
+    plies    int32[G]           written: how many
+    found    uint8[G]           written: GOOD, or what is wrong with the ply after those
+    given    uint8[G]           written where something is: the move that is wrong
+    margin   int8[G]            written where nothing is: the first mover's view
+    final_own, final_opp  uint64[G]  read: the start; written: the last board, the first mover's discs in `final_own`
+    """
+    for g in range(moves.shape[0]):
+        own, opp = final_own[g], final_opp[g]
+        ply, reason = 0, GOOD
+        for m in range(moves.shape[1]):
+            action = moves[g, m]
+            if action == NO_MOVE:
+                break
+            legal = legal_moves(game_id, own, opp)
+            is_over = outcome(game_id, own, opp) != UNFINISHED
+            if legal == ZERO and not is_over and action < pass_action:
+                actions[g, ply] = pass_action
+                own, opp = opp, own
+                ply += 1
+                legal = legal_moves(game_id, own, opp)
+            reason = _fault(game_id, pass_action, legal, is_over, action)
+            if reason != GOOD:
+                given[g] = action
+                break
+            actions[g, ply] = action
+            own, opp = play(game_id, own, opp, action)
+            ply += 1
+        result = outcome(game_id, own, opp)
+        if reason == GOOD and (result == UNFINISHED or ply == 0):
+            reason = STOPS_EARLY
+        if reason == GOOD:
+            margin[g] = result if ply % 2 == 0 else -result
+        plies[g], found[g] = ply, reason
+        final_own[g], final_opp[g] = (own, opp) if ply % 2 == 0 else (opp, own)
+
+
+@kernel
+def _fault(game_id: int, pass_action: int, legal: np.uint64, is_over: bool, action: int) -> int:
+    """Return what is wrong with a move where `legal` squares may be played, or GOOD."""
+    if action > pass_action:
+        return NOT_READ
+    if is_over:
+        return GOES_ON
+    if action == pass_action:
+        return GOOD if legal == ZERO else ILLEGAL
+    return GOOD if (legal >> np.uint64(square_of_action(game_id, action))) & ONE != ZERO else ILLEGAL
+
+
+@kernel
+def fingerprint(
+    start_own: Masks, start_opp: Masks, actions: NDArray[np.uint8], plies: NDArray[np.int32], out: Masks
+) -> None:
+    """Fill `out` (uint64[G]) with a hash of each game's start and of its first `plies[g]` actions."""
+    for g in range(plies.shape[0]):
+        state = scramble(scramble(start_own[g]) + start_opp[g])
+        for ply in range(plies[g]):
+            state = scramble(state + np.uint64(actions[g, ply]) + ONE)
+        out[g] = state

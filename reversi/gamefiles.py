@@ -1,0 +1,163 @@
+"""`read_games_of`: the games of one file, whichever format it has, replayed.
+
+.wtb  WTHOR          .csv  a column of transcripts   .txt      a transcript a line
+.ggf  GGF, many       .sgf  SGF, the main line        .records  records of our own, as the quarantine keeps them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from reversi.collection import NO_MOVE, Collection, MoveLists, replayed
+from reversi.errors import CorruptFileError, IllegalMoveError, NotationError, UsageError
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, Game
+from reversi.ggf import GgfGame, parse_ggf
+from reversi.record import BAD_START, REASONS, check, decode
+from reversi.sgf import parse_sgf
+from reversi.transcripts import read_csv, read_transcripts, transcript_lists
+from reversi.wthor import read_names, read_wthor
+
+SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".records")
+
+MAX_BYTES = 1 << 30
+"""Largest file that is read, 1 GiB."""
+
+Started = tuple[Position, list[int]]
+"""A game as its first position and its actions."""
+
+
+def read_games_of(path: Path, game: Game | None = None, column: str | None = None) -> Collection:
+    """Return the games of a file.
+
+    game    the board; None takes the file's own, and for transcripts the one on which most can be played
+    column  header of the column of transcripts in a CSV file; None finds it
+
+    Raises UsageError for a suffix not in `SUFFIXES`, CorruptFileError for a file that is damaged, foreign or of another
+    board, OSError for one that cannot be read.  A single bad game is a problem of that game.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"expected a file of games ({', '.join(SUFFIXES)}), got {str(path)!r}")
+    if path.stat().st_size > MAX_BYTES:
+        raise CorruptFileError(f"{path}: expected at most {MAX_BYTES} bytes, got {path.stat().st_size}")
+    data, where, suffix = path.read_bytes(), str(path), path.suffix.lower()
+    if suffix == ".csv":
+        return _likeliest(game, lambda each: read_csv(data, each, where, column), where)
+    if suffix == ".txt":
+        return _likeliest(game, lambda each: read_transcripts(data, each), where)
+    if suffix == ".wtb":
+        found = _wthor(data, path)
+    elif suffix == ".records":
+        found = _records(data, where)
+    else:
+        found = _parsed(data, game, suffix, where)
+    if game is not None and found.game is not game:
+        raise CorruptFileError(f"{where}: expected games of {game.name}, got {found.game.name}")
+    return found
+
+
+def read_transcript(text: str, game: Game | None, where: str) -> Collection:
+    """Return the one game of a transcript; for None of the board on which it can be played."""
+    return _likeliest(game, lambda each: transcript_lists([text], each), where)
+
+
+def _likeliest(game: Game | None, read: Callable[[Game], MoveLists], where: str) -> Collection:
+    """Return the games as `read` for `game`, or for that of the boards whose rules follow their moves the furthest."""
+    boards = [game] if game is not None else [GAMES[name] for name in ("reversi8", "reversi6", "reversi4", "tictactoe")]
+    return max((replayed(read(board), where) for board in boards), key=lambda found: int(found.plies.sum()))
+
+
+def _wthor(data: bytes, path: Path) -> Collection:
+    wthor = read_wthor(data, str(path))
+    players = _names(path.with_name("WTHOR.JOU"), "players")
+    tournaments = _names(path.with_name("WTHOR.TRN"), "tournaments")
+
+    def title(index: int) -> str:
+        black, white = (_name(players, int(side[index])) for side in (wthor.black, wthor.white))
+        score = int(wthor.black_score[index])
+        tournament = _name(tournaments, int(wthor.tournament[index]))
+        return f"{black} {score} - {64 - score} {white}, {tournament} {wthor.year}"
+
+    return replayed(wthor.lists, str(path), title)
+
+
+def _names(path: Path, kind: str) -> list[str]:
+    """Return the names beside a WTHOR file, or none: they are only for show."""
+    try:
+        return read_names(path.read_bytes(), kind, str(path))
+    except (OSError, CorruptFileError):
+        return []
+
+
+def _name(names: list[str], number: int) -> str:
+    return names[number] if number < len(names) else f"#{number}"
+
+
+def _records(data: bytes, where: str) -> Collection:
+    records, producer, _ = decode(data, where)
+    lengths = records.plies
+    moves = np.full((len(records), max(1, int(lengths.max(initial=0)))), NO_MOVE, np.uint8)
+    moves[np.arange(moves.shape[1]) < lengths[:, None]] = records.actions
+    is_bad = check(records) == BAD_START
+    moves[is_bad] = NO_MOVE
+    lists = MoveLists(
+        game=GAMES[records.game],
+        moves=moves,
+        start_own=records.start_own,
+        start_opp=records.start_opp,
+        black_first=records.black_first,
+        problems=dict.fromkeys(map(int, np.flatnonzero(is_bad)), REASONS[BAD_START]),
+    )
+    return replayed(lists, where, lambda index: f"{producer}, version {records.version[index]}")
+
+
+def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collection:
+    """Return the games of GGF or SGF text; a game that cannot be read is a problem of its own."""
+    text = data.decode(errors="replace")
+    if suffix == ".sgf":
+        texts, parse = [text], _sgf_game
+    else:
+        texts, parse = ["(;" + part for part in text.split("(;")[1:]], _ggf_game
+    if not texts:
+        raise CorruptFileError(f"{where}: expected a game like (;GM[Othello]...;), got {text[:40]!r}")
+    games, titles, problems = list[Started | None](), list[str](), dict[int, str]()
+    for index, each in enumerate(texts):
+        try:
+            started, about = parse(each)
+            game = game or started[0].game
+            if started[0].game is not game:
+                raise NotationError(f"expected a game of {game.name}, got {started[0].game.name}")
+        except (NotationError, IllegalMoveError) as error:
+            problems[index], started, about = str(error), None, ""
+        games.append(started)
+        titles.append(about)
+    if game is None:
+        raise CorruptFileError(f"{where}, game 1: {problems[0]}")
+    return replayed(_started_lists(games, game, problems), where, titles.__getitem__)
+
+
+def _ggf_game(text: str) -> tuple[Started, str]:
+    found: GgfGame = parse_ggf(text)
+    black, white = (found.tags.get(name, "") or "?" for name in ("PB", "PW"))
+    return (found.start, [move.action for move in found.moves]), f"{black} - {white}"
+
+
+def _sgf_game(text: str) -> tuple[Started, str]:
+    found = parse_sgf(text)
+    return (found.start, list(found.actions)), ""
+
+
+def _started_lists(games: list[Started | None], game: Game, problems: dict[int, str]) -> MoveLists:
+    moves = np.full((len(games), 2 * game.squares), NO_MOVE, np.uint8)
+    own, opp = (np.full(len(games), disc, np.uint64) for disc in (game.start_own, game.start_opp))
+    black_first = np.ones(len(games), np.uint8)
+    for index, started in enumerate(games):
+        if started is None:
+            continue
+        start, actions = started
+        moves[index, : len(actions)] = actions
+        own[index], opp[index], black_first[index] = start.own, start.opp, start.black_to_move
+    return MoveLists(game=game, moves=moves, start_own=own, start_opp=opp, black_first=black_first, problems=problems)

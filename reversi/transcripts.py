@@ -1,0 +1,119 @@
+"""Transcripts of games, `f5d6c3`: one a line, or in a column of a CSV file, as lists of moves."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.collection import NO_MOVE, UNREADABLE, MoveLists
+from reversi.errors import CorruptFileError
+from reversi.games.rules import Game
+from reversi.kernel import kernel
+
+COLUMNS = ("transcript", "moves", "game_transcript")
+"""Headers by which the column of transcripts is found in a CSV file."""
+
+LONGEST = 2000
+"""Characters that are read of a transcript; what follows can be no move of a game."""
+
+_PASS = np.frombuffer(b"pass", np.uint8)
+
+
+def read_transcripts(data: bytes, game: Game) -> MoveLists:
+    """Return the game of every line, played from the start of `game`; empty lines and those after `#` are none."""
+    lines = (line.strip() for line in data.decode(errors="replace").lstrip("\ufeff").splitlines())
+    return transcript_lists([line for line in lines if line and not line.startswith("#")], game)
+
+
+def read_csv(data: bytes, game: Game, where: str, column: str | None = None) -> MoveLists:
+    """Return the game of every row of a CSV file with headers, separated by commas, semicolons or tabs.
+
+    column  header of the column of transcripts; None finds one of `COLUMNS`
+
+    Raises CorruptFileError where there is no such column, or no table at all.
+    """
+    text = data.decode("utf-8-sig", errors="replace")
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        headers = [header.strip() for header in next(rows, [])]
+        at = _column(headers, column, where)
+        found = [row[at] if at < len(row) else "" for row in rows if row]
+    except csv.Error as error:
+        raise CorruptFileError(f"{where}: expected a CSV file, line {rows.line_num}: {error}") from error
+    return transcript_lists(found, game)
+
+
+def transcript_lists(transcripts: list[str], game: Game) -> MoveLists:
+    """Return the moves of transcripts, in upper or lower case, with or without blanks; what is no move is UNREADABLE.
+
+    A transcript without a move has an unreadable one, so that it is not taken for a game that has just begun.
+    """
+    rows = [text[:LONGEST].encode("latin-1", errors="replace") for text in transcripts]
+    lengths = np.array([len(row) for row in rows], np.int64)
+    letters = np.frombuffer(b"".join(rows), np.uint8)
+    moves = np.full((len(rows), game.max_plies + 1), NO_MOVE, np.uint8)
+    spell(letters, lengths, game.size, _PASS, moves)
+    return MoveLists.from_start(game, moves)
+
+
+@kernel
+def spell(
+    letters: NDArray[np.uint8],
+    lengths: NDArray[np.int64],
+    size: int,
+    word: NDArray[np.uint8],
+    moves: NDArray[np.uint8],
+) -> None:
+    """Read the moves of transcripts that lie one behind the other.
+
+    letters  uint8[L]     their characters
+    lengths  int64[G]     how many each has
+    word     uint8[4]     "pass"
+    moves    uint8[G, M]  written from the first move on: actions, and UNREADABLE where a game has something else
+    """
+    end = 0
+    for g in range(lengths.shape[0]):
+        at, end, count = end, end + lengths[g], 0
+        while at < end and count < moves.shape[1]:
+            if letters[at] <= 32:
+                at += 1
+                continue
+            col, row = (letters[at] | 32) - 97, -1
+            if at + 1 < end:
+                row = letters[at + 1] - 49
+            if 0 <= col < size and 0 <= row < size:
+                moves[g, count] = row * size + col
+                at += 2
+            elif _is_word(letters, at, end, word):
+                moves[g, count] = size * size
+                at += 4
+            else:
+                moves[g, count] = UNREADABLE
+                at = end
+            count += 1
+        if count == 0:
+            moves[g, 0] = UNREADABLE
+
+
+@kernel
+def _is_word(letters: NDArray[np.uint8], at: int, end: int, word: NDArray[np.uint8]) -> bool:
+    same = 0
+    while same < word.shape[0] and at + same < end and letters[at + same] | 32 == word[same]:
+        same += 1
+    return bool(same == word.shape[0])
+
+
+def _column(headers: list[str], column: str | None, where: str) -> int:
+    """Return the place of the column that is asked for."""
+    wanted = COLUMNS if column is None else (column,)
+    for place, header in enumerate(headers):
+        if header.lower() in (name.lower() for name in wanted):
+            return place
+    raise CorruptFileError(
+        f"{where}: expected a column called {' or '.join(wanted)}, got the columns {', '.join(headers)[:200]!r}"
+    )
