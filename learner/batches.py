@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -19,16 +19,10 @@ from reversi.kernel import kernel
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingBatch:
-    """B positions as the network sees them and their targets, all from the view of the side to move."""
+class Batch:
+    """B positions as the network sees them; an algorithm's batch has its targets too."""
 
     planes: Tensor  # f32[B, C, N, N]
-    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a search
-    policy_weight: Tensor  # f32[B] 1 if the policy is a target, else 0
-    wdl: Tensor  # f32[B, 3] win, draw, loss; sums to 1
-    margin: Tensor  # f32[B] discs at the end, own minus opponent's, over N * N: -1 to 1
-    owner: Tensor  # f32[B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
-    legal: Tensor  # u8[B, A] 1 at every legal action
     arrived: torch.cuda.Event | None = None
     """When a copy that is on its way to a GPU will be there; None: it is there."""
 
@@ -41,10 +35,22 @@ class TrainingBatch:
         found = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: tensor for name, tensor in found.items() if isinstance(tensor, Tensor)}
 
-    def to(self, device: torch.device) -> TrainingBatch:
+    def to(self, device: torch.device) -> Self:
         """Return the batch on `device`; from pinned memory the copy only begins here."""
         moved: dict[str, Any] = {name: each.to(device, non_blocking=True) for name, each in self.tensors().items()}
         return replace(self, **moved)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingBatch(Batch):
+    """Positions and what came of them, all from the view of the side to move."""
+
+    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a search
+    policy_weight: Tensor  # f32[B] 1 if the policy is a target, else 0
+    wdl: Tensor  # f32[B, 3] win, draw, loss; sums to 1
+    margin: Tensor  # f32[B] discs at the end, own minus opponent's, over N * N: -1 to 1
+    owner: Tensor  # f32[B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
+    legal: Tensor  # u8[B, A] 1 at every legal action
 
 
 def training_batch(
@@ -56,6 +62,7 @@ def training_batch(
     The root value v enters as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where the ply was
     searched.
     """
+    samples = samples.writable()
     count, size, actions = len(samples), game.size, game.actions
 
     def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -77,11 +84,11 @@ def training_batch(
         game.id,
         action_table(game),
         symmetry.astype(np.int64),
-        _writable(samples.own),
-        _writable(samples.opp),
-        _writable(samples.final_own),
-        _writable(samples.final_opp),
-        _writable(samples.policy),
+        samples.own,
+        samples.opp,
+        samples.final_own,
+        samples.final_opp,
+        samples.policy,
         margin,
         samples.value.astype(np.float32),
         weight * np.float32(value_mix),
@@ -151,8 +158,3 @@ def fill_batch(
         wdl[b, 0] = share * (1 + value[b]) / 2 + (1 - share) * (margin[b] > 0)
         wdl[b, 1] = (1 - share) * (margin[b] == 0)
         wdl[b, 2] = share * (1 - value[b]) / 2 + (1 - share) * (margin[b] < 0)
-
-
-def _writable(array: NDArray[Any]) -> NDArray[Any]:
-    """Return `array`, copied if it is read-only: what comes from Ray is, and the kernel would be compiled once more."""
-    return np.require(array, requirements=["C", "W"])

@@ -26,17 +26,26 @@ class LearnerConfig:
     batch: int
     """Samples per step.  AlphaZero: 4,096; a small network on few games wants less."""
 
+    optimiser: Literal["adamw", "adam", "sgd", "rmsprop"] = "adamw"
+    """How a gradient becomes a step.  AlphaZero: SGD with momentum; DQN: RMSProp."""
+
+    momentum: float = 0.0
+    """Share of the last step that goes into the next, 0 to below 1; for sgd and rmsprop, the others have their own.
+    AlphaZero: 0.9."""
+
     learning_rate: float
-    """AdamW's learning rate after the warm-up.  (AlphaZero used SGD with momentum, from 0.2 down to 0.0002.)"""
+    """Learning rate after the warm-up; a table has `algorithm.learning_rate` instead.  (AlphaZero used SGD with
+    momentum, from 0.2 down to 0.0002.)"""
 
     final_learning_rate: float
-    """Share of `learning_rate` that is left when the run's time is up, 0 to 1; a cosine leads there."""
+    """Share of the learning rate that is left when the run is over, 0 to 1; a cosine leads there.  1: constant."""
 
     warmup_steps: int
     """Steps over which the learning rate rises from 0."""
 
     weight_decay: float
-    """AdamW's decoupled decay of convolution and dense weights; norms and biases have none.  AlphaZero: L2 of 1e-4."""
+    """Decay of convolution and dense weights; norms and biases have none.  AdamW's is decoupled from the gradient, the
+    others add it to the gradient as L2.  AlphaZero: L2 of 1e-4."""
 
     gradient_clip: float
     """Largest norm of the gradient; a longer one is scaled down to it."""
@@ -72,6 +81,13 @@ class LearnerConfig:
             _require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
         for name in ("final_learning_rate", "ema_decay", "weight_decay"):
             _require(0 <= getattr(self, name) <= 1, name, "from 0 to 1", getattr(self, name))
+        _require(0 <= self.momentum < 1, "momentum", "from 0 to below 1", self.momentum)
+        _require(
+            self.momentum == 0 or self.optimiser in ("sgd", "rmsprop"),
+            "momentum",
+            f"0 for learner.optimiser={self.optimiser}",
+            self.momentum,
+        )
         _require(self.warmup_steps >= 0, "warmup_steps", "at least 0", self.warmup_steps)
         if self.prefetch is not None:
             _require(self.prefetch >= 0, "prefetch", "at least 0, or null", self.prefetch)

@@ -8,34 +8,35 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
-from learner.algorithms.alphazero import Losses
-from learner.algorithms.config import AlphaZeroConfig
-from learner.batches import TrainingBatch, training_batch
+from learner.algorithms.algorithm import Training
+from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
+from learner.algorithms.fit import check_network
+from learner.algorithms.losses import Losses, ValidationReport
 from learner.config import LearnerConfig
 from learner.prefetch import prefetched
-from learner.replay.samples import COLUMNS, Samples
-from learner.trainer import Trainer, mean_losses
+from learner.replay.kinds import sample_kind
+from learner.replay.rows import Rows
 from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
-from reversi.games.symmetry import SYMMETRIES
-from reversi.model.config import ResNetConfig
+from reversi.model.config import NetworkConfig, TableConfig
+from reversi.record import Records
+
+if TYPE_CHECKING:
+    from learner.validation import Validation
 
 STATE_FORMAT = 1
-
-CUDA_PREFETCH = 2
-"""Batches made ahead of a GPU unless `learner.prefetch` says otherwise; a CPU makes its own in 0.5 % of a step."""
 
 
 class BatchSource(Protocol):
     """Where samples come from."""
 
-    def sample(self, n_batches: int, batch: int) -> Samples | None:
+    def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return `n_batches * batch` samples, or None while there are not enough fresh ones."""
 
 
@@ -69,31 +70,39 @@ class LearnerReport:
     waiting_s: float
     """Seconds without a step because the next batch was not there: its samples on their way, or it was assembled."""
     finished: bool = False
-    """Whether training is done and nothing more is to be learned."""
+    """Whether training is done and nothing more is to be learned: early stopping."""
+    validation: ValidationReport | None = None
+    """The newest look at games that are never trained on; None if there are none, or none was due yet."""
 
 
 class Learner:
-    """Trains in rounds.  Its state, the random choice of symmetries included, comes back bit for bit."""
+    """Trains in rounds, by any algorithm.  Its state, random choices included, comes back bit for bit."""
 
     def __init__(
         self,
         *,
         config: LearnerConfig,
-        algorithm: AlphaZeroConfig,
-        network: ResNetConfig,
+        algorithm: AlgorithmConfig,
+        network: NetworkConfig,
         game: Game,
         source: BatchSource,
         sink: WeightSink,
         seed: int,
         newest: int = -1,
+        validation: Records | None = None,
     ) -> None:
-        """`newest` is the highest version that anyone has seen: versions never change, so new ones lie above it."""
+        """`newest` is the highest version that anyone has seen: versions never change, so new ones lie above it.
+
+        `validation` are games that are never trained on: supervised learning looks at them, others do not.
+        Raises ConfigError for a network that the algorithm cannot train.
+        """
+        check_network(algorithm, network, game)
         self.config, self.game, self.algorithm = config, game, algorithm
-        self.trainer = Trainer(game, network, config, algorithm, seed)
+        self.trainer, self._validation = _trainer(game, network, config, algorithm, seed, validation)
         self._source, self._sink = source, sink
         self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 20,)))
-        self._ahead = self._prefetch()
-        self._drawn: list[Samples] = []
+        self._ahead = self.trainer.ahead if config.prefetch is None else config.prefetch
+        self._drawn: list[Rows] = []
         self._version = newest
         self._published: bytes | None = None
         self._began = False
@@ -102,41 +111,48 @@ class Learner:
         """Train for about `round_s` seconds, or until the source has no more; `progress` is the run's, 0 to 1."""
         self._begin()
         deadline = time.monotonic() + self.config.round_s
-        values: list[torch.Tensor] = []
-        norms: list[torch.Tensor] = []
+        steps: list[Any] = []
         samples = 0
         training_s = waiting_s = 0.0
         with prefetched(self._batches(deadline), self._ahead) as batches:
-            while True:
+            while not self._finished:
                 start = time.monotonic()
                 batch = next(batches, None)
                 there = time.monotonic()
                 waiting_s += there - start
                 if batch is None:
                     break
-                loss, norm = self.trainer.step(batch, progress)
-                values.append(loss)
-                norms.append(norm)
+                steps.append(self.trainer.step(batch, progress))
                 samples += len(batch)
+                if self._validation is not None:
+                    self._validation.look_if_due(self.trainer.step_count)
                 self._publish_if_due()
                 training_s += time.monotonic() - there
+        losses, gradient_norm = self.trainer.mean(steps) if steps else (None, 0.0)
         return LearnerReport(
-            steps=len(values),
+            steps=len(steps),
             samples=samples,
             step=self.trainer.step_count,
             version=self._version,
-            losses=mean_losses(torch.stack(values)) if values else None,
+            losses=losses,
             learning_rate=self.trainer.learning_rate(progress),
-            gradient_norm=float(torch.stack(norms).mean()) if norms else 0.0,
+            gradient_norm=gradient_norm,
             training_s=training_s,
             waiting_s=waiting_s,
+            finished=self._finished,
+            validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self) -> None:
-        """Publish the averaged weights as they are now and offer them to the gate."""
-        self._publish(candidate=True)
+    def offer_candidate(self) -> ValidationReport | None:
+        """Publish the averaged weights as they are now, or the best that were validated, and offer them to the gate.
 
-    def hold(self, samples: Samples) -> None:
+        Where there are games kept aside, return what the weights offered make of all of them.
+        """
+        report = self._validation.last_look() if self._validation is not None else None
+        self._publish(candidate=True)
+        return report
+
+    def hold(self, samples: Rows) -> None:
         """Take samples that the source drew but did not hand out: part of `state()`, and trained on before others."""
         self._drawn.append(samples)
 
@@ -151,7 +167,8 @@ class Learner:
         if self._published is not None:
             arrays["published"] = np.frombuffer(self._published, np.uint8)
         if self._drawn:
-            arrays |= {f"drawn.{name}": np.concatenate([getattr(s, name) for s in self._drawn]) for name in COLUMNS}
+            drawn = type(self._drawn[0]).concatenate(self._drawn)
+            arrays |= {f"drawn.{name}": column for name, column in drawn.columns().items()}
         header = {
             "game": self.game.name,
             "algorithm": self.algorithm.name,
@@ -159,6 +176,9 @@ class Learner:
             "version": self._version,
             "random": self._rng.bit_generator.state,
         }
+        if self._validation is not None:
+            arrays |= {f"validation.{name}": array for name, array in self._validation.arrays().items()}
+            header["validation"] = self._validation.state()
         return archive.pack("learner", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
@@ -166,19 +186,18 @@ class Learner:
         arrays, header = archive.unpack(data, "learner", STATE_FORMAT, "learner state")
         found = (header["game"], header["algorithm"])
         if found != (self.game.name, self.algorithm.name):
-            raise CorruptFileError(f"learner state: expected {self.algorithm.name} on {self.game.name}, got {found}")
+            raise CorruptFileError(
+                f"learner state: expected {self.algorithm.name} on {self.game.name}, got {found[1]} on {found[0]}"
+            )
         published = arrays.pop("published", None)
-        drawn = {name: arrays.pop(f"drawn.{name}") for name in COLUMNS if f"drawn.{name}" in arrays}
+        drawn, best = _taken("drawn.", arrays), _taken("validation.", arrays)
         self.trainer.restore(arrays, header["step"])
-        self._version = max(self._version, header["version"])
+        if self._validation is not None and "validation" in header:
+            self._validation.restore(best, header["validation"])
+        self._drawn = [sample_kind(self.algorithm).rows(**drawn)] if drawn else []
         self._published = None if published is None else published.tobytes()
+        self._version = max(self._version, header["version"])
         self._rng.bit_generator.state = header["random"]
-        self._drawn = [Samples(**drawn)] if drawn else []
-
-    def _prefetch(self) -> int:
-        if self.config.prefetch is not None:
-            return self.config.prefetch
-        return CUDA_PREFETCH if self.trainer.device.type == "cuda" else 0
 
     def _begin(self) -> None:
         """Publish first weights: version 0, the gate's first model; or, resumed, what had been published last."""
@@ -190,7 +209,11 @@ class Learner:
         else:
             self._sink.publish(self._published, False)
 
-    def _batches(self, deadline: float) -> Iterator[TrainingBatch]:
+    @property
+    def _finished(self) -> bool:
+        return self._validation is not None and self._validation.finished
+
+    def _batches(self, deadline: float) -> Iterator[Any]:
         """Draw until `deadline`, or until there is no more, and make batches of it, on their way to the device.
 
         What is drawn is also trained on in this round: between two rounds nothing is under way.
@@ -200,22 +223,53 @@ class Learner:
             if samples is None:
                 return
             for first in range(0, len(samples), self.config.batch):
-                part = samples[first : first + self.config.batch]
-                symmetry = self._rng.integers(0, SYMMETRIES, len(part))
-                mix, transfer = self.algorithm.value_mix, self.trainer.transfer
-                yield transfer.send(training_batch(self.game, part, symmetry, mix, pinned=transfer.pinned))
+                yield self.trainer.batch(samples[first : first + self.config.batch], self._rng)
 
-    def _draw(self) -> Samples | None:
+    def _draw(self) -> Rows | None:
         """Return the next samples; those that were drawn before come first."""
         if self._drawn:
             return self._drawn.pop(0)
         return self._source.sample(self.config.chunk_batches, self.config.batch)
 
     def _publish_if_due(self) -> None:
-        if self.trainer.step_count % self.config.publish_every_steps == 0:
-            self._publish(self.trainer.step_count % self.config.candidate_every_steps == 0)
+        step = self.trainer.step_count
+        if step % self.config.publish_every_steps == 0:
+            news = self._validation is None or self._validation.news
+            self._publish(news and step % self.config.candidate_every_steps == 0)
 
     def _publish(self, candidate: bool) -> None:
+        """Publish the averaged weights; a candidate is the best that were validated, where there are any."""
         self._version += 1
-        self._published = self.trainer.averaged(self._version).to_bytes()
+        best = self._validation.best(self._version) if candidate and self._validation is not None else None
+        self._published = (best or self.trainer.averaged(self._version)).to_bytes()
         self._sink.publish(self._published, candidate)
+
+
+def _trainer(
+    game: Game,
+    network: NetworkConfig,
+    config: LearnerConfig,
+    algorithm: AlgorithmConfig,
+    seed: int,
+    validation: Records | None,
+) -> tuple[Training, Validation | None]:
+    """Return what trains, and what looks at games kept aside, if there are any to look at."""
+    if isinstance(algorithm, QTableConfig):
+        from learner.algorithms.q_table import TableTraining
+
+        assert isinstance(network, TableConfig), "`check_network` saw to it"
+        return TableTraining(game, network, config, algorithm), None
+    from learner.trainer import Trainer  # not for a table: importing torch takes longer than its training
+
+    trainer = Trainer(game, network, config, algorithm, seed)
+    if validation is None or not isinstance(algorithm, SupervisedConfig):
+        return trainer, None
+    from learner.validation import Validation
+
+    return trainer, Validation(validation, algorithm, trainer)
+
+
+def _taken(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Remove what is named `prefix...` from `arrays`; return it by the rest of its name."""
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name.removeprefix(prefix): arrays.pop(name) for name in names}

@@ -8,7 +8,7 @@ import ray
 
 from learner.broadcast import WeightStore
 from learner.learner import Learner
-from learner.replay.samples import Samples
+from learner.replay.rows import Rows
 from reversi.games.rules import game_named
 
 
@@ -19,17 +19,17 @@ class RemoteSamples:
         self._replay = replay
         self._next: Any = None
 
-    def sample(self, n_batches: int, batch: int) -> Samples | None:
+    def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return the chunk asked for last time, and ask for another of the same size."""
         if self._next is None:
             self._next = self._replay.sample.remote(n_batches, batch)
-        samples: Samples | None = ray.get(self._next)
+        samples: Rows | None = ray.get(self._next)
         self._next = None if samples is None else self._replay.sample.remote(n_batches, batch)
         return samples
 
-    def rest(self) -> Samples | None:
+    def rest(self) -> Rows | None:
         """Return the chunk that is on its way, if one is and it comes; there is none after that."""
-        samples: Samples | None = None if self._next is None else ray.get(self._next)
+        samples: Rows | None = None if self._next is None else ray.get(self._next)
         self._next = None
         return samples
 

@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from learner.algorithms.alphazero import LOSS_NAMES, Losses, losses
-from learner.algorithms.config import AlphaZeroConfig
+from learner.algorithms.algorithm import Objective
+from learner.algorithms.alphazero import AlphaZero
+from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig, SupervisedConfig
+from learner.algorithms.dqn import Dqn
+from learner.algorithms.losses import Losses, losses_of
+from learner.algorithms.supervised import Supervised
 from learner.allocator import keep_freed_memory
-from learner.batches import TrainingBatch
+from learner.batches import Batch
 from learner.config import LearnerConfig
 from learner.flat import Flat
+from learner.optimiser import Optimiser
+from learner.replay.rows import Rows
+from learner.schedule import schedule
 from learner.strips import StripPass
 from learner.transfer import Transfer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
-from reversi.model.config import ResNetConfig
-from reversi.model.network import DualNetwork, Outputs, fold
+from reversi.model.config import NetworkConfig, StackConfig
+from reversi.model.network import DualNetwork, Outputs, build_network, fold
+from reversi.model.stack import StackNetwork
 from reversi.model.weights import Weights
 from reversi.search.parallel import Threads
 
 log = logging.getLogger(__name__)
 
+Network = DualNetwork | StackNetwork
+
 LARGEST_LOSS = 50.0
 """A loss above this has exploded: an untrained network starts at log(A) + 1.1, about 5."""
+
+CUDA_PREFETCH = 2
+"""Batches made ahead of a GPU unless `learner.prefetch` says otherwise; a CPU makes its own in 0.5 % of a step."""
 
 CUDA_LOOK_EVERY = 16
 """Steps between two looks at whether training on a GPU diverged; each look waits for the GPU once."""
@@ -40,24 +52,26 @@ class Trainer:
     """A network, its optimiser and its exponential moving average.  Same batches, same CPU threads: same weights."""
 
     def __init__(
-        self, game: Game, network: ResNetConfig, config: LearnerConfig, algorithm: AlphaZeroConfig, seed: int
+        self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlgorithmConfig, seed: int
     ) -> None:
         """Takes the whole process: it sets torch's threads, and keeps the memory that is freed."""
         keep_freed_memory()
         torch.manual_seed(seed)
         self.game, self.config, self.algorithm = game, config, algorithm
+        self._network_config, self._seed = network, seed
         self.device = device_of(config)
         self.transfer = Transfer(self.device)
         """The way of batches to the device."""
+        self.ahead = CUDA_PREFETCH if self.device.type == "cuda" else 0
         self.step_count = 0
         self.last_good = "none yet"
         """What an error names as the place to go back to."""
         self._network = _network(network, game, self.device)
-        self._average = _network(network, game, self.device)
-        self._average.load_state_dict(self._network.state_dict())
+        self._average = self._copy(self._network)
+        self.objective = _objective(game, algorithm, network, self.device)
         self._weights, self._average_weights = Flat(self._network), Flat(self._average)
         self._gradient = self._weights.take_gradients()
-        self._optimiser, self._moments = _optimiser(self._weights, self._gradient, config)
+        self._optimiser = Optimiser(self._weights, self._gradient, config)
         self._dtype = _dtype(config, self.device)
         self._trouble = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
         """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
@@ -65,14 +79,18 @@ class Trainer:
         # OpenMP counts for each thread that calls it: a new one would share its work out among all cores
         self._threads = Threads(config.threads, begin=lambda: torch.set_num_threads(1))
         self._strips: StripPass | None = None
-        self._compiled: Callable[[TrainingBatch], Tensor] | None = None
+        self._compiled: Callable[[Any], Tensor] | None = None
         if config.compile:
             self._compiled = torch.compile(self._losses)
         self._network.train()
         self._share_threads()
 
-    def step(self, batch: TrainingBatch, progress: float) -> tuple[Tensor, Tensor]:
-        """Train on one batch; return (losses f32[5], gradient norm f32[]).
+    def batch(self, samples: Rows, rng: np.random.Generator) -> Any:
+        """Return the objective's batch of `samples`, on its way to the device."""
+        return self.transfer.send(self.objective.batch(samples, rng, self.transfer.pinned))
+
+    def step(self, batch: Batch, progress: float) -> tuple[Tensor, Tensor]:
+        """Train on one batch; return (losses f32[K], gradient norm f32[]).
 
         `progress`, 0 to 1, is the place in the schedule.
 
@@ -80,6 +98,9 @@ class Trainer:
         those before that step.  On a GPU this is said up to `CUDA_LOOK_EVERY` steps later, so that no step waits; the
         device itself leaves out the update of the step that diverged and of all after it.
         """
+        self.objective.before_step(self.step_count, self._network)
+        if isinstance(self._network_config, StackConfig) and self._network_config.dropout:
+            torch.manual_seed(self._seed << 32 | self.step_count)  # a resumed run leaves out the same features
         try:
             values = self._backward(self.transfer.receive(batch))
         except torch.OutOfMemoryError as error:
@@ -88,10 +109,7 @@ class Trainer:
             ) from error
         norm = torch.linalg.vector_norm(self._gradient)
         self._gradient.mul_((self.config.gradient_clip / (norm + 1e-6)).clamp(max=1))
-        self._note(values[0], norm)
-        for group in self._optimiser.param_groups:
-            group["lr"] = self.learning_rate(progress)
-        self._optimiser.step()
+        self._optimiser.step(self.learning_rate(progress), self._noted(values[0], norm))
         if self.step_count % self._look_every == 0:
             self.check()
         self.step_count += 1
@@ -108,24 +126,36 @@ class Trainer:
                 f"with a smaller learner.learning_rate"
             )
 
+    def mean(self, steps: Sequence[tuple[Tensor, Tensor]]) -> tuple[Losses, float]:
+        """Return the mean losses and gradient norm of what steps returned; waits for the device."""
+        values, norms = (torch.stack(each) for each in zip(*steps, strict=True))
+        return losses_of(self.algorithm.name, values.mean(0).tolist()), float(norms.mean())
+
     def learning_rate(self, progress: float) -> float:
-        """Return the learning rate: a linear warm-up over steps times a cosine over the run's `progress`."""
-        config = self.config
-        warm = min(1.0, (self.step_count + 1) / (config.warmup_steps + 1))
-        cosine = (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0))) / 2
-        return config.learning_rate * warm * (config.final_learning_rate + (1 - config.final_learning_rate) * cosine)
+        """Return the learning rate of the next step."""
+        return self.config.learning_rate * schedule(self.config, self.step_count, progress)
 
     def averaged(self, version: int) -> Weights:
         """Return the averaged weights as they play; those of a training that diverged are refused."""
         self.check()
         return fold(self._average, self.game, version)
 
+    def average_copy(self) -> Network:
+        """Return a copy of the averaged network, which stays as it is now."""
+        return self._copy(self._average)
+
+    @torch.no_grad()
+    def outputs(self, network: Network, batch: Batch) -> Any:
+        """Return what such a copy says of a batch."""
+        return self._forward(network, self.transfer.receive(batch).planes)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return network, average and optimiser, by name; those of a training that diverged are refused."""
+        """Return network, average, optimiser and objective, by name; those of a training that diverged are refused."""
         self.check()
         found = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
         found |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
-        for key, moment in self._moments.items():
+        found |= {f"objective.{name}": tensor for name, tensor in self.objective.arrays().items()}
+        for key, moment in self._optimiser.moments.items():
             found |= {f"optimiser.{name}.{key}": part for name, part in self._weights.split(moment).items()}
         return {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in found.items()}
 
@@ -135,18 +165,23 @@ class Trainer:
         try:
             self._network.load_state_dict(_under("network.", tensors))
             self._average.load_state_dict(_under("average.", tensors))
+            self.objective.restore(_under("objective.", tensors))
         except RuntimeError as error:
             raise CorruptFileError("learner state: expected this job's network, got one of another shape") from error
-        for key, moment in self._moments.items():
+        for key, moment in self._optimiser.moments.items():
             moment.zero_()
             for name, part in self._weights.split(moment).items():
                 if (kept := tensors.get(f"optimiser.{name}.{key}")) is not None:
                     part.copy_(kept)
-        for state in self._optimiser.state.values():
-            state["step"].fill_(step_count)
+        self._optimiser.set_steps(step_count)
         self.step_count = step_count
 
-    def _backward(self, batch: TrainingBatch) -> Tensor:
+    def _copy(self, network: Network) -> Network:
+        made = _network(self._network_config, self.game, self.device)
+        made.load_state_dict(network.state_dict())
+        return made.eval()
+
+    def _backward(self, batch: Batch) -> Tensor:
         """Fill the gradient; return the losses.  What does not compile is done without, once and for all."""
         if self._compiled is not None:
             try:
@@ -158,29 +193,36 @@ class Trainer:
                 log.warning("learner.compile: training goes on without, as torch.compile failed: %s", why)
                 self._compiled = None
                 self._share_threads()
-        return self._gradients(self._strip_losses if self.device.type == "cpu" else self._losses, batch)
+        return self._gradients(self._strip_losses if self._in_strips else self._losses, batch)
 
-    def _gradients(self, loss: Callable[[TrainingBatch], Tensor], batch: TrainingBatch) -> Tensor:
+    def _gradients(self, loss: Callable[[Any], Tensor], batch: Batch) -> Tensor:
         self._gradient.zero_()
         values = loss(batch)
         values[0].backward()  # type: ignore[no-untyped-call]
         return values.detach()
 
-    def _losses(self, batch: TrainingBatch) -> Tensor:
-        """The network's own forward pass, in channels-last memory and the precision wanted."""
-        planes = batch.planes.contiguous(memory_format=torch.channels_last)
-        with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
-            outputs: Outputs = self._network(planes)
-        return losses(outputs, batch, self.algorithm)
+    def _losses(self, batch: Batch) -> Tensor:
+        return self.objective.losses(self._forward(self._network, batch.planes), batch)
 
-    def _strip_losses(self, batch: TrainingBatch) -> Tensor:
-        """The same, faster on a CPU."""
+    def _forward(self, network: Network, planes: Tensor) -> Outputs | Tensor:
+        """The network's own forward pass, in channels-last memory and the precision wanted."""
+        with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
+            outputs: Outputs | Tensor = network(planes.contiguous(memory_format=torch.channels_last))
+        return outputs
+
+    def _strip_losses(self, batch: Batch) -> Tensor:
+        """The losses of a dual network, faster on a CPU."""
+        assert isinstance(self._network, DualNetwork)
         if self._strips is None or self._strips.boards != len(batch):
             self._strips = StripPass(self._network, len(batch), self._dtype, self._threads)
-        return losses(self._strips.outputs(batch.planes), batch, self.algorithm)
+        return self.objective.losses(self._strips.outputs(batch.planes), batch)
 
-    def _note(self, loss: Tensor, norm: Tensor) -> None:
-        """Keep the first step that diverges, and have the optimiser leave out its update and all later ones.
+    @property
+    def _in_strips(self) -> bool:
+        return self.device.type == "cpu" and isinstance(self._network, DualNetwork)
+
+    def _noted(self, loss: Tensor, norm: Tensor) -> Tensor:
+        """Keep the first step that diverges; return f32[], 1 from then on: the update is to be left out.
 
         All of it happens on the device, with numbers that the host does not know yet.
         """
@@ -188,24 +230,19 @@ class Trainer:
         first = ~sound & (self._trouble[0] < 0)
         now = torch.stack((loss.new_full((), self.step_count), loss, norm))
         self._trouble = torch.where(first, now.double(), self._trouble)
-        self._optimiser.found_inf = (self._trouble[0] >= 0).float()  # type: ignore[attr-defined]
+        return (self._trouble[0] >= 0).float()
 
     def _share_threads(self) -> None:
-        """torch's own threads are for compiled steps and for what a GPU leaves to the host; strips bring others."""
-        strips = self.device.type == "cpu" and self._compiled is None
-        torch.set_num_threads(1 if strips else self.config.threads)
+        """torch's own threads are for stacks, compiled steps and what a GPU leaves to the host; strips bring others."""
+        torch.set_num_threads(1 if self._in_strips and self._compiled is None else self.config.threads)
 
     @torch.no_grad()
     def _update_average(self) -> None:
         """Move the average towards the network, running statistics too; early steps count more than a fixed decay."""
         decay = min(self.config.ema_decay, (1 + self.step_count) / (10 + self.step_count))
         self._average_weights.values.lerp_(self._weights.values, 1 - decay)
-        torch._foreach_lerp_(_statistics(self._average), _statistics(self._network), 1 - decay)
-
-
-def mean_losses(values: Tensor) -> Losses:
-    """Return the mean over steps of losses f32[steps, 5]."""
-    return Losses(**dict(zip(LOSS_NAMES, values.mean(0).tolist(), strict=True)))
+        if statistics := _statistics(self._network):
+            torch._foreach_lerp_(_statistics(self._average), statistics, 1 - decay)
 
 
 def device_of(config: LearnerConfig) -> torch.device:
@@ -217,32 +254,28 @@ def device_of(config: LearnerConfig) -> torch.device:
     return torch.device(config.device)
 
 
-def _network(config: ResNetConfig, game: Game, device: torch.device) -> DualNetwork:
+def _network(config: NetworkConfig, game: Game, device: torch.device) -> Network:
     torch.backends.cudnn.benchmark = True  # batches are all of one size: the fastest algorithms are worth a search
-    made: DualNetwork = DualNetwork(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    made: Network = build_network(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     return made
 
 
-def _statistics(network: DualNetwork) -> list[Tensor]:
+def _objective(game: Game, algorithm: AlgorithmConfig, network: NetworkConfig, device: torch.device) -> Objective:
+    match algorithm:
+        case AlphaZeroConfig():
+            return AlphaZero(game, algorithm)
+        case SupervisedConfig():
+            return Supervised(game, algorithm)
+        case DqnConfig():
+            assert isinstance(network, StackConfig), "`check_fit` comes first"
+            return Dqn(game, algorithm, network, device)
+        case _:
+            raise ConfigError(f"algorithm={algorithm.name} has no gradient to train a network by")
+
+
+def _statistics(network: Network) -> list[Tensor]:
     """Return the running statistics."""
     return [buffer for buffer in network.buffers() if buffer.is_floating_point()]
-
-
-def _optimiser(weights: Flat, gradient: Tensor, config: LearnerConfig) -> tuple[torch.optim.AdamW, dict[str, Tensor]]:
-    """Return AdamW, fused into one kernel, and its two moments f32[P]; only convolution and dense weights decay."""
-    moments = {key: torch.zeros_like(weights.values) for key in ("exp_avg", "exp_avg_sq")}
-    split = weights.decayed
-    groups: list[dict[str, Any]] = []
-    states: dict[Tensor, dict[str, Tensor]] = {}
-    for part, decay in ((slice(split), config.weight_decay), (slice(split, None), 0.0)):
-        parameter = nn.Parameter(weights.values[part])
-        parameter.grad = gradient[part]
-        groups.append({"params": [parameter], "weight_decay": decay})
-        step = torch.zeros((), device=gradient.device)
-        states[parameter] = {"step": step, **{key: moment[part] for key, moment in moments.items()}}
-    optimiser = torch.optim.AdamW(groups, lr=config.learning_rate, fused=True)
-    optimiser.state.update(states)
-    return optimiser, moments
 
 
 def _dtype(config: LearnerConfig, device: torch.device) -> torch.dtype:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 
-from learner.batches import TrainingBatch
+from learner.batches import Batch
+
+B = TypeVar("B", bound=Batch)
 
 
 class Transfer:
@@ -23,7 +26,7 @@ class Transfer:
         """Whether batches should lie in pinned memory: what a GPU copies by itself while both sides work on."""
         return self._stream is not None
 
-    def send(self, batch: TrainingBatch) -> TrainingBatch:
+    def send(self, batch: B) -> B:
         """Begin the copy; the result is for `receive`.  Pinned memory is not used again before it has been read."""
         if self._stream is None:
             return batch
@@ -31,7 +34,7 @@ class Transfer:
             sent = batch.to(self._device)
             return replace(sent, arrived=self._stream.record_event())
 
-    def receive(self, batch: TrainingBatch) -> TrainingBatch:
+    def receive(self, batch: B) -> B:
         """Return the batch as the device can use it now, sent or not; the host does not wait, the device does."""
         if batch.arrived is None:
             return batch.to(self._device)

@@ -207,12 +207,13 @@ def training_batches(settings: Settings) -> Iterator[TrainingBatch]:
     import numpy as np
 
     from learner.batches import training_batch
+    from learner.replay.samples import Samples
     from reversi.record import encode
 
     records, replay, rng = records_of(settings), empty_replay(settings), np.random.default_rng(0)
     for sequence in range(1 + 100_000 // records.positions):
         replay.add(encode(records, "bench", sequence))
-    while (samples := replay.sample(1, settings.batch)) is not None:
+    while isinstance(samples := replay.sample(1, settings.batch), Samples):
         yield training_batch(settings.game, samples, rng.integers(0, 8, len(samples)))
 
 

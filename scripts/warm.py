@@ -16,6 +16,7 @@ from actors.selfplay import SelfPlay
 from evaluator.openings import random_openings
 from learner.batches import training_batch
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import Samples
 from reversi.games.rules import Game, game_named
 from reversi.players import make_player
 from reversi.record import encode
@@ -51,5 +52,5 @@ def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
     replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None)
     replay.add(encode(records, "warm", 0))
     samples = replay.sample(1, 1)
-    assert samples is not None
+    assert isinstance(samples, Samples)
     training_batch(game, samples, np.zeros(1, np.int64))

@@ -9,47 +9,52 @@ policy and value are cross-entropies in nats or squared errors, margin and owner
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from learner.algorithms.config import AlphaZeroConfig
-from learner.batches import TrainingBatch
+from learner.batches import TrainingBatch, training_batch
+from learner.replay.rows import Rows
+from learner.replay.samples import Samples
+from reversi.games.rules import Game
+from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
 
 ILLEGAL = -1e4
 """Logit put in place of an illegal action's: its probability is exactly 0 and its gradient too."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Losses:
-    """The loss and its parts, averaged over a round."""
+class AlphaZero:
+    """The objective: policy and value as searched and played, under one of the 8 symmetries each."""
 
-    total: float
-    """What is minimised: the weighted sum."""
-    policy: float
-    """Cross-entropy of the policy against the visits, in nats; or the squared error, `algorithm.policy_loss`."""
-    value: float
-    """Cross-entropy of win, draw and loss against the result, in nats, where log 3 = 1.10 knows nothing; or the squared
-    error of their difference, where 1 does: `algorithm.value_loss`."""
-    margin: float
-    """Mean squared error of the final margin, in shares of the board."""
-    owner: float
-    """Mean squared error of each square's final owner (+1, 0, -1); 1 knows nothing."""
+    def __init__(self, game: Game, config: AlphaZeroConfig) -> None:
+        self._game, self._config = game, config
 
-    @property
-    def summary(self) -> str:
-        """`policy 1.52  value 0.61  owner 0.40`."""
-        return f"policy {self.policy:.3f}  value {self.value:.3f}  owner {self.owner:.3f}"
+    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
+        """Draw a symmetry for every sample; see `Objective`."""
+        assert isinstance(samples, Samples)
+        symmetry = rng.integers(0, SYMMETRIES, len(samples))
+        return training_batch(self._game, samples, symmetry, self._config.value_mix, pinned=pinned)
 
+    def losses(self, outputs: Outputs, batch: TrainingBatch) -> Tensor:
+        """Return f32[5]; see `losses`."""
+        return losses(outputs, batch, self._config)
 
-LOSS_NAMES = ("total", "policy", "value", "margin", "owner")
+    def before_step(self, step: int, network: nn.Module) -> None:
+        """Nothing is to be seen."""
+
+    def arrays(self) -> dict[str, Tensor]:
+        """Return nothing: it has no state."""
+        return {}
+
+    def restore(self, arrays: dict[str, Tensor]) -> None:
+        """There is nothing to take back."""
 
 
 def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
-    """Return the losses as f32[5] in the order of `LOSS_NAMES`; the first is to be minimised."""
+    """Return the losses as f32[5] in the order of `AlphaZeroLosses`; the first is to be minimised."""
     policies, weight = _policy_losses(outputs, batch, config), batch.policy_weight
     policy = (policies * weight).sum() / weight.sum().clamp(min=1)
     value = _value_loss(outputs.wdl.float(), batch.wdl, config)

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from learner.algorithms.config import AlgorithmConfig
 from learner.replay.bucket import TokenBucket
 from learner.replay.config import ReplayConfig
 from learner.replay.deliveries import Deliveries
+from learner.replay.kinds import sample_kind
 from learner.replay.quarantine import Quarantine
 from learner.replay.ring import Ring
-from learner.replay.samples import COLUMNS, Samples, samples_of
+from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from learner.replay.window import window_positions
 from reversi import archive
@@ -32,10 +34,21 @@ _COUNTS = ("games_total", "positions_total", "samples_total", "rejected_games", 
 class MemoryReplay:
     """A `Replay` in this process; not for several threads at once.  Same deliveries, same seed: same samples."""
 
-    def __init__(self, game: Game, config: ReplayConfig, seed: int, rejected_dir: Path | None) -> None:
-        """`rejected_dir` is where refused deliveries are kept; None keeps none and only counts."""
+    def __init__(
+        self,
+        game: Game,
+        config: ReplayConfig,
+        seed: int,
+        rejected_dir: Path | None,
+        algorithm: AlgorithmConfig | None = None,
+    ) -> None:
+        """`rejected_dir` is where refused deliveries are kept; None keeps none and only counts.
+
+        `algorithm` decides what a sample is: transitions for dqn and q_table, else positions with their results.
+        """
         self.game, self.config = game, config
-        self._ring = Ring(config.capacity_positions, game.actions)
+        self._kind = sample_kind(algorithm)
+        self._ring = Ring(self._kind.rows, config.capacity_positions, game.actions)
         self._bucket = TokenBucket(config.reuse, config.bucket_capacity)
         self._deliveries = Deliveries()
         self._quarantine = Quarantine(rejected_dir)
@@ -71,7 +84,11 @@ class MemoryReplay:
             reason=refused.reason,
         )
 
-    def sample(self, n_batches: int, batch: int) -> Samples | None:
+    def has(self, producer: str, sequence: int) -> bool:
+        """Whether this batch was delivered before, or is too old to tell; nothing is counted."""
+        return (producer, sequence) in self._deliveries
+
+    def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""
         count = n_batches * batch
         if count > self.config.bucket_capacity:  # otherwise both sides would wait for ever
@@ -101,22 +118,26 @@ class MemoryReplay:
         held = self._ring.ordered()
         header = {
             "game": self.game.name,
+            "samples": self._kind.name,
             "counts": {name: self._counts[name] for name in _COUNTS},
             "tokens": self._bucket.tokens,
             "deliveries": self._deliveries.state(),
             "random": self._rng.bit_generator.state,
         }
-        return archive.pack("replay", STATE_FORMAT, {name: getattr(held, name) for name in COLUMNS}, header)
+        return archive.pack("replay", STATE_FORMAT, held.columns(), header)
 
     def restore(self, data: bytes) -> None:
         """Become what `state()` was; all or nothing.  Another capacity than then keeps the newest samples that fit."""
         arrays, header = archive.unpack(data, "replay", STATE_FORMAT, "replay state")
         if header["game"] != self.game.name:
             raise CorruptFileError(f"replay state: expected one of {self.game.name}, got one of {header['game']!r}")
-        self._restore_checked(Samples(**{name: arrays[name] for name in COLUMNS}), header)
+        kind = header.get("samples", "positions")
+        if kind != self._kind.name:
+            raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
+        self._restore_checked(self._kind.rows(**{name: arrays[name] for name in self._kind.rows.COLUMNS}), header)
 
-    def _restore_checked(self, samples: Samples, header: dict[str, Any]) -> None:
-        ring = Ring(self.config.capacity_positions, self.game.actions)
+    def _restore_checked(self, samples: Rows, header: dict[str, Any]) -> None:
+        ring = Ring(self._kind.rows, self.config.capacity_positions, self.game.actions)
         ring.add(samples)
         self._ring = ring
         self._counts = Counter(header["counts"])
@@ -125,7 +146,7 @@ class MemoryReplay:
         self._rng.bit_generator.state = header["random"]
 
     def _store(self, records: Records) -> AddReport:
-        samples = samples_of(records)
+        samples = self._kind.of(records)
         self._ring.add(samples)
         self._bucket.add_positions(len(samples))
         self._counts["games_total"] += len(records)

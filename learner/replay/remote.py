@@ -8,9 +8,10 @@ from pathlib import Path
 
 import ray
 
+from learner.algorithms.config import AlgorithmConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.samples import Samples
+from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from reversi.games.rules import game_named
 
@@ -21,8 +22,17 @@ SAMPLE_WAIT_S = 1.0
 class AsyncReplay:
     """A `MemoryReplay` for many callers in one event loop; an `add` is stored at once, answered when there is room."""
 
-    def __init__(self, *, game: str, config: ReplayConfig, seed: int, rejected_dir: str | None) -> None:
-        self._replay = MemoryReplay(game_named(game), config, seed, Path(rejected_dir) if rejected_dir else None)
+    def __init__(
+        self,
+        *,
+        game: str,
+        config: ReplayConfig,
+        seed: int,
+        rejected_dir: str | None,
+        algorithm: AlgorithmConfig | None = None,
+    ) -> None:
+        rejected = Path(rejected_dir) if rejected_dir else None
+        self._replay = MemoryReplay(game_named(game), config, seed, rejected, algorithm)
         self._changed = asyncio.Condition()
         self._stopped = False
 
@@ -33,9 +43,9 @@ class AsyncReplay:
         await self._until(self._replay.room)
         return report
 
-    async def sample(self, n_batches: int, batch: int) -> Samples | None:
+    async def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""
-        samples: Samples | None = None
+        samples: Rows | None = None
 
         def drawn() -> bool:
             nonlocal samples

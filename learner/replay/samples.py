@@ -1,16 +1,17 @@
-"""Samples: what the learner draws, one row per trained ply, and how records become them.
+"""Samples: a position with its targets, one row per trained ply, and how records become them.
 
-A sample is a position with its targets, all from the view of the side to move: 101 bytes on 8x8.
+Everything is from the view of the side to move: 101 bytes on 8x8.  They are what alphazero and supervised learn from.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from learner.replay.rows import Rows
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named, play
 from reversi.kernel import kernel
@@ -30,38 +31,18 @@ COLUMNS: dict[str, type[np.generic]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Samples:
+class Samples(Rows):
     """B positions with their targets; `own` is the side to move in each."""
 
-    own: Masks  # uint64[B]
-    opp: Masks  # uint64[B]
+    COLUMNS: ClassVar[dict[str, type[np.generic]]] = COLUMNS
+    PER_ACTION: ClassVar[tuple[str, ...]] = ("policy",)
+
     policy: NDArray[np.uint8]  # [B, A] visits, the largest 255; all 0 without a search
     policy_weight: NDArray[np.uint8]  # [B] 1 if policy and value are those of a full search, else 0
     value: NDArray[np.float16]  # [B] root value, mover's view
     margin: NDArray[np.int8]  # [B] discs at the end, own minus opponent's
     final_own: Masks  # uint64[B] discs at the end
     final_opp: Masks  # uint64[B]
-
-    def __len__(self) -> int:
-        """Positions."""
-        return len(self.own)
-
-    def __getitem__(self, part: slice) -> Samples:
-        """The rows of `part`, as views."""
-        return Samples(**{name: getattr(self, name)[part] for name in COLUMNS})
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all columns."""
-        return sum(getattr(self, name).nbytes for name in COLUMNS)
-
-    @staticmethod
-    def empty(count: int, actions: int) -> Samples:
-        """Return `count` rows not yet written; pages of memory that are never written cost nothing."""
-        columns: dict[str, NDArray[Any]] = {
-            name: np.empty((count, actions) if name == "policy" else count, dtype) for name, dtype in COLUMNS.items()
-        }
-        return Samples(**columns)
 
 
 def samples_of(records: Records) -> Samples:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from learner.replay.samples import Samples
+from learner.replay.rows import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class Replay(Protocol):
         Whoever delivers waits when `room` is False; what comes anyway is stored all the same and never lost.
         """
 
-    def sample(self, n_batches: int, batch: int) -> Samples | None:
+    def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return `n_batches * batch` samples drawn uniformly from the window, or None while the learner has to wait.
 
         That is while less than `min_positions` were made or fewer tokens are there than samples asked for.

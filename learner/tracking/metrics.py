@@ -46,16 +46,18 @@ def metric_table(reports: dict[str, type]) -> str:
 
 
 def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
-    """Return (name, meaning) of every number in a report class, in the order of its fields."""
+    """Return (name, meaning) of every number in a report class, in the order of its fields; reports that are one of
+    several have what these share once."""
     meanings = _field_docstrings(report)
     hints = inspect.get_annotations(report, eval_str=True)
     found: list[tuple[str, str]] = []
     for name, hint in hints.items():
-        kind = next((each for each in typing.get_args(hint) if each is not type(None)), hint)  # X | None: X
-        if dataclasses.is_dataclass(kind):
-            found += _metrics(f"{prefix}/{name}", kind)  # type: ignore[arg-type]
-        elif kind in (int, float, bool):
-            found.append((f"{prefix}/{name}", meanings.get(name, "")))
+        kinds = [each for each in typing.get_args(hint) if each is not type(None)] or [hint]  # X | Y | None: X, Y
+        for kind in kinds:
+            if dataclasses.is_dataclass(kind):
+                found += [row for row in _metrics(f"{prefix}/{name}", kind) if row not in found]  # type: ignore[arg-type]
+            elif kind in (int, float, bool):
+                found.append((f"{prefix}/{name}", meanings.get(name, "")))
     return found
 
 

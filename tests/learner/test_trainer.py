@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from learner.algorithms.alphazero import LOSS_NAMES
+from learner.algorithms.losses import AlphaZeroLosses, losses_of
 from learner.batches import TrainingBatch
 from learner.trainer import Trainer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
@@ -214,9 +214,10 @@ def test_a_step_that_does_not_compile_is_made_without_and_said_once(
 
 def test_the_losses_come_in_the_order_of_their_names() -> None:
     values, norm = trainer().step(BATCHES[0], 0.0)
-    assert values.shape == (len(LOSS_NAMES),)
-    total = values[1] + values[2] + 0.5 * values[3] + 0.3 * values[4]
-    assert float(values[0]) == pytest.approx(float(total), rel=1e-5)
+    got = losses_of("alphazero", values.tolist())
+    assert isinstance(got, AlphaZeroLosses)
+    total = got.policy + got.value + 0.5 * got.margin + 0.3 * got.owner
+    assert got.total == pytest.approx(total, rel=1e-5)
     assert norm > 0
 
 

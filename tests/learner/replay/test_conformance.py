@@ -12,7 +12,8 @@ import pytest
 
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.samples import COLUMNS, Samples, samples_of
+from learner.replay.rows import Rows
+from learner.replay.samples import Samples, samples_of
 from learner.replay.transport import Replay
 from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError
@@ -52,16 +53,17 @@ def rows(samples: Samples) -> set[tuple[int, ...]]:
     return {tuple(int(x) for x in row) for row in zip(*columns, strict=True)}
 
 
-def assert_equal(a: Samples | None, b: Samples | None) -> None:
+def assert_equal(a: Rows | None, b: Rows | None) -> None:
     assert (a is None) == (b is None)
     if a is not None and b is not None:
-        for name in COLUMNS:
-            np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+        assert a.COLUMNS == b.COLUMNS
+        for name, column in a.columns().items():
+            np.testing.assert_array_equal(column, b.columns()[name], err_msg=name)
 
 
 def drawn(replay: Replay, n_batches: int, batch: int) -> Samples:
     samples = replay.sample(n_batches, batch)
-    assert samples is not None
+    assert isinstance(samples, Samples)
     return samples
 
 

@@ -31,7 +31,7 @@ def assert_whole(samples: Samples) -> None:
 
 @pytest.mark.parametrize("capacity", [1, 7, 50, 1000])
 def test_the_ring_holds_the_newest_in_order(capacity: int) -> None:
-    ring, rng, total = Ring(capacity, 5), np.random.default_rng(capacity), 0
+    ring, rng, total = Ring(Samples, capacity, 5), np.random.default_rng(capacity), 0
     for _ in range(60):
         count = int(rng.choice([0, 1, 5, 49, 120]))
         ring.add(numbered(total, count))
@@ -44,7 +44,7 @@ def test_the_ring_holds_the_newest_in_order(capacity: int) -> None:
 
 @pytest.mark.parametrize(("added", "window"), [(30, 10), (130, 40), (130, 100), (130, 10_000), (30, 1)])
 def test_draws_cover_the_window_evenly_and_nothing_else(added: int, window: int) -> None:
-    ring = Ring(100, 5)
+    ring = Ring(Samples, 100, 5)
     for first in range(0, added, 10):
         ring.add(numbered(first, 10))
     drawn = ring.draw(np.random.default_rng(0), 40_000, window)
@@ -57,13 +57,13 @@ def test_draws_cover_the_window_evenly_and_nothing_else(added: int, window: int)
 
 
 def test_drawing_nothing_gives_no_samples() -> None:
-    ring = Ring(10, 5)
+    ring = Ring(Samples, 10, 5)
     ring.add(numbered(0, 3))
     assert len(ring.draw(np.random.default_rng(0), 0, 3)) == 0
 
 
 def test_draws_are_copies() -> None:
-    ring = Ring(4, 5)
+    ring = Ring(Samples, 4, 5)
     ring.add(numbered(0, 4))
     drawn = ring.draw(np.random.default_rng(0), 50, 4)
     before = drawn.own.copy()

@@ -1,0 +1,156 @@
+"""Deep Q-learning: the value of an action is drawn to its reward and the value of the position it leads to.
+
+    target = reward + factor * max over the legal actions of Q'(next position)
+
+Q' is the target network, a copy of the network that is taken every so many steps.  Rewards, factors and next positions
+are those of `learner/replay/transitions.py`: n steps ahead, the other side's values negative, or 1 minus them.  Source:
+Mnih et al. 2015, "Human-level control through deep reinforcement learning", Nature 518, algorithm 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from learner.algorithms.alphazero import ILLEGAL
+from learner.algorithms.config import DqnConfig
+from learner.batches import Batch
+from learner.replay.rows import Rows
+from learner.replay.transitions import Transitions
+from reversi.games.bitboard import Masks
+from reversi.games.planes import PLANES, write_planes
+from reversi.games.rules import Game, legal_actions_mask
+from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
+from reversi.kernel import kernel
+from reversi.model.config import StackConfig
+from reversi.model.network import build_network
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransitionBatch(Batch):
+    """Decisions and where they led; `planes` are those of the positions decided in."""
+
+    action: Tensor  # i64[B]
+    reward: Tensor  # f32[B]
+    factor: Tensor  # f32[B] of the next position's value; 0 where the game ended first
+    next_planes: Tensor  # f32[B, C, N, N]
+    next_legal: Tensor  # u8[B, A] 1 at every legal action of the next position
+
+
+class Dqn:
+    """The objective, and the target network that judges."""
+
+    def __init__(self, game: Game, config: DqnConfig, network: StackConfig, device: torch.device) -> None:
+        self._game, self._config = game, config
+        self._target = build_network(network, game.size).to(device).requires_grad_(False).eval()
+        # a convolution sees the board from any side alike; a dense network would have to learn each side anew, and the
+        # one that this one is for was trained without
+        self._symmetries = SYMMETRIES if network.filters else 1
+
+    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
+        """Draw a symmetry for every sample if the network has convolutions, else none; see `Objective`."""
+        assert isinstance(samples, Transitions)
+        return transition_batch(self._game, samples, rng.integers(0, self._symmetries, len(samples)), pinned=pinned)
+
+    def losses(self, outputs: Tensor, batch: TransitionBatch) -> Tensor:
+        """Return f32[4] in the order of `DqnLosses`."""
+        values = outputs.float().gather(1, batch.action[:, None]).squeeze(1)
+        with torch.no_grad():
+            best = self._target(batch.next_planes).float().masked_fill(batch.next_legal == 0, ILLEGAL).amax(1)
+            targets = batch.reward + batch.factor * best  # without a next position: 0 times something finite
+        loss = functional.mse_loss if self._config.loss == "squared" else functional.smooth_l1_loss
+        error = (values.detach() - targets).abs().mean()
+        return torch.stack((loss(values, targets), values.mean(), targets.mean(), error))
+
+    def before_step(self, step: int, network: nn.Module) -> None:
+        """Copy the network every `target_every_steps`, first of all before the first step."""
+        if step % self._config.target_every_steps == 0:
+            self._target.load_state_dict(network.state_dict())
+
+    def arrays(self) -> dict[str, Tensor]:
+        """Return the target network."""
+        return dict(self._target.state_dict())
+
+    def restore(self, arrays: dict[str, Tensor]) -> None:
+        """Take the target network back."""
+        self._target.load_state_dict(arrays)
+
+
+def transition_batch(
+    game: Game, transitions: Transitions, symmetry: NDArray[np.integer[Any]], *, pinned: bool = False
+) -> TransitionBatch:
+    """Return `transitions[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it."""
+    transitions = transitions.writable()
+    count, size = len(transitions), game.size
+
+    def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.empty(count, *shape, dtype=dtype, pin_memory=pinned)
+
+    batch = TransitionBatch(
+        planes=empty(PLANES, size, size),
+        action=empty(dtype=torch.int64),
+        reward=empty(),
+        factor=empty(),
+        next_planes=empty(PLANES, size, size),
+        next_legal=empty(game.actions, dtype=torch.uint8),
+    )
+    batch.reward.numpy()[:] = transitions.reward
+    batch.factor.numpy()[:] = transitions.factor
+    fill_transitions(
+        game.id,
+        action_table(game),
+        symmetry.astype(np.int64),
+        transitions.own,
+        transitions.opp,
+        transitions.action,
+        transitions.next_own,
+        transitions.next_opp,
+        batch.planes.numpy(),
+        batch.action.numpy(),
+        batch.next_planes.numpy(),
+        batch.next_legal.numpy(),
+    )
+    return batch
+
+
+@kernel
+def fill_transitions(
+    game_id: int,
+    table: NDArray[np.int32],
+    symmetry: NDArray[np.int64],
+    own: Masks,
+    opp: Masks,
+    action: NDArray[np.uint8],
+    next_own: Masks,
+    next_opp: Masks,
+    planes: NDArray[np.float32],
+    turned_action: NDArray[np.int64],
+    next_planes: NDArray[np.float32],
+    next_legal: NDArray[np.uint8],
+) -> None:
+    """Fill the arrays of a `TransitionBatch`.
+
+    table          int32[8, A]  where each action goes under each symmetry
+    symmetry       int64[B]     0-7, the same for a position and the next one
+    own ... next_opp            columns of `Transitions`
+    planes, turned_action, next_planes, next_legal  written
+
+    Cost: four mask transforms and up to four move generations per transition.
+    """
+    count = own.shape[0]
+    masks = np.empty((4, count), np.uint64)
+    for b in range(count):
+        masks[0, b] = transform_mask(game_id, own[b], symmetry[b])
+        masks[1, b] = transform_mask(game_id, opp[b], symmetry[b])
+        masks[2, b] = transform_mask(game_id, next_own[b], symmetry[b])
+        masks[3, b] = transform_mask(game_id, next_opp[b], symmetry[b])
+        turned_action[b] = table[symmetry[b], action[b]]
+    write_planes(game_id, masks[0], masks[1], planes)
+    write_planes(game_id, masks[2], masks[3], next_planes)
+    legal_actions_mask(game_id, masks[2], masks[3], next_legal)

@@ -1,0 +1,69 @@
+"""Supervised learning: the policy learns the moves of recorded games, and where there is a value, their results.
+
+    loss = policy + value_weight * value, both cross-entropies in nats
+
+Illegal moves are left out of the policy, as they are in play: what is learned is which legal move is played.  Source:
+Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", Methods (policy network).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from learner.algorithms.alphazero import ILLEGAL
+from learner.algorithms.config import SupervisedConfig
+from learner.batches import TrainingBatch, training_batch
+from learner.replay.rows import Rows
+from learner.replay.samples import Samples
+from reversi.games.rules import Game
+from reversi.games.symmetry import SYMMETRIES
+from reversi.model.network import Outputs
+
+
+class Supervised:
+    """The objective: the move that was played, under one of the 8 symmetries."""
+
+    def __init__(self, game: Game, config: SupervisedConfig) -> None:
+        self._game, self._config = game, config
+
+    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
+        """Draw a symmetry for every sample; see `Objective`."""
+        assert isinstance(samples, Samples)
+        symmetry = rng.integers(0, SYMMETRIES, len(samples))
+        return training_batch(self._game, samples, symmetry, pinned=pinned)
+
+    def losses(self, outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
+        """Return f32[4] in the order of `SupervisedLosses`; positions without a move to learn teach the value alone."""
+        logits = move_logits(outputs, batch)
+        weight = batch.policy_weight / batch.policy_weight.sum().clamp(min=1)
+        policy = -((batch.policy * functional.log_softmax(logits, 1)).sum(1) * weight).sum()
+        value = torch.zeros_like(policy)
+        if isinstance(outputs, Outputs):
+            value = -(batch.wdl * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
+        accuracy = ((places(logits, batch) == 0) * weight).sum()
+        return torch.stack((policy + self._config.value_weight * value, policy, value, accuracy))
+
+    def before_step(self, step: int, network: nn.Module) -> None:
+        """Nothing is to be seen."""
+
+    def arrays(self) -> dict[str, Tensor]:
+        """Return nothing: it has no state."""
+        return {}
+
+    def restore(self, arrays: dict[str, Tensor]) -> None:
+        """There is nothing to take back."""
+
+
+def move_logits(outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
+    """Return the logits f32[B, A] of a network with a policy or of one that is a policy, illegal ones out of reach."""
+    logits = outputs.policy if isinstance(outputs, Outputs) else outputs
+    return logits.float().masked_fill(batch.legal == 0, ILLEGAL)
+
+
+def places(logits: Tensor, batch: TrainingBatch) -> Tensor:
+    """Return i64[B]: how many actions have a larger logit than the one that was played."""
+    played = logits.gather(1, batch.policy.argmax(1, keepdim=True))
+    return (logits > played).sum(1)

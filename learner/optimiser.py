@@ -1,0 +1,88 @@
+"""`Optimiser`: the ways to turn a gradient into a step, over flat parameters, each able to leave out a step.
+
+The device itself leaves it out, so that nobody waits: torch's fused optimisers do that for gradient scalers.  RMSProp
+has no fused kernel, so it is written out here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from learner.config import LearnerConfig
+from learner.flat import Flat
+
+RMSPROP_DECAY, RMSPROP_EPSILON = 0.99, 1e-8
+"""torch's defaults."""
+
+_ADAM = ("exp_avg", "exp_avg_sq")
+_MOMENTS = {"adamw": _ADAM, "adam": _ADAM, "sgd": (), "rmsprop": ("square_avg",)}
+
+
+class Optimiser:
+    """AdamW, Adam, SGD or RMSProp, as `learner.optimiser` says; only convolution and dense weights decay."""
+
+    def __init__(self, weights: Flat, gradient: Tensor, config: LearnerConfig) -> None:
+        """`gradient` f32[P] is what each step reads."""
+        names = _MOMENTS[config.optimiser] + (("momentum_buffer",) if config.momentum else ())
+        self.moments = {name: torch.zeros_like(weights.values) for name in names}
+        """What it remembers, f32[P] each; all of its state but for the number of steps."""
+        self._fused: torch.optim.Optimizer | None = None
+        self._weights, self._gradient, self._config = weights, gradient, config
+        if config.optimiser != "rmsprop":
+            self._fused = self._made()
+
+    @torch.no_grad()
+    def step(self, rate: float, left_out: Tensor) -> None:
+        """Move the parameters against the gradient; if `left_out` f32[] is 1, nothing changes."""
+        if self._fused is None:
+            self._step_rmsprop(rate, left_out)
+            return
+        for group in self._fused.param_groups:
+            group["lr"] = rate
+        self._fused.found_inf = left_out  # type: ignore[attr-defined]
+        self._fused.step()
+
+    def set_steps(self, count: int) -> None:
+        """Say how many steps were made to come to the moments as they are."""
+        if self._fused is not None:
+            for state in self._fused.state.values():
+                if "step" in state:
+                    state["step"].fill_(count)
+
+    def _made(self) -> torch.optim.Optimizer:
+        """Return torch's optimiser with two groups of one flat parameter each, its state in `moments`."""
+        config, split = self._config, self._weights.decayed
+        groups: list[dict[str, Any]] = []
+        states: dict[Tensor, dict[str, Tensor]] = {}
+        for part, decay in ((slice(split), config.weight_decay), (slice(split, None), 0.0)):
+            parameter = nn.Parameter(self._weights.values[part])
+            parameter.grad = self._gradient[part]
+            groups.append({"params": [parameter], "weight_decay": decay})
+            states[parameter] = {name: moment[part] for name, moment in self.moments.items()}
+            if config.optimiser != "sgd":
+                states[parameter]["step"] = torch.zeros((), device=self._gradient.device)
+        made: torch.optim.Optimizer
+        if config.optimiser == "sgd":
+            made = torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, fused=True)
+        else:
+            kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+            made = kind(groups, lr=config.learning_rate, fused=True)
+        made.state.update(states)
+        return made
+
+    def _step_rmsprop(self, rate: float, left_out: Tensor) -> None:
+        """As `torch.optim.RMSprop` does it: the momentum, if any, is of the steps and not of the gradient."""
+        config, values, split = self._config, self._weights.values, self._weights.decayed
+        gradient = self._gradient.clone()
+        gradient[:split] += config.weight_decay * values[:split]
+        square = RMSPROP_DECAY * self.moments["square_avg"] + (1 - RMSPROP_DECAY) * gradient.square()
+        step = gradient / (square.sqrt() + RMSPROP_EPSILON)
+        changed = [(self.moments["square_avg"], square)]
+        if config.momentum:
+            step += config.momentum * self.moments["momentum_buffer"]
+            changed.append((self.moments["momentum_buffer"], step))
+        for kept, new in (*changed, (values, values - rate * step)):
+            torch.where(left_out == 0, new, kept, out=kept)

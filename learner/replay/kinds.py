@@ -1,0 +1,42 @@
+"""Which samples an algorithm learns from, and how records become them: all that a replay knows of algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
+from learner.replay.rows import Rows
+from learner.replay.samples import Samples, samples_of
+from learner.replay.transitions import Rule, Transitions, transitions_of
+from reversi.record import Records
+
+
+@dataclass(frozen=True)
+class SampleKind:
+    """One kind of sample."""
+
+    name: str
+    """As a saved replay is marked with it."""
+
+    rows: type[Rows]
+    """Its columns."""
+
+    of: Callable[[Records], Rows]
+    """The samples of checked records."""
+
+
+def sample_kind(algorithm: AlgorithmConfig | None) -> SampleKind:
+    """Return what `algorithm` learns from; None is any that learns from positions and their results."""
+    if isinstance(algorithm, DqnConfig):
+        rule = Rule(
+            n_step=algorithm.n_step,
+            discount=algorithm.discount,
+            win=algorithm.reward == "win",
+            every_move=algorithm.every_move,
+        )
+    elif isinstance(algorithm, QTableConfig):
+        rule = Rule(n_step=1, discount=algorithm.discount, win=False, every_move=False)
+    else:
+        return SampleKind("positions", Samples, samples_of)
+    return SampleKind("transitions", Transitions, lambda records: transitions_of(records, rule))

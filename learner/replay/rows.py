@@ -1,0 +1,70 @@
+"""`Rows`: samples of one kind, column by column, whatever the columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import Masks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """B samples; a kind of sample is a dataclass with more columns than these, which every kind has."""
+
+    COLUMNS: ClassVar[dict[str, type[np.generic]]]
+    """Every column's type."""
+
+    PER_ACTION: ClassVar[tuple[str, ...]] = ()
+    """Columns that have A entries a row; the others have one."""
+
+    own: Masks  # uint64[B] discs of the side to move
+    opp: Masks  # uint64[B]
+
+    def __len__(self) -> int:
+        """Rows."""
+        return len(self.own)
+
+    def __getitem__(self, part: slice) -> Self:
+        """The rows of `part`, as views."""
+        return type(self)(**{name: column[part] for name, column in self.columns().items()})
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Return a copy of the rows numbered `rows`, in that order.
+
+        Cost: one cache miss per column and row once the columns are larger than the cache; 4,096 of a million samples
+        of 8x8 take 0.26 ms, a kernel over all columns 0.33 ms.
+        """
+        return type(self)(**{name: np.take(column, rows, axis=0) for name, column in self.columns().items()})
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns by name."""
+        return {name: getattr(self, name) for name in self.COLUMNS}
+
+    def writable(self) -> Self:
+        """Return the rows, copied where they are read-only, as what Ray hands out is and kernels do not take."""
+        columns = self.columns().items()
+        return type(self)(**{name: np.require(column, requirements=["C", "W"]) for name, column in columns})
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns."""
+        return sum(column.nbytes for column in self.columns().values())
+
+    @classmethod
+    def empty(cls, count: int, actions: int) -> Self:
+        """Return `count` rows not yet written; pages of memory that are never written cost nothing."""
+        columns: dict[str, NDArray[Any]] = {
+            name: np.empty((count, actions) if name in cls.PER_ACTION else count, dtype)
+            for name, dtype in cls.COLUMNS.items()
+        }
+        return cls(**columns)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Rows]) -> Self:
+        """Return the rows of all `parts`, at least one, in their order."""
+        return cls(**{name: np.concatenate([part.columns()[name] for part in parts]) for name in cls.COLUMNS})

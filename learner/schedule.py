@@ -1,0 +1,17 @@
+"""The learning rate's way through a run."""
+
+from __future__ import annotations
+
+import math
+
+from learner.config import LearnerConfig
+
+
+def schedule(config: LearnerConfig, step: int, progress: float) -> float:
+    """Return the share of the learning rate that the step after `step` steps takes.
+
+    That is a linear warm-up over steps times a cosine over the run's `progress`, 0 to 1.
+    """
+    warm = min(1.0, (step + 1) / (config.warmup_steps + 1))
+    cosine = (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0))) / 2
+    return warm * (config.final_learning_rate + (1 - config.final_learning_rate) * cosine)
