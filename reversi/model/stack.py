@@ -34,18 +34,16 @@ class StackNetwork(nn.Module):
         self.size = size
         self.agents = nn.ModuleList(_Agent(config, size) for _ in range(config.agents))
 
-    def forward(self, planes: Tensor, own_parity: Tensor | None = None) -> Tensor:
+    def forward(self, planes: Tensor) -> Tensor:
         """Return f32[B, A]: logits or action values of every square, illegal ones too, and 0 for the pass.
 
-        planes      f32[B, 4, N, N]  B may be 0; the last two are left alone by a network of two planes
-        own_parity  u8[B]            1 where an odd number of discs is on the board; counted in the planes if None
+        planes  f32[B, 4, N, N]  B may be 0; a network of two planes leaves the last two alone
         """
         seen = planes[:, : self.config.planes]
         squares = self.agents[0](seen)
         if self.config.agents == 2:
-            if own_parity is None:
-                own_parity = planes[:, :2].sum((1, 2, 3), dtype=torch.float32) % 2
-            squares = torch.where(own_parity[:, None] == 0, squares, self.agents[1](seen))
+            even = planes[:, :2].sum((1, 2, 3), dtype=torch.float32) % 2 == 0
+            squares = torch.where(even[:, None], squares, self.agents[1](seen))
         return functional.pad(squares.float(), (0, 1))
 
 

@@ -10,7 +10,7 @@ from reversi.games.planes import PLANES, write_masks, write_planes
 from reversi.games.rules import GAMES
 from reversi.model.torch_network import FoldedNetwork, square_bits, unpack_planes
 from tests.reversi.games import oracle
-from tests.reversi.model.samples import positions, weights
+from tests.reversi.model.samples import STACKS, positions, weights
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
@@ -47,3 +47,13 @@ def test_every_activation_of_the_tower_stays_channels_last(monkeypatch):
     logits, outlook = network(torch.from_numpy(masks.view(np.int64)))
     assert seen == [True] * 8
     assert (logits.dtype, outlook.dtype) == (torch.float32, torch.float32)
+
+
+def test_opening_a_network_draws_no_random_numbers():
+    """In a serial run the learner is in the same process, and its own draws shall not depend on who plays."""
+    opened = weights(GAMES["reversi6"], config=STACKS["2x2, dense"])
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    FoldedNetwork(opened, torch.device("cpu"), "float32")
+    assert torch.rand(3).tolist() == expected.tolist()
