@@ -1,7 +1,8 @@
 """Entrants: who takes part in a ladder, each under a name that will mean the same tomorrow.
 
 `gated` and `latest` are replaced by the version that they are today, and a model is known by the SHA-256 of its
-weights, so that kept results are never taken for those of another model.
+weights and of how they are searched, so that kept results are never taken for those of another model, or for those of
+the same one under other defaults.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Entrant:
     name: str
     """What it is, as it can be asked for again."""
     model: str | None
-    """SHA-256 of its weights; None for a player without a model."""
+    """SHA-256 of its weights and its search's configuration; None for a player without a model."""
     make: Callable[[int], Player]
     """Makes the player with this seed."""
     keeps: bool
@@ -53,7 +54,7 @@ def enter(spec: str, game: Game, *, registry: str | None, simulations: int) -> E
     name = f"{kind}:{weights.version if model in MOVING else model}" + (f"{colon}{searched}" if colon else "")
     return Entrant(
         name=name,
-        model=hashlib.sha256(weights.to_bytes()).hexdigest(),
+        model=hashlib.sha256(weights.to_bytes() + repr(player.config).encode()).hexdigest(),
         make=lambda seed: make_player(name, game, registry=registry, seed=seed),
         keeps=True,
     )

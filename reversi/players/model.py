@@ -32,6 +32,7 @@ class SearchPlayer:
     def __init__(self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig) -> None:
         """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
         self.name = name
+        self.config = config
         self._capacity = batch_of(config.simulations)
         self._search = Search(game, config, evaluate, self._capacity)
 
