@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from learner.algorithms.config import DqnConfig, QTableConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
+from learner.replay.transitions import Rule, Transitions, transitions_of
 from reversi.errors import CorruptFileError
 from reversi.games.rules import GAMES
-from reversi.record import encode
+from reversi.record import UNSEARCHED, Records, encode
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
 CONFIG = ReplayConfig(capacity_positions=500, window_start=100, reuse=2.0, bucket_capacity=1000, min_positions=40)
+
+
+DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
+Q_TABLE = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
 
 
 def filled() -> MemoryReplay:
@@ -22,6 +29,12 @@ def filled() -> MemoryReplay:
     for sequence in range(4):
         replay.add(encode(random_records("reversi4", 10, seed=sequence), "a", sequence))
     return replay
+
+
+def decided(seed: int) -> Records:
+    """Random games whose every ply is a decision."""
+    records = random_records("reversi4", 10, seed)
+    return replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8))
 
 
 @pytest.mark.parametrize("capacity", [100, 500, 900])
@@ -36,6 +49,56 @@ def test_a_run_resumed_with_another_capacity_keeps_the_newest_that_fit(capacity:
     samples = after.sample(4, 25)
     assert samples is not None
     assert len(samples) == 100
+
+
+@pytest.mark.parametrize("algorithm", [DQN, Q_TABLE])
+def test_an_algorithm_decides_what_a_sample_is(algorithm: DqnConfig | QTableConfig) -> None:
+    replay = MemoryReplay(GAME, CONFIG, 0, None, algorithm)
+    expected = Transitions.concatenate(
+        [
+            transitions_of(decided(seed), Rule(n_step=3, discount=0.9, win=True, every_move=True))
+            if algorithm is DQN
+            else transitions_of(decided(seed), Rule(n_step=1, discount=0.9, win=False, every_move=False))
+            for seed in range(2)
+        ]
+    )
+    for seed in range(2):
+        replay.add(encode(decided(seed), "a", seed))
+    assert replay.report().positions_total == len(expected)
+    drawn = replay.sample(4, 100)
+    assert isinstance(drawn, Transitions)
+    there = {row.tobytes() for row in np.stack([c.astype(np.float64) for c in expected.columns().values()], 1)}
+    got = {row.tobytes() for row in np.stack([c.astype(np.float64) for c in drawn.columns().values()], 1)}
+    assert got <= there
+    assert len(got) > 50
+
+
+def test_a_restored_replay_of_transitions_goes_on_as_if_nothing_had_happened() -> None:
+    one, two = (MemoryReplay(GAME, CONFIG, seed, None, DQN) for seed in (1, 2))
+    for seed in range(4):  # the ring has gone round
+        one.add(encode(decided(seed), "a", seed))
+        one.sample(1, 77)
+    assert one.report().fill == 1.0
+    two.restore(one.state())
+    assert two.report() == one.report()
+    for seed in range(3, 7):
+        batch = encode(decided(seed), "a", seed)
+        assert two.add(batch) == one.add(batch)
+        ours, theirs = one.sample(3, 50), two.sample(3, 50)
+        assert isinstance(ours, Transitions)
+        assert isinstance(theirs, Transitions)
+        for name, column in ours.columns().items():
+            np.testing.assert_array_equal(column, theirs.columns()[name])
+    assert two.state() == one.state()
+
+
+def test_samples_of_one_algorithm_are_refused_by_another() -> None:
+    with pytest.raises(
+        CorruptFileError, match=r"^replay state: expected transitions for this algorithm, got positions$"
+    ):
+        MemoryReplay(GAME, CONFIG, 0, None, DQN).restore(filled().state())
+    with pytest.raises(CorruptFileError, match="expected positions for this algorithm, got transitions"):
+        filled().restore(MemoryReplay(GAME, CONFIG, 0, None, Q_TABLE).state())
 
 
 def test_the_state_of_another_game_is_refused() -> None:
