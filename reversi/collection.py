@@ -108,6 +108,14 @@ class Collection:
         }[int(self.found[index])]
         return f"{where}, ply {self.plies[index] + 1}: {what}"
 
+    def is_broken(self, index: int) -> bool:
+        """Whether a game breaks the rules; one that merely stops early does not."""
+        return int(self.found[index]) not in (GOOD, STOPS_EARLY)
+
+    def moves(self, index: int) -> list[str]:
+        """Return the names of a game's plies, passes included."""
+        return [action_name(self.game, int(action)) for action in self.actions[index, : self.plies[index]]]
+
     def positions(self, index: int) -> list[Position]:
         """Return every position of a game, the first and the last included."""
         lists = self.lists

@@ -27,6 +27,7 @@ COMMANDS = {
     "play": "play in the terminal against any player",
     "match": "two players against each other: score, interval, Elo",
     "rate": "many players against each other: a ladder with error bars",
+    "replay": "step through a game that was played",
     "analyze": "judge positions from standard input",
     "solve": "solve positions from standard input exactly",
     "prove": "play all of a player's games out: does it ever lose?",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reversi.collection import Collection, MoveLists, replayed
-from reversi.games.notation import PASS, action_name
+from reversi.games.notation import PASS
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
 from reversi.record import SEARCHED, UNSEARCHED, check
@@ -26,8 +26,7 @@ def test_games_replay_as_position_plays_them(board: str) -> None:
     assert [found.problem(index) for index in range(40)] == [None] * 40
     passes = 0
     for index, (moves, end) in enumerate(played):
-        actions = found.actions[index, : found.plies[index]]
-        assert [action_name(found.game, int(action)) for action in actions] == moves
+        assert found.moves(index) == moves
         assert found.positions(index)[-1] == end
         assert found.margin[index] == end.black_margin
         assert (found.final_own[index], found.final_opp[index]) == (end.black, end.white)

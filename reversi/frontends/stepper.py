@@ -1,0 +1,91 @@
+"""A game that is over and done with, in the terminal: forwards, backwards, to any ply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reversi.frontends.console import UNICODE_DISCS
+from reversi.games.notation import PASS
+from reversi.games.position import BLACK, WHITE, Position
+
+HELP = """\
+  enter, n   the next ply
+  b          the ply before
+  g 12       ply 12; 0 is the start
+  moves      the whole game, to paste elsewhere
+  q          leave (so do Ctrl-D and Ctrl-C)"""
+
+
+class Stepper:
+    """The plies of one game; pictures are shown by `say`, lines come from `ask`."""
+
+    def __init__(
+        self,
+        positions: Sequence[Position],
+        moves: Sequence[str],
+        *,
+        ask: Callable[[str], str],
+        say: Callable[[str], None],
+        unicode: bool,
+    ) -> None:
+        """`positions` has one more than `moves`: move m leads from position m to position m + 1.
+
+        `ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters.
+        """
+        assert len(positions) == len(moves) + 1
+        self.ply = 0
+        """Plies played in the position that is shown."""
+        self._positions, self._moves = positions, moves
+        self._ask, self._say, self._unicode = ask, say, unicode
+
+    @property
+    def last(self) -> int:
+        """The ply that ends the game."""
+        return len(self._moves)
+
+    def picture(self, ply: int) -> str:
+        """Return the board after `ply` plies, under a line that says what the last one was."""
+        board = self._draw(self._positions[ply].drawing())
+        if ply == 0:
+            return f"The start\n{board}"
+        before, move = self._positions[ply - 1], self._moves[ply - 1]
+        side, disc = ("Black", BLACK) if before.black_to_move else ("White", WHITE)
+        did = "passes" if move == PASS else f"plays {move}"
+        return f"Ply {ply} of {self.last}: {side} {self._draw(disc)} {did}\n{board}"
+
+    def step(self, ply: int) -> None:
+        """Show `ply`, then what is typed asks for, until the person leaves."""
+        self._show(ply)
+        try:
+            while self._obey(self._ask(f"ply {self.ply} of {self.last}, enter for the next, help: ").strip().lower()):
+                pass
+        except EOFError:
+            self._say("")
+
+    def _obey(self, line: str) -> bool:
+        """Do what a line says; return whether to go on."""
+        word, _, rest = line.partition(" ")
+        if word in ("", "n", "next"):
+            self._show(self.ply + 1)
+        elif word in ("b", "back"):
+            self._show(self.ply - 1)
+        elif word in ("g", "go"):
+            known = rest.strip().isascii() and rest.strip().isdecimal() and len(rest.strip()) < 5
+            self._show(int(rest) if known else -1)
+        elif word == "moves":
+            self._say("".join(move for move in self._moves if move != PASS))
+        elif word in ("q", "quit", "exit"):
+            return False
+        else:
+            self._say(HELP)
+        return True
+
+    def _show(self, ply: int) -> None:
+        if not 0 <= ply <= self.last:
+            self._say(f"The game has plies 0 to {self.last}.")
+            return
+        self.ply = ply
+        self._say(f"\n{self.picture(ply)}")
+
+    def _draw(self, text: str) -> str:
+        return text.translate(UNICODE_DISCS) if self._unicode else text

@@ -1,0 +1,147 @@
+"""Step through a game that was played: of a file, or a transcript such as f5d6c3.
+
+Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), transcripts one a line (.txt), GGF (.ggf), SGF (.sgf)
+and records of our own (.records).  In a terminal, enter shows the next ply, b the one before, g 12 ply 12, q leaves;
+elsewhere every position is printed.
+
+A game that breaks the rules is shown up to where it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reversi.errors import UsageError
+from scripts.arguments import add_json, natural, positive
+
+if TYPE_CHECKING:
+    from reversi.collection import Collection
+    from reversi.games.position import Position
+    from reversi.games.rules import Game
+
+EXAMPLES = """
+reversi replay f5d6c3d3c4
+reversi replay WTH_1999.wtb --game 12
+reversi replay games.ggf --game 3 --ply 20
+reversi replay --all --json games.csv
+"""
+
+SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the game, the ply and the form of the answer."""
+    parser.add_argument("source", metavar="GAME", help="a file of games, or a transcript")
+    parser.add_argument("--game", type=positive, default=1, metavar="N", help="which game of the file (default 1)")
+    parser.add_argument(
+        "--ply", type=natural, metavar="P", help="begin there, 0 being the start; printed: only that one"
+    )
+    parser.add_argument("--all", action="store_true", help="print every game of the file, in a terminal too")
+    parser.add_argument(
+        "--size",
+        type=natural,
+        metavar="N",
+        help="board size: 3 (tic-tac-toe), 4, 6 or 8 (default: what fits the moves)",
+    )
+    parser.add_argument("--column", metavar="NAME", help="header of the column of transcripts in a CSV file")
+    parser.add_argument("--ascii", action="store_true", help="draw discs as X and O even where the terminal has discs")
+    add_json(parser, "one JSON object per position")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the game or games; 1 if one of them breaks the rules."""
+    games = _games(args.source, _game_of_size(args.size), args.column)
+    if args.all and args.ply is not None:
+        raise UsageError("expected --all or --ply, got both")
+    if not len(games):
+        raise UsageError(f"expected a file with at least one game, got {args.source!r}")
+    if not args.all and args.game > len(games):
+        raise UsageError(f"--game: expected a game from 1 to {len(games)}, got {args.game}")
+    by_hand = not (args.all or args.json) and _is_a_terminal()
+    broken = 0
+    for index in range(len(games)) if args.all else [args.game - 1]:
+        positions = games.positions(index)
+        if args.ply is not None and args.ply >= len(positions):
+            raise UsageError(f"--ply: expected a ply from 0 to {len(positions) - 1}, got {args.ply}")
+        try:
+            _show(games, index, positions, args, by_hand)
+        except KeyboardInterrupt:
+            print("\nGoodbye.")
+            return 130
+        if games.is_broken(index):
+            print(f"error: {games.problem(index)}", file=sys.stderr)
+            broken += 1
+    return 1 if broken else 0
+
+
+def _is_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _show(
+    games: Collection, index: int, positions: Sequence[Position], args: argparse.Namespace, by_hand: bool
+) -> None:
+    from reversi.frontends.stepper import Stepper
+
+    moves = games.moves(index)
+    plies = range(len(positions)) if args.ply is None else [args.ply]
+    if args.json:
+        for ply in plies:
+            print(_json(games, index, ply, positions[ply], moves))
+        return
+    unicode = not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
+    stepper = Stepper(positions, moves, ask=input, say=print, unicode=unicode)
+    print(f"Game {index + 1} of {len(games)}: {games.title(index)}".rstrip(": "))
+    if by_hand:
+        stepper.step(args.ply or 0)
+        return
+    for ply in plies:
+        print(f"\n{stepper.picture(ply)}")
+    if args.all:
+        print()
+
+
+def _json(games: Collection, index: int, ply: int, position: Position, moves: Sequence[str]) -> str:
+    """Return the line that tells a program of one position: `move` led to it, `next` follows."""
+    values = {
+        "game": index + 1,
+        "title": games.title(index),
+        "ply": ply,
+        "move": moves[ply - 1] if ply else None,
+        "position": str(position),
+        "black": position.black.bit_count(),
+        "white": position.white.bit_count(),
+        "next": moves[ply] if ply < len(moves) else None,
+        "over": position.is_over,
+    }
+    return json.dumps(values)
+
+
+def _games(source: str, game: Game | None, column: str | None) -> Collection:
+    """Return the games of a file, or the one of a transcript, which must be playable to its end."""
+    from reversi.gamefiles import SUFFIXES, read_games_of, read_transcript
+
+    path = Path(source)
+    if path.is_file():
+        return read_games_of(path, game, column)
+    if path.suffix.lower() in SUFFIXES or "/" in source:
+        raise UsageError(f"expected a file of games, found none at {source!r}")
+    games = read_transcript(source, game, f"{source[:40]!r}")
+    if games.plies[0] == 0:
+        raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
+    if games.is_broken(0):
+        raise UsageError(str(games.problem(0)))
+    return games
+
+
+def _game_of_size(size: int | None) -> Game | None:
+    from reversi.games.rules import game_named
+
+    if size is not None and size not in SIZES:
+        raise UsageError(f"--size: expected 3, 4, 6 or 8, got {size}")
+    return None if size is None else game_named(SIZES[size])

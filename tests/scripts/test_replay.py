@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reversi.wthor_files import random_game, transcript, wtb
+from tests.scripts.conftest import Reversi
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.wtb"
+    path.write_bytes(wtb([transcript(0), "f5d6d6", transcript(2)]))
+    return path
+
+
+def test_every_position_of_a_transcript_is_printed(reversi: Reversi) -> None:
+    answer = reversi("replay", "f5D6c3", "--ascii")
+    assert (answer.code, answer.err) == (0, "")
+    pictures = answer.out.split("\n\n")
+    assert [picture.splitlines()[0] for picture in pictures] == [
+        "Game 1 of 1",
+        "The start",
+        "Ply 1 of 3: Black X plays f5",
+        "Ply 2 of 3: White O plays d6",
+        "Ply 3 of 3: Black X plays c3",
+    ]
+    assert pictures[-1].splitlines()[-1] == "O to move (X 5, O 2)"
+
+
+def test_a_game_of_a_file_and_one_ply_of_it(reversi: Reversi, games: Path) -> None:
+    answer = reversi("replay", games, "--game", 3, "--ply", 10, "--ascii")
+    assert answer.code == 0
+    assert answer.out.startswith("Game 3 of 3: #4 40 - 24 #5, #1 1999\n\nPly 10 of ")
+    assert answer.out.count("  a b c d e f g h") == 1
+
+
+def test_programs_get_a_line_for_every_position(reversi: Reversi, games: Path) -> None:
+    moves, end = random_game(2)
+    lines = [json.loads(line) for line in reversi("replay", games, "--game", 3, "--json").out.splitlines()]
+    assert [line["next"] for line in lines] == [*moves, None]
+    assert [line["move"] for line in lines] == [None, *moves]
+    assert [line["ply"] for line in lines] == list(range(len(moves) + 1))
+    assert {line["game"] for line in lines} == {3}
+    last = lines[-1]
+    assert (last["position"], last["over"], last["black"]) == (str(end), True, end.black.bit_count())
+
+
+def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -> None:
+    answer = reversi("replay", games, "--game", 2, "--ascii")
+    assert answer.code == 1
+    assert "Ply 2 of 2: White O plays d6" in answer.out
+    assert answer.err == f"error: {games}, game 2, ply 3: expected a legal move, got d6\n"
+    every = reversi("replay", games, "--all", "--json")
+    assert every.code == 1
+    played = [len(random_game(seed)[0]) + 1 for seed in (0, 2)]
+    assert len(every.out.splitlines()) == sum(played) + 3
+
+
+def test_in_a_terminal_it_steps(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = iter(["", "g 0", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
+    monkeypatch.setattr("scripts.replay._is_a_terminal", lambda: True)
+    answer = reversi("replay", "f5d6c3", "--ply", 2, "--ascii")
+    assert answer.code == 0
+    assert [line for line in answer.out.splitlines() if line.startswith(("Ply", "The"))] == [
+        "Ply 2 of 3: White O plays d6",
+        "Ply 3 of 3: Black X plays c3",
+        "The start",
+    ]
+    assert not sys.stdin.isatty()
+
+
+def test_ctrl_c_ends_politely(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(prompt: str) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    monkeypatch.setattr("scripts.replay._is_a_terminal", lambda: True)
+    answer = reversi("replay", "f5d6c3")
+    assert (answer.code, answer.err) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("size", "moves"), [(3, "b2a1c3"), (4, "b1a3"), (6, "c2b2"), (8, "f5d6")], ids=["tictactoe", "4", "6", "8"]
+)
+def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, moves: str) -> None:
+    guessed, asked = reversi("replay", moves), reversi("replay", moves, "--size", size)
+    assert guessed == asked
+    assert guessed.code == 0
+    assert guessed.out.splitlines()[3] == "  " + " ".join("abcdefgh"[:size])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonsense"], "expected a file of games or a transcript like f5d6c3, got 'nonsense'"),
+        ([""], "expected a file of games or a transcript like f5d6c3, got ''"),
+        (["f5d6f5"], "game 1, ply 3: expected a legal move, got f5"),
+        (["f5d6x"], "game 1, ply 3: expected a move like d3, got something else"),
+        (["nowhere.wtb"], "expected a file of games, found none at 'nowhere.wtb'"),
+        (["f5", "--size", "7"], "--size: expected 3, 4, 6 or 8, got 7"),
+        (["f5", "--size", "6"], "expected a file of games or a transcript like f5d6c3, got 'f5'"),
+        (["f5", "--game", "2"], "--game: expected a game from 1 to 1, got 2"),
+        (["f5", "--ply", "2"], "--ply: expected a ply from 0 to 1, got 2"),
+        (["f5", "--ply", "1", "--all"], "expected --all or --ply, got both"),
+        ([__file__], "expected a file of games (.wtb, "),
+    ],
+)
+def test_nonsense_is_one_line_and_2(reversi: Reversi, arguments: list[str], words: str) -> None:
+    answer = reversi("replay", *arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("error: ")
+    assert words in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_a_damaged_file_is_one_line_and_1(reversi: Reversi, games: Path) -> None:
+    games.write_bytes(games.read_bytes()[:-7])
+    answer = reversi("replay", games)
+    assert (answer.code, answer.out) == (1, "")
+    assert "expected 220 bytes for the 3 games of a WTHOR header, got 213" in answer.err
+    (games.parent / "empty.txt").write_text("# nothing\n")
+    answer = reversi("replay", games.parent / "empty.txt")
+    assert (answer.code, answer.out) == (2, "")
+    assert "expected a file with at least one game" in answer.err
