@@ -19,7 +19,7 @@ BELOW = {
 }
 DOORS = {
     "ray": ("*/remote.py", "learner/replay/remote.py", "scripts/launch_ray.py", "scripts/ray_cluster.py"),
-    "redis": ("learner/replay/redis.py",),
+    "redis": ("learner/replay/redis*.py",),
     "wandb": ("learner/tracking/wandb.py",),
     "hydra": ("scripts/*.py",),
     "omegaconf": ("scripts/*.py",),

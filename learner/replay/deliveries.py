@@ -36,6 +36,13 @@ class Deliveries:
             del self._seen[next(iter(self._seen))]
         return new
 
+    def __contains__(self, batch: tuple[str, int]) -> bool:
+        """Whether `take` would call this (producer, sequence) repeated; nothing is remembered."""
+        producer, sequence = batch
+        highest, bits = self._seen.get(producer, (-1, 0))
+        behind = highest - sequence
+        return behind >= REACH or (behind >= 0 and bool(bits >> behind & 1))
+
     def state(self) -> dict[str, list[int | str]]:
         """Return everything remembered, as JSON."""
         return {producer: [highest, hex(bits)] for producer, (highest, bits) in self._seen.items()}

@@ -1,0 +1,77 @@
+"""The streams in Redis: their keys, what an entry holds, and the word by which the learner holds producers back.
+
+    reversi:KEY:records:0      a stream of entries, each a delivery: `records` (the bytes of `record.encode`) and, for
+                               people who look with redis-cli, `producer` and `sequence`; the bytes say both, checked
+    reversi:KEY:records:0:word "KEPT ROOM": entries of the stream that have been taken already, and 1 or 0
+
+KEY names the run.  The group `learner` reads every stream.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reversi.errors import CorruptRecordError
+from reversi.record import decode
+
+GROUP = "learner"
+
+RECORDS = b"records"
+
+
+def streams(key: str, shards: int) -> list[str]:
+    """Return the keys of a run's streams."""
+    return [f"reversi:{key}:records:{shard}" for shard in range(shards)]
+
+
+def word_key(stream: str) -> str:
+    """Return the key of what the learner says of `stream`."""
+    return f"{stream}:word"
+
+
+@dataclass(frozen=True)
+class Word:
+    """What the learner says to the producers of a stream."""
+
+    kept: int = 0
+    """Entries that it has taken and keeps in the stream; what is there beyond them waits to be taken."""
+
+    room: bool = True
+    """Whether it wants more."""
+
+    def to_bytes(self) -> bytes:
+        """Return it as Redis keeps it."""
+        return b"%d %d" % (self.kept, self.room)
+
+    @staticmethod
+    def from_bytes(data: bytes | None) -> Word:
+        """Return the word of `to_bytes`; what is none (nobody has read this stream yet) holds nobody back."""
+        kept, _, room = (data or b"").partition(b" ")
+        if not kept.isdigit() or len(kept) > 18:
+            return Word()
+        return Word(int(kept), room != b"0")
+
+
+def entry_of(data: bytes) -> tuple[dict[str, bytes | str | int], str]:
+    """Return (fields, producer) of a delivery; bytes that are none travel too, for the learner to count and keep."""
+    try:
+        _, producer, sequence = decode(data, "records to be sent")
+    except CorruptRecordError:
+        return {"records": data}, ""
+    return {"producer": producer, "sequence": sequence, "records": data}, producer
+
+
+def shard_of(producer: str, shards: int) -> int:
+    """Return the stream of a producer, the same in every process: its deliveries stay in order."""
+    return zlib.crc32(producer.encode("utf-8", "surrogatepass")) % shards
+
+
+def delivery_in(fields: Mapping[bytes, bytes] | None) -> bytes:
+    """Return the delivery of an entry; of a foreign one all its bytes, which nobody can take for records."""
+    if not fields:
+        return b""
+    if RECORDS in fields:
+        return fields[RECORDS]
+    return b"".join(b"%s=%s\n" % item for item in fields.items())

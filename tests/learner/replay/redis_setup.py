@@ -1,0 +1,75 @@
+"""What tests of the Redis replay stand on: a server of their own, small games, a replay under a fresh key."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from learner.replay.embedded import EmbeddedServer
+from learner.replay.memory import MemoryReplay
+from learner.replay.redis import RedisReplay
+from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_url import RedisServer
+from reversi.games.rules import GAMES
+from reversi.record import Records, encode
+from tests.random_games import random_records
+
+GAME = GAMES["reversi4"]
+CONFIG = RedisReplayConfig(
+    capacity_positions=600,
+    window_start=100,
+    reuse=2.0,
+    bucket_capacity=100_000,
+    min_positions=40,
+    takeover_s=0.2,
+    patience_s=20.0,
+)
+
+
+def games(count: int, seed: int) -> Records:
+    return random_records(GAME.name, count, seed, opening=2)
+
+
+def batch(sequence: int, producer: str = "a", count: int = 2) -> bytes:
+    return encode(games(count, seed=sequence), producer, sequence)
+
+
+def fresh_key() -> str:
+    return f"test-{secrets.token_hex(6)}"
+
+
+@contextmanager
+def opened(
+    server: RedisServer, key: str, rejected: Path | None = None, seed: int = 7, **changes: Any
+) -> Iterator[RedisReplay]:
+    """A replay over `server`, closed in the end."""
+    config = replace(CONFIG, **changes)
+    replay = RedisReplay(MemoryReplay(GAME, config, seed, rejected), config, server, key)
+    try:
+        yield replay
+    finally:
+        replay.close()
+
+
+@contextmanager
+def embedded(folder: Path, memory_mb: int = 64, append_only: bool = False) -> Iterator[EmbeddedServer]:
+    """A server, ended in the end."""
+    server = EmbeddedServer(folder, memory_mb=memory_mb, append_only=append_only)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 15.0) -> float:
+    """Wait for `condition` and return how long it took."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < timeout_s, "waited too long"
+        time.sleep(0.005)
+    return time.monotonic() - start
