@@ -58,6 +58,12 @@ class ActorReport:
     """Positions that the cache was asked for."""
     found: int
     """Those that it knew."""
+    wins: int
+    """Games won by the side that learns, where the other side does not; self-play has none."""
+    draws: int
+    """Such games that ended level."""
+    losses: int
+    """Such games that it lost."""
     version: int
     """Version of the weights that played; -1 while there are none yet, or where games are read."""
     playing_s: float
@@ -152,9 +158,10 @@ class Worker:
         Games of another shape (the run was resumed with other numbers) are left: they are only unfinished.
         """
         arrays, header = archive.unpack(data, "actor", STATE_FORMAT, "actor state")
-        self.producer, self._sequence = header["producer"], header["sequence"]
-        if header["shape"] == self._shape:
-            self._seed, self._resumed = header["seed"], arrays
+        with archive.believing("actor state"):
+            self.producer, self._sequence = str(header["producer"]), int(header["sequence"])
+            if header["shape"] == self._shape:
+                self._seed, self._resumed = int(header["seed"]), arrays
 
     @property
     def _shape(self) -> list[Any]:
@@ -190,13 +197,15 @@ class Worker:
         """Make games with `maker`, from where a resumed actor stood."""
         self._maker = maker
         if self._resumed:
-            maker.restore(self._resumed)
+            with archive.believing("actor state"):
+                maker.restore(self._resumed)
         return maker
 
     def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameMaker:
         """Open the first network and return what plays with it."""
         self._version = weights.version
         if isinstance(config, EpsilonActorConfig):
+            # float32: the best action shall be the one that a player of the same weights takes
             self._evaluator = open_evaluator(
                 weights, backend=config.backend, precision="float32", batch=config.games, threads=config.threads
             )

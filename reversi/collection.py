@@ -17,6 +17,7 @@ from reversi.games.bitboard import ONE, ZERO, Masks
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome, play, square_of_action
+from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.kernel import kernel
 from reversi.record import SEARCHED, UNSEARCHED, Records
 from reversi.search.chance import scramble
@@ -126,9 +127,10 @@ class Collection:
         return found
 
     def fingerprints(self) -> Masks:
-        """Return a hash of each game's start and plies: the same game has the same one, in whatever file."""
-        hashes = np.empty(len(self), np.uint64)
-        fingerprint(self.lists.start_own, self.lists.start_opp, self.actions, self.plies, hashes)
+        """Return a hash of each game's start and plies: the same game and its mirror images have the same one."""
+        hashes, lists = np.empty(len(self), np.uint64), self.lists
+        table = action_table(self.game)
+        fingerprint(self.game.id, table, lists.start_own, lists.start_opp, self.actions, self.plies, hashes)
         return hashes
 
     def records(self, rows: NDArray[np.int64]) -> Records:
@@ -256,11 +258,25 @@ def _fault(game_id: int, pass_action: int, legal: np.uint64, is_over: bool, acti
 
 @kernel
 def fingerprint(
-    start_own: Masks, start_opp: Masks, actions: NDArray[np.uint8], plies: NDArray[np.int32], out: Masks
+    game_id: int,
+    table: NDArray[np.int32],
+    start_own: Masks,
+    start_opp: Masks,
+    actions: NDArray[np.uint8],
+    plies: NDArray[np.int32],
+    out: Masks,
 ) -> None:
-    """Fill `out` (uint64[G]) with a hash of each game's start and of its first `plies[g]` actions."""
+    """Fill `out` (uint64[G]) with a hash of each game, uniform in 64 bits, which its eight images share.
+
+    table    int32[8, A]  where each action goes under each symmetry
+    actions  uint8[G, P]  of which the first `plies[g]` count
+    """
     for g in range(plies.shape[0]):
-        state = scramble(scramble(start_own[g]) + start_opp[g])
-        for ply in range(plies[g]):
-            state = scramble(state + np.uint64(actions[g, ply]) + ONE)
-        out[g] = state
+        smallest = ~ZERO
+        for s in range(SYMMETRIES):
+            own, opp = transform_mask(game_id, start_own[g], s), transform_mask(game_id, start_opp[g], s)
+            state = scramble(scramble(own) + opp)
+            for ply in range(plies[g]):
+                state = scramble(state + np.uint64(table[s, actions[g, ply]]) + ONE)
+            smallest = min(smallest, state)
+        out[g] = scramble(smallest)  # the smallest of eight alone would be small

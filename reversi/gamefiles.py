@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,8 +24,11 @@ from reversi.wthor import read_names, read_wthor
 
 SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".records")
 
-MAX_BYTES = 1 << 30
-"""Largest file that is read, 1 GiB."""
+MAX_BYTES = 1 << 28
+"""Largest file that is read, 256 MiB: three million games."""
+
+MAX_GAMES = 1 << 21
+"""Most games, or lines, of a file: some 500 MB once they are replayed."""
 
 Started = tuple[Position, list[int]]
 """A game as its first position and its actions."""
@@ -44,6 +48,8 @@ def read_games_of(path: Path, game: Game | None = None, column: str | None = Non
     if path.stat().st_size > MAX_BYTES:
         raise CorruptFileError(f"{path}: expected at most {MAX_BYTES} bytes, got {path.stat().st_size}")
     data, where, suffix = path.read_bytes(), str(path), path.suffix.lower()
+    if suffix in (".csv", ".txt", ".ggf") and (lines := len(re.findall(rb"[\n\r]|\(;", data))) > MAX_GAMES:
+        raise CorruptFileError(f"{path}: expected at most {MAX_GAMES} games, got {lines} lines")
     if suffix == ".csv":
         return _likeliest(game, lambda each: read_csv(data, each, where, column), where)
     if suffix == ".txt":
@@ -98,13 +104,16 @@ def _name(names: list[str], number: int) -> str:
 
 def _records(data: bytes, where: str) -> Collection:
     records, producer, _ = decode(data, where)
-    lengths = records.plies
-    moves = np.full((len(records), max(1, int(lengths.max(initial=0)))), NO_MOVE, np.uint8)
-    moves[np.arange(moves.shape[1]) < lengths[:, None]] = records.actions
+    game = GAMES[records.game]
+    moves = np.full((len(records), 2 * game.squares + 1), NO_MOVE, np.uint8)
+    of_game = np.repeat(np.arange(len(records)), records.plies)
+    ply = np.arange(records.positions) - np.repeat(records.plies.cumsum() - records.plies, records.plies)
+    kept = ply < moves.shape[1]
+    moves[of_game[kept], ply[kept]] = records.actions[kept]
     is_bad = check(records) == BAD_START
     moves[is_bad] = NO_MOVE
     lists = MoveLists(
-        game=GAMES[records.game],
+        game=game,
         moves=moves,
         start_own=records.start_own,
         start_opp=records.start_opp,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from reversi.collection import Collection, MoveLists, replayed
+from reversi.collection import NO_MOVE, Collection, MoveLists, replayed
 from reversi.games.notation import PASS
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
+from reversi.games.symmetry import action_table, transform_masks
 from reversi.record import SEARCHED, UNSEARCHED, check
 from reversi.transcripts import transcript_lists
 from tests.reversi.wthor_files import random_game, transcript
@@ -95,3 +98,19 @@ def test_the_same_game_has_the_same_fingerprint_and_another_game_another() -> No
     assert np.array_equal(once, again[::-1])
     assert len(set(once)) == 200
     assert abs((once < np.uint64(2**62)).mean() - 0.25) < 4.5 * np.sqrt(0.25 * 0.75 / 200)
+
+
+@pytest.mark.parametrize("board", list(GAMES))
+def test_a_games_images_have_its_fingerprint(board: str) -> None:
+    found = collection([transcript(seed, board) for seed in range(20)], board)
+    for symmetry in range(8):
+        moves = np.full_like(found.actions, NO_MOVE)
+        played = np.arange(moves.shape[1]) < found.plies[:, None]
+        moves[played] = action_table(found.game)[symmetry][found.actions[played]]
+        own, opp = found.lists.start_own.copy(), found.lists.start_opp.copy()
+        for masks in (own, opp):
+            transform_masks(found.game.id, masks, np.full(20, symmetry), masks)
+        lists = dataclasses.replace(found.lists, moves=moves, start_own=own, start_opp=opp)
+        image = replayed(lists, "image")
+        assert image.is_good.all()
+        assert np.array_equal(image.fingerprints(), found.fingerprints())

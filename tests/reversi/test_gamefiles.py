@@ -135,6 +135,29 @@ def test_a_column_can_be_named_and_one_of_something_else_holds_no_games(tmp_path
         read_games_of(path, column="moves")
 
 
+def test_a_file_of_more_lines_than_games_are_kept_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reversi.gamefiles.MAX_GAMES", 10)
+    monkeypatch.setattr("reversi.gamefiles.MAX_BYTES", 1000)
+    (tmp_path / "a.txt").write_text("\n" * 11)
+    with pytest.raises(CorruptFileError, match="expected at most 10 games, got 11 lines"):
+        read_games_of(tmp_path / "a.txt")
+    (tmp_path / "a.wtb").write_bytes(wtb(GAMES * 3))
+    with pytest.raises(CorruptFileError, match="expected at most 1000 bytes, got 1036"):
+        read_games_of(tmp_path / "a.wtb")
+
+
+def test_records_of_any_content_are_refuted_game_by_game(tmp_path: Path) -> None:
+    (tmp_path / "a.wtb").write_bytes(wtb(GAMES))
+    records = read_games_of(tmp_path / "a.wtb").records(np.arange(5))
+    records.start_own[1] |= records.start_opp[1]
+    records.actions[: records.plies[0]] = 64
+    (tmp_path / "a.records").write_bytes(encode(records, "test", 0))
+    found = read_games_of(tmp_path / "a.records")
+    assert found.is_good.tolist() == [False, False, True, True, True]
+    assert (found.problem(0) or "").endswith("game 1, ply 1: expected a legal move, got pass")
+    assert (found.problem(1) or "").endswith("game 2: bad-start")
+
+
 def test_another_board_or_kind_of_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.wtb").write_bytes(wtb(GAMES))
     with pytest.raises(CorruptFileError, match="expected games of reversi6, got reversi8"):
