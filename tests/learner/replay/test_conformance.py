@@ -12,6 +12,8 @@ import pytest
 
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
+from learner.replay.redis import RedisReplay
+from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.rows import Rows
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transport import Replay
@@ -19,12 +21,28 @@ from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES, RULES_VERSION
 from reversi.record import FORMAT, KIND, OPENING, Records, encode
+from tests.learner.replay.redis_setup import fresh_key
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
 CONFIG = ReplayConfig(capacity_positions=600, window_start=100, reuse=2.0, bucket_capacity=1000, min_positions=40)
-TRANSPORTS: dict[str, Callable[[ReplayConfig, int, Path], Replay]] = {
-    "memory": lambda config, seed, rejected: MemoryReplay(GAME, config, seed, rejected),
+
+
+def memory_replay(config: ReplayConfig, seed: int, rejected: Path, request: pytest.FixtureRequest) -> Replay:
+    return MemoryReplay(GAME, config, seed, rejected)
+
+
+def redis_replay(config: ReplayConfig, seed: int, rejected: Path, request: pytest.FixtureRequest) -> Replay:
+    redis_config = RedisReplayConfig(**vars(config) | {"kind": "redis"})
+    memory = MemoryReplay(GAME, redis_config, seed, rejected)
+    replay = RedisReplay(memory, redis_config, request.getfixturevalue("redis_server"), fresh_key())
+    request.addfinalizer(replay.close)
+    return replay
+
+
+TRANSPORTS: dict[str, Callable[[ReplayConfig, int, Path, pytest.FixtureRequest], Replay]] = {
+    "memory": memory_replay,
+    "redis": redis_replay,
 }
 
 
@@ -33,7 +51,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Repl
     """A function that opens a fresh replay; refused records go to `tmp_path / "rejected"`."""
 
     def opened(config: ReplayConfig = CONFIG, seed: int = 7) -> Replay:
-        return TRANSPORTS[request.param](config, seed, tmp_path / "rejected")
+        return TRANSPORTS[request.param](config, seed, tmp_path / "rejected", request)
 
     return opened
 

@@ -222,21 +222,21 @@ def test_producers_wait_at_the_bound_while_nobody_reads_and_go_on_when_somebody_
 def test_a_full_bucket_holds_producers_back_until_the_learner_draws(redis_server: RedisServer) -> None:
     with opened(redis_server, fresh_key(), bucket_capacity=200) as replay:
         sink = replay.sink()
+        deliveries = [batch(sequence, count=4) for sequence in range(20)]
         pushed = []
 
         def produce() -> None:
-            for sequence in range(12):
-                sink.push(batch(sequence, count=4))
-                pushed.append(sequence)
+            for delivery in deliveries:
+                time.sleep(0.02)  # the learner's word is up to one page of its reading old
+                sink.push(delivery)
+                pushed.append(delivery)
 
         producer = threading.Thread(target=produce)
         producer.start()
         until(lambda: not replay.room())
-        time.sleep(0.3)
-        held = len(pushed)
-        assert held < 12
-        while len(pushed) < 12:
-            assert replay.draw(1, 50, wait_s=5.0) is not None
+        time.sleep(0.6)
+        assert len(pushed) < 20
+        until(lambda: replay.draw(1, 50, wait_s=0.05) is None and len(pushed) == 20)
         producer.join(5)
         sink.close()
 
