@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from learner.batches import TrainingBatch, training_batch
 from learner.config import LearnerConfig
 from learner.replay.samples import COLUMNS, Samples, samples_of
 from learner.trainer import Trainer
+from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.model.config import ResNetConfig, StackConfig
 from tests.random_games import random_records
@@ -47,6 +49,14 @@ def stack(**changes: Any) -> StackConfig:
         head="q", planes=2, filters=(), width=3, padding="same", hidden=(8,), square_bias=False, dropout=0.0
     )
     return replace(plain, **changes)
+
+
+@functools.cache
+def true_value(position: Position) -> int:
+    """The result of perfect play for the side to move, by trying everything: for tic-tac-toe."""
+    if position.is_over:
+        return int(np.sign(position.black_margin)) * (1 if position.black_to_move else -1)
+    return max(-true_value(position.play(action)) for action in position.legal_actions())
 
 
 def samples(count: int, seed: int = 5, name: str = "reversi4") -> Samples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from learner.replay.transitions import Rule, Transitions, transitions_of
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records
+from tests.learner.jobs import true_value
 from tests.random_games import game_record, random_records
 
 ONE_STEP = Rule(n_step=1, discount=1.0, win=False, every_move=False)
@@ -139,22 +139,14 @@ def test_against_a_random_opponent_the_same_side_moves_in_both() -> None:
     assert not transitions.reward[~ends].any()
 
 
-@functools.cache
-def value(position: Position) -> float:
-    """The true value for the side to move, by trying everything."""
-    if position.is_over:
-        return result(position, position, ONE_STEP)
-    return max(-value(position.play(action)) for action in position.legal_actions())
-
-
 def test_true_action_values_satisfy_every_one_step_transition() -> None:
     records = played("tictactoe", 150, 4, "both")
     transitions = transitions_of(records, replace(ONE_STEP, every_move=True))
     assert len(transitions) > 3000
     for own, opp, action, reward, next_own, next_opp, factor in rows(transitions):
         here, there = Position(GAMES["tictactoe"], own, opp), Position(GAMES["tictactoe"], next_own, next_opp)
-        best = value(there) if factor else 0.0
-        assert -value(here.play(action)) == reward + factor * best
+        best = true_value(there) if factor else 0.0
+        assert -true_value(here.play(action)) == reward + factor * best
 
 
 def test_games_without_a_decision_give_nothing() -> None:
