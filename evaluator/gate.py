@@ -206,6 +206,10 @@ class Gate:
         first game.
         """
         arrays, header = archive.unpack(data, "gate", STATE_FORMAT, "gate state")
+        with archive.believing("gate state"):
+            self._restore(arrays, header)
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
         self._superseded = header["superseded"]
         self._last = _report_from(header["last"]) if header["last"] else None
         if "candidate" in arrays and self._champion is not None:

@@ -20,6 +20,9 @@ from reversi.errors import CorruptFileError, RunError
 
 FORMAT = 1
 
+MOST_GAMES = 2**31 - 1
+"""Of one kind in a batch."""
+
 Key = tuple[str, str, str, str | None, str | None, str, int]
 """Game, both names, both models, openings, seed."""
 
@@ -121,11 +124,13 @@ def _read(line: bytes, where: str) -> Entry:
         found = {field.name: values[field.name] for field in fields(Entry)}
         for name, length in (("black", 3), ("white", 3), ("pairs", 5), ("forfeits", 2)):
             found[name] = tuple(found[name])
-            if len(found[name]) != length or any(type(n) is not int or n < 0 for n in found[name]):
+            if len(found[name]) != length or any(type(n) is not int or not 0 <= n <= MOST_GAMES for n in found[name]):
                 raise ValueError(f"{name} is {values[name]!r}")
+        for name, kinds in _KINDS.items():
+            if not isinstance(found[name], kinds) or isinstance(found[name], bool):
+                raise TypeError(f"{name} is {found[name]!r}")
         entry = Entry(**found)
-        hash(entry.key)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptFileError(f"{where}: expected the result of a batch of games, but {error!r}") from error
     _expect_whole_pairs(entry, where)
     return entry
@@ -138,3 +143,11 @@ def _expect_whole_pairs(entry: Entry, where: str) -> None:
     by_pairs = sum(count * half_points for half_points, count in enumerate(entry.pairs)) / 2
     if (2 * sum(entry.pairs), by_pairs) != (games, points):
         raise CorruptFileError(f"{where}: expected {games} games with {points:g} points in pairs, got {entry.pairs}")
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("game", "a", "b", "openings"), (str,)),
+    **dict.fromkeys(("a_model", "b_model"), (str, type(None))),
+    "seed": (int,),
+    "seconds": (int, float),
+}

@@ -184,6 +184,10 @@ class Learner:
     def restore(self, data: bytes) -> None:
         """Go on from `state()`; another game, algorithm or network is refused."""
         arrays, header = archive.unpack(data, "learner", STATE_FORMAT, "learner state")
+        with archive.believing("learner state"):
+            self._restore(arrays, header)
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
         found = (header["game"], header["algorithm"])
         if found != (self.game.name, self.algorithm.name):
             raise CorruptFileError(

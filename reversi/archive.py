@@ -11,15 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.errors import CorruptFileError
+from reversi.errors import CorruptFileError, ReversiError
 
 Arrays = Mapping[str, NDArray[Any]]
 Header = dict[str, Any]
@@ -29,6 +31,13 @@ METADATA_KEY = "archive"
 
 MAX_BYTES = 4 << 30
 """Largest archive that is opened, 4 GiB: a bound before anything is allocated."""
+
+MAX_HEADER_BYTES = 16 << 20
+"""Longest JSON of an archive, 16 MiB: read, it takes some twenty times as much.  The largest that is written is that
+of a replay which has heard of 4,096 producers, 7 MB at most."""
+
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
+"""What JSON and arrays that are none of ours can raise while they are read."""
 
 
 def pack(kind: str, format_number: int, arrays: Arrays, header: Mapping[str, Any]) -> bytes:
@@ -51,13 +60,17 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
 
     if len(data) > MAX_BYTES:
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes, got {len(data)}")
+    length = int.from_bytes(data[:8], "little")
+    if length > MAX_HEADER_BYTES:
+        wanted = f"a {kind} archive with a header of at most {MAX_HEADER_BYTES} bytes"
+        raise CorruptFileError(f"{where}: expected {wanted}, got one of {length}")
     try:
-        length = int.from_bytes(data[:8], "little")
         about = json.loads(json.loads(bytes(data[8 : 8 + length]))["__metadata__"][METADATA_KEY])
         arrays = load(bytes(data))
         found = (about["kind"], about["format"])
-        header, checksum = dict(about["header"]), about["sha256"]
-    except (SafetensorError, ValueError, KeyError, AttributeError, OverflowError, TypeError, MemoryError) as error:
+        header = dict(about["header"])
+        intact = about["sha256"] == _digest(arrays, header)
+    except (SafetensorError, *_UNREADABLE) as error:
         raise CorruptFileError(
             f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read"
         ) from error
@@ -65,18 +78,45 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
         raise CorruptFileError(
             f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}"
         )
-    if checksum != _digest(arrays, header):
+    if not intact:
         raise CorruptFileError(f"{where}: the checksum does not match; the {kind} archive was damaged or cut short")
     return arrays, header
 
 
 def read(path: Path, kind: str, format_number: int) -> tuple[dict[str, NDArray[Any]], Header]:
     """`unpack` the file at `path`; a file that cannot be opened is a CorruptFileError too."""
+    return unpack(read_bytes(path, f"a {kind} archive"), kind, format_number, str(path))
+
+
+def read_bytes(path: Path, what: str) -> bytes:
+    """Return what the regular file at `path` holds; CorruptFileError, naming `what` was expected, for no such file.
+
+    A pipe would be waited for, a device has no end: neither is opened, nor a file that is too large to be an archive.
+    """
     try:
-        data = path.read_bytes()
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
+            got = f"{about.st_size} bytes" if stat.S_ISREG(about.st_mode) else "something else"
+            raise CorruptFileError(f"{path}: expected {what}, a file of at most {MAX_BYTES} bytes, got {got}")
+        with path.open("rb") as file:
+            return file.read(about.st_size + 1)  # a larger number would be allocated before the first byte
     except OSError as error:
-        raise CorruptFileError(f"{path}: expected a {kind} archive, but {error.strerror or error}") from error
-    return unpack(data, kind, format_number, str(path))
+        raise CorruptFileError(f"{path}: expected {what}, but {error.strerror or error}") from error
+
+
+@contextmanager
+def believing(what: str) -> Iterator[None]:
+    """Within, contents of another shape than expected are a CorruptFileError about `what`.
+
+    A checksum says that the bytes are those that were written, not that this version of the program wrote them.
+    """
+    try:
+        yield
+    except ReversiError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
+        found = " ".join(repr(error).split())[:200]
+        raise CorruptFileError(f"{what}: expected what this version of the program writes, but {found}") from error
 
 
 def write_atomic(path: Path, data: bytes) -> None:

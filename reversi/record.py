@@ -151,8 +151,6 @@ def decode(data: bytes, where: str) -> tuple[Records, str, int]:
         arrays, header = archive.unpack(data, KIND, FORMAT, where)
     except CorruptFileError as error:
         raise CorruptRecordError(str(error)) from error
-    except RecursionError as error:
-        raise CorruptRecordError(f"{where}: expected a records archive, got JSON nested without end") from error
     game, producer, sequence = _checked_header(header, where)
     _check_columns(arrays, GAMES[game].actions, where)
     columns = {name: np.require(arrays[name], requirements=["C", "W"]) for name in _COLUMNS}

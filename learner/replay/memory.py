@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from learner.algorithms.config import AlgorithmConfig
 from learner.replay.bucket import TokenBucket
@@ -129,21 +130,22 @@ class MemoryReplay:
     def restore(self, data: bytes) -> None:
         """Become what `state()` was; all or nothing.  Another capacity than then keeps the newest samples that fit."""
         arrays, header = archive.unpack(data, "replay", STATE_FORMAT, "replay state")
+        with archive.believing("replay state"):
+            self._restore(arrays, header)
+
+    def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
         if header["game"] != self.game.name:
             raise CorruptFileError(f"replay state: expected one of {self.game.name}, got one of {header['game']!r}")
         kind = header.get("samples", "positions")
         if kind != self._kind.name:
             raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
-        self._restore_checked(self._kind.rows(**{name: arrays[name] for name in self._kind.rows.COLUMNS}), header)
-
-    def _restore_checked(self, samples: Rows, header: dict[str, Any]) -> None:
         ring = Ring(self._kind.rows, self.config.capacity_positions, self.game.actions)
-        ring.add(samples)
-        self._ring = ring
-        self._counts = Counter(header["counts"])
-        self._bucket.tokens = header["tokens"]
-        self._deliveries = Deliveries.restored(header["deliveries"])
+        ring.add(self._kind.rows(**{name: arrays[name] for name in self._kind.rows.COLUMNS}))
+        counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
+        tokens, deliveries = float(header["tokens"]), Deliveries.restored(header["deliveries"])
         self._rng.bit_generator.state = header["random"]
+        self._ring, self._counts, self._deliveries = ring, counts, deliveries
+        self._bucket.tokens = tokens
 
     def _store(self, records: Records) -> AddReport:
         samples = self._kind.of(records)

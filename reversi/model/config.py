@@ -157,8 +157,10 @@ def network_to_json(network: NetworkConfig) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(network).items()}
 
 
-def network_from_json(values: Mapping[str, Any], where: str) -> NetworkConfig:
+def network_from_json(values: Any, where: str) -> NetworkConfig:
     """Return the config a header holds; one that this version cannot build is an IncompatibleModelError."""
+    if not isinstance(values, Mapping):
+        raise IncompatibleModelError(f"{where}: expected the description of a network, got {values!r}")
     kind = NETWORKS.get(str(values.get("kind")))
     if kind is None:
         known = ", ".join(NETWORKS)

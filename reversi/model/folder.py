@@ -5,15 +5,20 @@ On a local disk a file is replaced by rename (`archive.write_atomic`, readable b
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from reversi import archive
-from reversi.errors import ReversiError, RunError, UnreachableError, UsageError
+from reversi.errors import CorruptFileError, ReversiError, RunError, UnreachableError, UsageError
+
+CHUNK_BYTES = 1 << 20
 
 
 class Folder:
@@ -45,8 +50,10 @@ class Folder:
         """Return what the file `name` holds, or None if there is none; at most `most_bytes` and one more are read."""
         with self._reaching():
             try:
+                if self._is_local and not stat.S_ISREG(os.stat(self._path(name)).st_mode):
+                    raise CorruptFileError(f"{self.address(name)}: expected a file, got something else")
                 with self._files.open(self._path(name), "rb") as file:
-                    return bytes(file.read(most_bytes + 1))
+                    return _read(file, most_bytes + 1)
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
@@ -83,6 +90,15 @@ class Folder:
             raise
         except Exception as error:
             raise UnreachableError(f"cannot reach {self.url}: {_reason(error)}") from error
+
+
+def _read(file: IO[bytes], most_bytes: int) -> bytes:
+    """Return the first `most_bytes` of a file; asked for them at once, it would allocate them before the first one."""
+    parts: list[bytes] = []
+    while most_bytes > 0 and (part := file.read(min(most_bytes, CHUNK_BYTES))):
+        parts.append(part)
+        most_bytes -= len(part)
+    return b"".join(parts)
 
 
 def _reason(error: Exception) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from reversi.archive import MAX_BYTES
 from reversi.errors import CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES
 from reversi.model.config import Head, NetworkConfig, network_from_json, network_to_json
+from reversi.model.weights import LARGEST_VERSION
 
 FORMAT = 1
 
@@ -65,11 +68,28 @@ class ModelInfo:
                 **{key: _checked(values, key, kinds) for key, kinds in _FIELDS.items()},
             )
             datetime.fromisoformat(info.created)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorruptFileError(f"{where}: expected the description of a model, but {error!r}") from error
         if info.verdict not in get_args(Verdict) or info.game not in GAMES:
             raise CorruptFileError(f"{where}: verdict {info.verdict!r} or game {info.game!r} is unknown")
+        info._check_ranges(where)
         return info
+
+    def _check_ranges(self, where: str) -> None:
+        """Refuse numbers that cannot be, and text that is not what it should be: a terminal would obey it."""
+        counts = {name: getattr(self, name) for name in ("version", "wins", "draws", "losses", "opponent_version")}
+        for name, value, most in (
+            *((n, v, LARGEST_VERSION) for n, v in counts.items()),
+            ("size", self.size, MAX_BYTES),
+        ):
+            if value is not None and not 0 <= value <= most:
+                raise CorruptFileError(f"{where}: expected {name} from 0 to {most}, got {value!r}")
+        if self.score is not None and not 0 <= self.score <= 1:
+            raise CorruptFileError(f"{where}: expected a score from 0 to 1, got {self.score!r}")
+        if not re.fullmatch("[0-9a-f]{64}", self.sha256) or not (self.created.isascii() and self.created.isprintable()):
+            raise CorruptFileError(
+                f"{where}: expected a SHA-256 and a date, got {self.sha256[:80]!r} and {self.created!r}"
+            )
 
     @property
     def summary(self) -> str:
@@ -137,7 +157,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 def _checked(values: Mapping[str, Any], key: str, kinds: tuple[type, ...]) -> Any:
     value = values[key]
-    if not isinstance(value, kinds):
+    if not isinstance(value, kinds) or isinstance(value, bool):
         raise TypeError(f"{key} is {value!r}")
     return value
 

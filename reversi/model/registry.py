@@ -30,10 +30,13 @@ from reversi.errors import (
 )
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo, Verdict, describe
-from reversi.model.weights import Weights
+from reversi.model.weights import LARGEST_VERSION, Weights
 
 TEXT_BYTES = 1 << 20
 """Largest JSON or card that is read from a registry, 1 MiB."""
+
+MOST_DIGITS = 10
+"""Of a model's version."""
 
 
 class Registry:
@@ -68,7 +71,7 @@ class Registry:
         names = self._folder.names("models")
         if not names:
             self._expect_registry()
-        found = (self._find(int(name)) for name in names if name.isdecimal() and name == _digits(int(name)))
+        found = (self._find(int(name)) for name in names if _is_version(name))
         return sorted((info for info in found if info is not None), key=lambda info: info.version)
 
     def gated(self) -> ModelInfo:
@@ -167,11 +170,11 @@ class Registry:
             return None
         try:
             version = json.loads(text)["version"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorruptFileError(
                 f"{self._folder.address('gated.json')}: expected a version, but {error!r}"
             ) from error
-        if type(version) is not int or version < 0:
+        if type(version) is not int or not 0 <= version <= LARGEST_VERSION:
             raise CorruptFileError(f"{self._folder.address('gated.json')}: expected a version, got {version!r}")
         return version
 
@@ -208,14 +211,18 @@ def load_model(spec: str, registry_url: str | None = None) -> Weights:
     A path is a model's folder, as `reversi pull` makes it, or the file model.safetensors itself.  A registry of None is
     the newest run's.
     """
-    if spec in ("gated", "latest") or spec.isdecimal():
+    if spec in ("gated", "latest") or (spec.isdecimal() and len(spec) <= MOST_DIGITS):
         registry = open_registry(registry_url)
         if spec.isdecimal():
             return registry.load(registry.get(int(spec)))
         return registry.load(registry.gated() if spec == "gated" else registry.latest())
     path = Path(spec)
-    file = path / "model.safetensors" if path.is_dir() else path
-    if not file.is_file():
+    try:
+        file = path / "model.safetensors" if path.is_dir() else path
+        there = file.is_file()
+    except OSError:  # a name that no file can have
+        there = False
+    if not there:
         raise UsageError(f"expected gated, latest, a version number or a folder with model.safetensors, got {spec!r}")
     return Weights.load(file)
 
@@ -223,6 +230,11 @@ def load_model(spec: str, registry_url: str | None = None) -> Weights:
 def _same(one: Weights, other: Weights) -> bool:
     equal = one.game == other.game and one.network == other.network and one.arrays.keys() == other.arrays.keys()
     return equal and all((one.arrays[name] == other.arrays[name]).all() for name in one.arrays)
+
+
+def _is_version(name: str) -> bool:
+    """Return whether a folder has the name that `_digits` gives to a version."""
+    return name.isdecimal() and len(name) <= MOST_DIGITS and name == _digits(int(name))
 
 
 def _digits(version: int) -> str:

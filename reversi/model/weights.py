@@ -28,6 +28,8 @@ from reversi.model.config import (
 from reversi.model.table import TABLE_SHAPE, TABLE_SIZE
 
 FORMAT = 1
+LARGEST_VERSION = 2**31 - 1
+"""Of a model: records keep the version that played as 32 bits."""
 WDL = 3
 """Win, draw, loss, in this order, for the side to move."""
 VALUE_OUTPUTS = WDL + 1
@@ -63,10 +65,12 @@ class Weights:
         """
         arrays, header = archive.unpack(data, "weights", FORMAT, where)
         try:
-            name, version, description = str(header["game"]), int(header["version"]), dict(header["network"])
+            name, version, description = str(header["game"]), header["version"], dict(header["network"])
             versions = {"rules": header["rules_version"], "planes": header["planes_version"]}
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{where}: the weights' header is incomplete ({error})") from error
+        if type(version) is not int or not 0 <= version <= LARGEST_VERSION:
+            raise CorruptFileError(f"{where}: expected a version from 0 to {LARGEST_VERSION}, got {version!r}")
         for what, ours in (("rules", RULES_VERSION), ("planes", PLANES_VERSION)):
             if versions[what] != ours:
                 raise IncompatibleModelError(
@@ -94,11 +98,7 @@ class Weights:
     @classmethod
     def load(cls, path: Path) -> Weights:
         """Read the archive at `path`; a file that cannot be opened is a CorruptFileError too."""
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise CorruptFileError(f"{path}: expected a model, but {error.strerror or error}") from error
-        return cls.from_bytes(data, str(path))
+        return cls.from_bytes(archive.read_bytes(path, "a model"), str(path))
 
     def check_game(self, game: Game) -> None:
         """Raise IncompatibleModelError unless this model was trained on `game`."""

@@ -96,7 +96,7 @@ def make_player(
             simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options
         else:
             model = rest
-    elif not (spec in ("gated", "latest") or spec.isdecimal() or (spec and Path(spec).exists())):
+    elif not (spec in ("gated", "latest") or spec.isdecimal() or _is_file(spec)):
         raise UsageError(f"expected a player ({KINDS}), got {spec!r}")
     from reversi.model.registry import load_model
 
@@ -137,7 +137,15 @@ def _options(spec: str, text: str) -> dict[str, Any]:
     return options
 
 
+def _is_file(spec: str) -> bool:
+    """Return whether there is such a file or folder."""
+    try:
+        return spec != "" and Path(spec).exists()
+    except OSError:  # a name that no file can have
+        return False
+
+
 def _number(spec: str, text: str, low: int, high: int) -> int:
-    if not text.isdecimal() or not low <= int(text) <= high:
+    if not text.isdecimal() or len(text) > len(str(high)) or not low <= int(text) <= high:
         raise UsageError(f"expected a whole number from {low} to {high} at the end of {spec!r}, got {text!r}")
     return int(text)

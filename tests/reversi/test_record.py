@@ -193,8 +193,8 @@ def test_foreign_bytes_are_refused() -> None:
     assert len(decode(packed(), "here")[0]) == 5
     nested = json.dumps({"__metadata__": 0})[:-2] + "[" * 100_000
     foreign = {
-        "here: expected a records archive, got 15": b"not an archive\n",
-        "JSON nested without end": len(nested).to_bytes(8, "little") + nested.encode(),
+        "here: expected a records archive with a header of at most": b"not an archive\n",
+        "got 100025 bytes that cannot be read": len(nested).to_bytes(8, "little") + nested.encode(),
         "expected a records archive of format 1, got 'weights'": packed(kind="weights"),
         "of format 1, got 'records' of 2": packed(number=2),
         "expected the columns": packed(without="seed"),
