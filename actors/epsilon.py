@@ -57,6 +57,7 @@ class EpsilonPlay:
         self._seat = EVERY if config.opponent == "self" else ("first", "second", "both").index(config.side)
         self.games = make_games(game, config.games)
         self._ended = EndedGames(game, config.games, seed)
+        self._results = Counts()
         self._begun = 0
         self._begin(np.arange(config.games))
 
@@ -64,7 +65,7 @@ class EpsilonPlay:
     def counts(self) -> Counts:
         """Everything done so far, by all games; one decision is one position asked about."""
         asked = int(self.games.now["asked"].sum())
-        return Counts(positions=asked, asked=asked)
+        return self._results + Counts(positions=asked, asked=asked)
 
     def epsilon(self, progress: float) -> float:
         """Return the chance of a random move: from the config's first to its final one in a straight line."""
@@ -90,7 +91,10 @@ class EpsilonPlay:
             decide(self.games, settings, *self._evaluate(own, opp))
             play_on(self.games, settings)
             missing -= self._replace_ended(settings, version)
-        return self._ended.take(version)
+        records = self._ended.take(version)
+        if records is not None and self._seat != EVERY:
+            self._results += results_of(records)
+        return records
 
     def forget(self) -> None:
         """Nothing is kept of the network's answers."""
@@ -99,7 +103,12 @@ class EpsilonPlay:
         """Return everything that a resumed actor needs: the games in progress; their policies are all 0."""
         games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
         del games["policies"]
-        return {**games, "begun": np.array([self._begun])}
+        results = self._results
+        return {
+            **games,
+            "begun": np.array([self._begun]),
+            "results": np.array([results.wins, results.draws, results.losses]),
+        }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the games of `arrays()` back; shapes must be this actor's own."""
@@ -107,6 +116,8 @@ class EpsilonPlay:
             if name in arrays:
                 array[...] = arrays[name].view(array.dtype)
         self._begun = int(arrays["begun"][0])
+        wins, draws, losses = map(int, arrays["results"])
+        self._results = Counts(wins=wins, draws=draws, losses=losses)
 
     def _settings(self, epsilon: float) -> Play:
         return Play(self.game.id, np.uint64(self.seed), self._seat, self.config.random_first, epsilon)
@@ -126,6 +137,15 @@ class EpsilonPlay:
         begin_games(self.games, self.game.id, rows, self._begun, start_own, start_opp, np.uint64(self.seed), 0)
         self._begun += len(rows)
         play_on(self.games, self._settings(0.0))
+
+
+def results_of(records: Records) -> Counts:
+    """Return the results of the side that decided, in games in which one side did."""
+    game = np.repeat(np.arange(len(records)), records.plies)
+    ply = np.arange(records.positions) - np.repeat(np.cumsum(records.plies) - records.plies, records.plies)
+    moves_second = np.bincount(game[(records.ply_kind == UNSEARCHED) & (ply % 2 == 1)], minlength=len(records)) > 0
+    margin = np.where(moves_second, -records.margin, records.margin)
+    return Counts(wins=int((margin > 0).sum()), draws=int((margin == 0).sum()), losses=int((margin < 0).sum()))
 
 
 @kernel

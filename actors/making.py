@@ -24,6 +24,16 @@ class Counts:
     """Positions that the cache was asked about."""
     found: int = 0
     """Those it knew."""
+    wins: int = 0
+    """Games won by the side that learns, where the other side does not."""
+    draws: int = 0
+    """Such games that ended level."""
+    losses: int = 0
+    """Such games that it lost."""
+
+    def __add__(self, more: Counts) -> Counts:
+        """Return both together."""
+        return Counts(**{name: value + getattr(more, name) for name, value in vars(self).items()})
 
     def __sub__(self, earlier: Counts) -> Counts:
         """Return what has been done since `earlier`."""

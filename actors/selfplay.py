@@ -58,7 +58,9 @@ class SelfPlay:
     @property
     def counts(self) -> Counts:
         """Everything done so far, by all games."""
-        return Counts(**{name: int(self.games.now[name].sum()) for name in Counts.__dataclass_fields__})
+        now = self.games.now
+        counted = [name for name in Counts.__dataclass_fields__ if name in (now.dtype.names or ())]
+        return Counts(**{name: int(now[name].sum()) for name in counted})
 
     def round(self, progress: float, version: int) -> Records | None:
         """Play `round_batches` batches per group, with the simulations that the schedule has for `progress`."""

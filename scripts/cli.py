@@ -30,6 +30,7 @@ COMMANDS = {
     "replay": "step through a game that was played",
     "analyze": "judge positions from standard input",
     "solve": "solve positions from standard input exactly",
+    "picture": "draw the learning curves of a run",
     "prove": "play all of a player's games out: does it ever lose?",
     "label": "make a set of positions with every move's exact score",
     "gtp": "be an engine for Quarry, GoGui and other GTP programs",

@@ -12,6 +12,7 @@ from learner.broadcast import WeightStore
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from reversi.games.rules import game_named
+from scripts.game_files import validation_games
 from scripts.sitting import Sitting
 
 GATE_SLICE_S = 2.0
@@ -36,7 +37,7 @@ class SerialParts:
         job = sitting.job
         game = game_named(job.game.name)
         self.store = WeightStore()
-        self.replay = MemoryReplay(game, job.replay, job.run.seed, sitting.folder.path / "rejected")
+        self.replay = MemoryReplay(game, job.replay, job.run.seed, sitting.folder.path / "rejected", job.algorithm)
         self.learner = Learner(
             config=job.learner,
             algorithm=job.algorithm,
@@ -46,6 +47,7 @@ class SerialParts:
             sink=self.store,
             seed=job.run.seed,
             newest=sitting.newest_version(),
+            validation=validation_games(sitting),
         )
         self.gate = Gate(job.gate, game, sitting.open_registry(), source=self.store, sink=self.store, seed=job.run.seed)
         self.workers = [
@@ -104,7 +106,7 @@ def run_serial(sitting: Sitting) -> None:
         if sitting.checkpoint_due:
             parts.learner.saved(sitting.save(parts.state()))
     sitting.save(parts.state())
-    parts.learner.offer_candidate()
+    sitting.offered(parts.learner.offer_candidate())
     while not sitting.interrupt.requested and parts.gate.busy:
         progress.gate(parts.gate.round(GATE_SLICE_S))
         progress.tick()

@@ -24,6 +24,7 @@ from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
 from reversi.errors import ReversiError, RunError
 from scripts.config import JobConfig
+from scripts.game_files import validation_games
 from scripts.launch import GATE_SLICE_S
 from scripts.preflight import check_threads
 from scripts.ray_cluster import ray_of
@@ -82,8 +83,10 @@ class Driver:
         gpus = _gpu_shares(job)
         self._weights = WeightActor.options(**_options(1), max_restarts=job.cluster.max_restarts).remote()
         self._replay = ReplayActor.options(**_options(1), max_concurrency=1000).remote(
-            config=job.replay, rejected_dir=str(folder / "rejected"), **common
+            config=job.replay, rejected_dir=str(folder / "rejected"), algorithm=job.algorithm, **common
         )
+
+        validation = validation_games(sitting)
 
         def learner(starts: int) -> Any:
             return LearnerActor.options(**_options(job.learner.threads, gpus[job.learner.device])).remote(
@@ -93,6 +96,7 @@ class Driver:
                 source=self._replay,
                 sink=self._weights,
                 newest=sitting.newest_version(),
+                validation=validation,
                 **common,
             )
 
@@ -157,7 +161,7 @@ class Driver:
 
     def finish_gate(self) -> None:
         """Offer the learner's last averaged weights and play the gate's matches to their end."""
-        ray.get(self._learner.handle.offer_candidate.remote())
+        self._sitting.offered(ray.get(self._learner.handle.offer_candidate.remote()))
         while not self._sitting.interrupt.requested and (self._pending or ray.get(self._gate.handle.busy.remote())):
             if not self._pending:
                 self._ask(self._gate)

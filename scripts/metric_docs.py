@@ -6,20 +6,28 @@ from evaluator.gate import GateReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
 from learner.tracking.metrics import metric_table
-from scripts.progress import RunReport
+from scripts.progress import PlayReport, RunReport
 
 HEAD = """\
 # Metrics
 
 What `metrics.jsonl`, TensorBoard and wandb hold; made from the reports by `python -m scripts.metric_docs`. Rows come
-every five seconds, those of the gate with each verdict; every row has `step` (of the learner) and `elapsed_s`.
+every five seconds, those of the gate with each verdict, those of `play` after every hundred games or so; every row has
+`step` (of the learner) and `elapsed_s`.
 
 """
 
 
 def text() -> str:
     """Return the page."""
-    return HEAD + metric_table({"run": RunReport, "learner": LearnerReport, "replay": ReplayReport, "gate": GateReport})
+    reports = {
+        "run": RunReport,
+        "play": PlayReport,
+        "learner": LearnerReport,
+        "replay": ReplayReport,
+        "gate": GateReport,
+    }
+    return HEAD + metric_table(reports)
 
 
 if __name__ == "__main__":

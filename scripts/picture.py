@@ -1,22 +1,66 @@
-"""Draw a run's learning curve from its `metrics.jsonl`:  python -m scripts.picture runs/NAME docs/elo.svg
+"""Draw a run's learning curves from its metrics, as `reversi train` does at the end of every run.
 
-Each step of the curve is a promotion, its height the Elo difference measured by that 400-game match, added up from the
-first model on.  Differences between a network and its own successor add up to more than a stranger would see; the
-README says so beside the picture, and names the scores against fixed players.
+What is drawn hangs on what was learned: AlphaZero's champion in Elo and its losses; the results of Q-learning against
+its opponent; the loss and the mean value of a Q-network; losses and accuracies, in training and on the games kept
+aside, of a policy.
+
+Each step of the Elo curve is a promotion, its height the difference measured by that match, added up from the first
+model on.  A network beats its own predecessor by more than a stranger would see.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from reversi.errors import RunError
+from scripts.curves import Curve, Panel, draw
 
-def rows_of(run: Path) -> list[dict[str, Any]]:
+EXAMPLES = """
+reversi picture runs/long
+reversi picture runs/long -o elo.svg
+"""
+
+PICTURE = "learning.svg"
+"""Name of the picture in the run's folder."""
+
+Row = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the run and where the picture goes."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"where to (default: RUN/{PICTURE})")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw the picture and say where it is."""
+    print(picture_of(args.run, args.output or args.run / PICTURE))
+    return 0
+
+
+def picture_of(folder: Path, target: Path) -> Path:
+    """Draw the run in `folder` into `target` and return that; a run without metrics is a RunError."""
+    from reversi.archive import write_atomic
+
+    rows = rows_of(folder)
+    panels = panels_of(rows)
+    if not panels:
+        raise RunError(f"expected metrics of training in {folder / 'metrics.jsonl'}, but it has none yet")
+    by_games = any("play/wins" in row for row in rows)
+    write_atomic(target, draw(folder.name, "games" if by_games else "minutes of training", panels).encode())
+    return target
+
+
+def rows_of(folder: Path) -> list[Row]:
     """Return the rows of a run's metrics; a last line cut by a crash is left out."""
+    path = folder / "metrics.jsonl"
+    if not path.is_file():
+        raise RunError(f"expected the folder of a run with its metrics, but there is no {path} (tracking=jsonl)")
     rows = []
-    for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         try:
             rows.append(json.loads(line))
         except ValueError:
@@ -24,37 +68,40 @@ def rows_of(run: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def draw(run: Path, target: Path) -> None:
-    """Draw the champion's Elo, the candidates' matches and the losses over the minutes of training."""
-    import matplotlib
+def panels_of(rows: list[Row]) -> list[Panel]:
+    """Return what these metrics can show; empty panels are left out."""
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    def curve(metric: str, name: str, step: bool = False) -> Curve:
+        held = [row for row in rows if metric in row]
+        return Curve(name, [row["elapsed_s"] / 60 for row in held], [row[metric] for row in held], step)
 
-    rows = rows_of(run)
-    gate = [row for row in rows if "gate/champion_elo" in row]
-    learner = [row for row in rows if "learner/losses/policy" in row]
-    figure, (elo, loss) = pyplot.subplots(2, 1, sharex=True, figsize=(7, 5), height_ratios=(2, 1), layout="constrained")
-    minutes = [row["elapsed_s"] / 60 for row in gate]
-    elo.step(minutes, [row["gate/champion_elo"] for row in gate], where="post", color="#1b7837", label="champion")
-    elo.plot(minutes, [row["gate/champion_elo"] for row in gate], "o", color="#1b7837", markersize=4)
-    elo.set_ylabel("Elo above the first model\n(sum of gate matches)")
-    elo.grid(alpha=0.3)
-    for name, color in (("policy", "#2166ac"), ("value", "#b2182b")):
-        loss.plot(
-            [row["elapsed_s"] / 60 for row in learner],
-            [row[f"learner/losses/{name}"] for row in learner],
-            color=color,
-            label=f"{name} loss",
-        )
-    loss.set_xlabel("minutes of training")
-    loss.set_ylabel("nats")
-    loss.legend(frameon=False)
-    loss.grid(alpha=0.3)
-    figure.savefig(target)
+    metrics = set().union(*rows)
+    champion = Panel(
+        "Elo above the first model, sum of the matches", [curve("gate/champion_elo", "champion", True)], 220
+    )
+    if "play/wins" in metrics:
+        panels = [_results(rows)]
+    elif "learner/losses/accuracy" in metrics:
+        accuracy = [curve("learner/losses/accuracy", "training"), curve("learner/validation/top1", "kept aside")]
+        loss = [curve("learner/losses/policy", "training"), curve("learner/validation/loss", "kept aside")]
+        panels = [Panel("share of the moves guessed right", accuracy, 220), Panel("cross-entropy, nats", loss)]
+    elif "learner/losses/q" in metrics:
+        values = [curve("learner/losses/q", "of the moves taken"), curve("learner/losses/target", "target")]
+        panels = [champion, Panel("loss", [curve("learner/losses/total", "loss")]), Panel("mean action value", values)]
+    else:
+        losses = [curve(f"learner/losses/{part}", part) for part in ("policy", "value")]
+        panels = [champion, Panel("loss", losses)]
+    return [panel for panel in panels if any(len(curve.x) for curve in panel.curves)]
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: python -m scripts.picture RUN_FOLDER PICTURE")
-    draw(Path(sys.argv[1]), Path(sys.argv[2]))
+def _results(rows: list[Row]) -> Panel:
+    """Return won, drawn and lost games of the side that learns, as shares of the games since the row before."""
+    played = [row for row in rows if "play/wins" in row]
+    x = [row["play/games"] for row in played]
+    names = {"wins": "won", "draws": "drawn", "losses": "lost"}
+    of = [sum(row[f"play/{name}"] for name in names) for row in played]
+    curves = [
+        Curve(text, x, [row[f"play/{name}"] / n for row, n in zip(played, of, strict=True)])
+        for name, text in names.items()
+    ]
+    return Panel("results of the side that learns, share of every hundred games or so", curves, 260, 0.0, 1.0)

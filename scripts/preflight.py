@@ -5,9 +5,11 @@ A process that starts on another node can only die of these; here they are one l
 
 from __future__ import annotations
 
+import glob
 import os
+from pathlib import Path
 
-from actors.config import actor_threads
+from actors.config import GamesActorConfig, actor_threads
 from evaluator.openings import load_openings, random_openings
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import game_named
@@ -50,6 +52,19 @@ def check_openings(job: JobConfig) -> None:
         random_openings(game, count, job.gate.opening_plies, job.run.seed)
     else:
         load_openings(job.gate.openings, game)
+
+
+def check_game_files(job: JobConfig) -> None:
+    """Refuse a job that learns from games in files where there are none, and say where some are to be had."""
+    if not isinstance(job.actors, GamesActorConfig):
+        return
+    for pattern in job.actors.paths:
+        if not any(Path(path).is_file() for path in glob.iglob(pattern, recursive=True)):
+            raise ConfigError(
+                f"actors.paths: expected files of games, found none at {pattern!r}; name yours, as in "
+                "'actors.paths=[FOLDER/*.wtb]': the French Othello federation publishes WTHOR, the games of all "
+                "tournaments, at https://www.ffothello.org/informatique/la-base-wthor/"
+            )
 
 
 def check_registry(job: JobConfig, registry: Registry) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from actors.worker import ActorReport
     from evaluator.gate import GateReport
+    from learner.algorithms.losses import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 
@@ -25,6 +26,9 @@ LINE_EVERY_S = 30.0
 FIRST_LINE_S = 10.0
 TABLE_EVERY_S = 0.5
 METRICS_EVERY_S = 5.0
+
+RESULTS_EVERY = 100
+"""Games against a side that does not learn, at least, that make a row of results."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,20 @@ class RunReport:
     """Roles that died and were started again."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlayReport:
+    """Some hundred games of the side that learns against one that does not."""
+
+    games: int
+    """Such games since the run began, these included."""
+    wins: int
+    """Of these, those that the side that learns won."""
+    draws: int
+    """Those that ended level."""
+    losses: int
+    """Those that it lost."""
+
+
 @dataclass
 class _Counters:
     """Sums since the run began; differences of two of them make rates."""
@@ -71,6 +89,9 @@ class _Counters:
     playing_s: float = 0.0
     waiting_s: float = 0.0
     between_s: float = 0.0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
     steps: int = 0
     samples: int = 0
     restarts: int = 0
@@ -81,7 +102,7 @@ class Progress:
 
     def __init__(self, trackers: list[Tracker], out: IO[str] = sys.stdout) -> None:
         self._trackers, self._out = trackers, out
-        self._sum, self._last_row, self._last_line = _Counters(), _Counters(), _Counters()
+        self._sum, self._last_row, self._last_line, self._last_results = (_Counters() for _ in range(4))
         self._learner: LearnerReport | None = None
         self._replay: ReplayReport | None = None
         self._gate: GateReport | None = None
@@ -125,6 +146,13 @@ class Progress:
         self._sum.playing_s += report.playing_s
         self._sum.waiting_s += report.waiting_s
         self._sum.between_s += report.between_s
+        self._sum.wins += report.wins
+        self._sum.draws += report.draws
+        self._sum.losses += report.losses
+        results = self._results()
+        if results.wins + results.draws + results.losses >= RESULTS_EVERY:
+            self._write("play", results)
+            self._last_results = dataclasses.replace(self._sum)
 
     def learner(self, report: LearnerReport) -> None:
         """Keep the learner's newest losses."""
@@ -132,6 +160,11 @@ class Progress:
         self._sum.samples += report.samples
         if report.steps:
             self._learner = report
+
+    def validated(self, report: ValidationReport) -> None:
+        """Write and show the last look at the games kept aside."""
+        self._write("learner/validation", report)
+        self._say(f"all games kept aside: {report.summary}")
 
     def replay(self, report: ReplayReport) -> None:
         """Keep the replay's newest fill."""
@@ -170,6 +203,7 @@ class Progress:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on counting from `state()`."""
         self._sum = _Counters(**state)
+        self._last_results = dataclasses.replace(self._sum)
 
     def _say(self, text: str) -> None:
         if self._live is not None:
@@ -210,6 +244,15 @@ class Progress:
             restarts=now.restarts,
         )
 
+    def _results(self) -> PlayReport:
+        now, then = self._sum, self._last_results
+        return PlayReport(
+            games=now.wins + now.draws + now.losses,
+            wins=now.wins - then.wins,
+            draws=now.draws - then.draws,
+            losses=now.losses - then.losses,
+        )
+
     def _cells(self, then: _Counters) -> dict[str, str]:
         """Return what the dashboard shows, name to text; rates since `then`."""
         now = self._sum
@@ -222,14 +265,25 @@ class Progress:
         }
         if self._learner is not None and self._learner.losses is not None:
             cells["losses"] = self._learner.losses.summary
+            if self._learner.validation is not None:
+                cells["kept aside"] = self._learner.validation.summary
             cells["model"] = f"version {self._learner.version}"
         if self._replay is not None:
             cells["replay"] = _replay_text(self._replay)
+        results = self._results_text(then)
+        if results:
+            cells["results"] = results
         if self._gate is not None:
             cells["gate"] = self._gate.summary
         left = max(0.0, self._length_s - now.at_s)
         cells["time left"] = f"{int(left) // 60}:{int(left) % 60:02d}" if left else "last gate match"
         return cells
+
+    def _results_text(self, then: _Counters) -> str:
+        """Return the results since `then` against a side that does not learn, if there are any."""
+        wins, draws, losses = (getattr(self._sum, name) - getattr(then, name) for name in ("wins", "draws", "losses"))
+        games = wins + draws + losses
+        return f"won {wins / games:.1%}, drawn {draws / games:.1%}, lost {losses / games:.1%}" if games else ""
 
     def _line(self) -> str:
         return f"{self._sum.at_s:5.0f} s | " + " | ".join(f"{k} {v}" for k, v in self._cells(self._last_line).items())

@@ -8,7 +8,8 @@ runs/<name>/
     registry/                       the models, unless `registry.url` says otherwise
     rejected/                       records that the replay refused, with the reason in the name
     logs/                           one file per role
-    summary.json                    what came out
+    skipped.txt                     games in files that were left out, and why
+    summary.json  learning.svg      what came out
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -80,6 +81,11 @@ class RunFolder:
         """Write `name` as JSON, atomically."""
         with _explained(self.path):
             write_atomic(self.path / name, json.dumps(value, indent=1).encode())
+
+    def write_lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write `name` as text, atomically."""
+        with _explained(self.path):
+            write_atomic(self.path / name, "".join(f"{line}\n" for line in lines).encode())
 
     def save_checkpoint(self, number: int, files: Mapping[str, bytes]) -> None:
         """Write all files of checkpoint `number`; it counts only once it is whole.  Older ones are then removed."""

@@ -18,6 +18,7 @@ from scripts.run_folder import RunFolder, read_json
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
+    from learner.algorithms.losses import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 
@@ -39,6 +40,8 @@ class Sitting:
     """How often the run was started before."""
     games: int = 0
     """Games that the replay has taken."""
+    validation: ValidationReport | None = None
+    """What the last candidate makes of all games kept aside."""
     _number: int = 0
     _before_s: float = 0.0
     _began: float = field(default_factory=time.monotonic)
@@ -115,6 +118,12 @@ class Sitting:
         self._learned |= report.finished
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
+
+    def offered(self, validation: ValidationReport | None) -> None:
+        """Hear what the last candidate, offered now, makes of all games kept aside, if there are any."""
+        self.validation = validation
+        if validation is not None:
+            self.progress.validated(validation)
 
     def replay(self, report: ReplayReport) -> None:
         """Hear what the replay holds."""

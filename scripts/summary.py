@@ -9,8 +9,10 @@ from evaluator.match import Match
 from evaluator.openings import random_openings
 from evaluator.stats import Score, score_of
 from reversi.errors import NoGatedModelError
-from reversi.games.rules import game_named
+from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
+from scripts.picture import PICTURE, picture_of
+from scripts.prove import prove, report
 from scripts.sitting import Sitting
 
 FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
@@ -43,16 +45,18 @@ def summarise(sitting: Sitting) -> None:
     candidates = registry.models()
     promoted = sum(model.verdict == "promoted" for model in candidates)
     print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(candidates)} candidates")
-    results = {}
-    for opponent in FIXED_PLAYERS if job.run.summary_games else ():
-        score = _play(sitting, str(champion.version), opponent)
-        results[opponent] = dataclasses.asdict(score)
-        print(f"  against {opponent:<12} {score.summary}", flush=True)
-    sitting.folder.write_json(
-        "summary.json",
-        {"champion": champion.version, "promotions": promoted, "candidates": len(candidates), "results": results},
-    )
+    outcome: dict[str, Any] = {"champion": champion.version, "promotions": promoted, "candidates": len(candidates)}
+    if sitting.validation is not None:
+        outcome["validation"] = dataclasses.asdict(sitting.validation)
+    if game_named(job.game.name).id == TICTACTOE:
+        outcome["proof"] = _prove(sitting, champion.version)
+    else:
+        outcome["results"] = _meet_fixed_players(sitting, champion.version)
+    sitting.folder.write_json("summary.json", outcome)
     here = sitting.shown_path
+    if "jsonl" in job.tracking:
+        picture_of(sitting.folder.path, sitting.folder.path / PICTURE)
+        print(f"\nlearning curves in {here}/{PICTURE}", end="")
     models = job.registry.url or f"{here}/registry"
     print(
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
@@ -62,7 +66,31 @@ def summarise(sitting: Sitting) -> None:
     )
 
 
-def _play(sitting: Sitting, version: str, opponent: str) -> Score:
+def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
+    """Play the champion against the fixed players; return the scores by opponent."""
+    results = {}
+    for opponent in FIXED_PLAYERS if sitting.job.run.summary_games else ():
+        score = _play(sitting, version, opponent)
+        results[opponent] = dataclasses.asdict(score)
+        print(f"  against {opponent:<12} {score.summary}", flush=True)
+    return results
+
+
+def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
+    """Play out every game of the champion, its bare network and its search; return what came out by player."""
+    game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
+    found = {}
+    for simulations in sorted({0, sitting.job.gate.simulations}):
+        player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
+        proof = prove(game, player, first_random=True)
+        found[player.name] = {side: dataclasses.asdict(games) for side, games in proof.items()}
+        print(f"  {player.name}, every game after any first move:")
+        for line in report(game, proof):
+            print(f"    {line}", flush=True)
+    return found
+
+
+def _play(sitting: Sitting, version: int, opponent: str) -> Score:
     job, game = sitting.job, game_named(sitting.job.game.name)
     registry = sitting.open_registry().url
     openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)

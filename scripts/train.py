@@ -33,13 +33,14 @@ def train(values: dict[str, Any], resume: str | None) -> int:
     from learner.algorithms.fit import check_fit
     from reversi.games.rules import game_named
     from scripts.config import job_of
-    from scripts.preflight import check_machine, check_openings
+    from scripts.preflight import check_game_files, check_machine, check_openings
     from scripts.run_folder import RunFolder
 
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
     check_machine(job)
     check_openings(job)
+    check_game_files(job)
     folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
     try:
         return _sit(job, folder, values, bool(resume))

@@ -202,3 +202,25 @@ def test_a_round_ends_after_its_games_and_counts_them() -> None:
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"actors\.{field}"):
         dataclasses.replace(EPSILON, **{field: value})
+
+
+@pytest.mark.parametrize("side", ["first", "second", "both"])
+def test_results_are_those_of_the_side_that_decides(side: Any) -> None:
+    player = epsilon_play("reversi4", **AGAINST_RANDOM, side=side)
+    records = played(player, 60)
+    slow = [0, 0, 0]
+    start = 0
+    for game in range(len(records)):
+        kinds = records.ply_kind[start : start + records.plies[game]]
+        start += records.plies[game]
+        first = int(np.flatnonzero(kinds == UNSEARCHED)[0]) % 2 == 0
+        margin = int(records.margin[game]) if first else -int(records.margin[game])
+        slow[0 if margin > 0 else 1 if margin == 0 else 2] += 1
+    assert [player.counts.wins, player.counts.draws, player.counts.losses] == slow
+    assert min(slow) > 0
+
+
+def test_play_against_oneself_has_no_results() -> None:
+    player = epsilon_play("reversi4")
+    played(player, 20)
+    assert (player.counts.wins, player.counts.draws, player.counts.losses) == (0, 0, 0)
