@@ -18,7 +18,13 @@ BELOW = {
     "scripts": set(PACKAGES),
 }
 DOORS = {
-    "ray": ("*/remote.py", "learner/replay/remote.py", "scripts/launch_ray.py", "scripts/ray_cluster.py"),
+    "ray": (
+        "*/remote.py",
+        "learner/replay/remote.py",
+        "learner/replay/redis_remote.py",
+        "scripts/launch_ray.py",
+        "scripts/ray_cluster.py",
+    ),
     "redis": ("learner/replay/redis*.py",),
     "wandb": ("learner/tracking/wandb.py",),
     "hydra": ("scripts/*.py",),

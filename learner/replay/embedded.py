@@ -24,8 +24,10 @@ import sys
 import tempfile
 import time
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
+from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_url import RedisServer
 from reversi.errors import ConfigError, UnreachableError
 
@@ -96,6 +98,19 @@ class EmbeddedServer:
                     f"the embedded redis server did not start within {START_S:.0f} s; see {self.log}"
                 )
             time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def server_of(config: RedisReplayConfig, folder: Path) -> Iterator[RedisServer]:
+    """The server that a configuration names; if it is to be one of our own, it runs meanwhile, its data in `folder`."""
+    server = RedisServer.of(config.url)
+    if not server.embedded:
+        yield server
+        return
+    with contextlib.closing(
+        EmbeddedServer(folder, memory_mb=config.memory_mb, append_only=config.append_only)
+    ) as running:
+        yield running.server
 
 
 def server_program() -> str:

@@ -80,14 +80,7 @@ class RedisReplay:
 
     def sink(self) -> RedisSink:
         """Return where an actor, in this or another process, delivers its records."""
-        config = self.config
-        return RedisSink(
-            self._server,
-            self._key,
-            shards=config.shards,
-            backlog_batches=config.backlog_batches,
-            patience_s=config.patience_s,
-        )
+        return RedisSink.of(self.config, self._server, self._key)
 
     def add(self, data: bytes) -> AddReport:
         """Send one delivery through the stream and wait until it was taken; see `Replay.add`."""

@@ -10,6 +10,7 @@ import functools
 import threading
 from typing import Any
 
+from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_stream import Word, entry_of, shard_of, streams, word_key
 from learner.replay.redis_url import Patience, RedisServer
 
@@ -33,6 +34,17 @@ class RedisSink:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as what it was made of: in another process it has a connection of its own."""
         return self._made_of
+
+    @staticmethod
+    def of(config: RedisReplayConfig, server: RedisServer, key: str) -> RedisSink:
+        """Return a sink with a configuration's numbers."""
+        return RedisSink(
+            server,
+            key,
+            shards=config.shards,
+            backlog_batches=config.backlog_batches,
+            patience_s=config.patience_s,
+        )
 
     def push(self, data: bytes) -> None:
         """Deliver one batch of records, then wait for room.

@@ -4,21 +4,37 @@
                                people who look with redis-cli, `producer` and `sequence`; the bytes say both, checked
     reversi:KEY:records:0:word "KEPT ROOM": entries of the stream that have been taken already, and 1 or 0
 
-KEY names the run.  The group `learner` reads every stream.
+KEY names the run and no other one (`run_key`).  The group `learner` reads every stream.
 """
 
 from __future__ import annotations
 
+import secrets
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from reversi.archive import write_atomic
 from reversi.errors import CorruptRecordError
 from reversi.record import decode
 
 GROUP = "learner"
 
 RECORDS = b"records"
+
+KEY_FILE = "redis-key"
+
+
+def run_key(folder: Path) -> str:
+    """Return the key of the run in `folder`: its name and a number drawn at its first start, kept in the folder.
+
+    A run that takes the name of a deleted one must not find that one's records.
+    """
+    path = folder / KEY_FILE
+    if not path.exists():
+        write_atomic(path, f"{folder.name}-{secrets.token_hex(4)}\n".encode())
+    return path.read_text(encoding="utf-8").strip()
 
 
 def streams(key: str, shards: int) -> list[str]:

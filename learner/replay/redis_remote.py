@@ -1,0 +1,50 @@
+"""The Redis replay on Ray: a delivery van over `RedisReplay`; records reach it through the stream, not through Ray.
+
+Its calls come on several threads, so that a `sample` that waits holds up neither a report nor a stop.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ray
+
+from learner.algorithms.config import AlgorithmConfig
+from learner.replay.memory import MemoryReplay
+from learner.replay.redis import RedisReplay
+from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_url import RedisServer
+from learner.replay.rows import Rows
+from reversi.games.rules import game_named
+
+SAMPLE_WAIT_S = 1.0
+"""Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
+
+THREADS = 4
+"""Calls served at once: a sample that waits, a report, a state or a stop."""
+
+
+class StreamedReplay(RedisReplay):
+    """A `RedisReplay` whose `sample` waits."""
+
+    def __init__(
+        self,
+        *,
+        game: str,
+        config: RedisReplayConfig,
+        seed: int,
+        rejected_dir: str | None,
+        server: RedisServer,
+        key: str,
+        algorithm: AlgorithmConfig | None = None,
+    ) -> None:
+        rejected = Path(rejected_dir) if rejected_dir else None
+        memory = MemoryReplay(game_named(game), config, seed, rejected, algorithm)
+        super().__init__(memory, config, server, key)
+
+    def sample(self, n_batches: int, batch: int) -> Rows | None:
+        """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""
+        return self.draw(n_batches, batch, SAMPLE_WAIT_S)
+
+
+RedisReplayActor = ray.remote(max_concurrency=THREADS)(StreamedReplay)
