@@ -16,6 +16,7 @@ from learner.trainer import Trainer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.model.config import ResNetConfig, StackConfig
+from reversi.record import SEARCHED, UNSEARCHED, Records
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
@@ -49,6 +50,16 @@ def stack(**changes: Any) -> StackConfig:
         head="q", planes=2, filters=(), width=3, padding="same", hidden=(8,), square_bias=False, dropout=0.0
     )
     return replace(plain, **changes)
+
+
+def moves(count: int, seed: int) -> Records:
+    """Random games as they come out of files: the move played is all the policy there is."""
+    records = random_records("reversi4", count, seed)
+    played = records.actions != GAME.pass_action
+    policy = np.zeros_like(records.policy)
+    policy[np.arange(records.positions), records.actions] = 255 * played
+    kind = np.where(played, SEARCHED, UNSEARCHED).astype(np.uint8)
+    return replace(records, policy=policy, ply_kind=kind, value=np.zeros_like(records.value))
 
 
 @functools.cache
