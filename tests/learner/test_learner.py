@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from learner.algorithms.config import QTableConfig
+from learner.algorithms.losses import KINDS, AlphaZeroLosses
 from learner.learner import Learner
+from learner.replay.rows import Rows
 from learner.replay.samples import Samples
-from reversi.errors import CorruptFileError
+from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES, Game
+from reversi.model.config import TableConfig
 from reversi.model.weights import Weights
-from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, samples
+from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, samples, stack
+from tests.learner.test_dqn import ALGORITHM as DQN
+from tests.learner.test_dqn import transitions
+
+Q_TABLE = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
 
 
 class Pool:
@@ -69,7 +78,7 @@ def test_a_round_trains_until_the_source_is_empty_and_reports_means() -> None:
     source, sink = Pool(4), Shelf()
     report = learner(source, sink).round(0.5)
     assert (report.steps, report.samples, report.step) == (8, 256, 8)
-    assert report.losses is not None
+    assert isinstance(report.losses, AlphaZeroLosses)
     assert 1.0 < report.losses.policy + report.losses.value < 5.0
     assert report.losses.summary.startswith("policy ")
     assert report.gradient_norm > 0
@@ -170,9 +179,66 @@ def test_a_resumed_learner_hands_out_the_version_it_had_published() -> None:
     assert heard.taken == [(sink.taken[-1][0], False)]
 
 
+class Decisions:
+    """A `BatchSource` of so many chunks of transitions."""
+
+    def __init__(self, game: str, chunks: int, first: int = 0) -> None:
+        self.game, self.left, self.seed = game, chunks, first
+
+    def sample(self, n_batches: int, batch: int) -> Rows | None:
+        if not self.left:
+            return None
+        self.left, self.seed = self.left - 1, self.seed + 1
+        return transitions(n_batches * batch, self.seed, self.game)
+
+
+ACTION_VALUES: dict[str, dict[str, Any]] = {
+    "dqn": {"algorithm": DQN, "network": stack(), "game": GAMES["tictactoe"]},
+    "q_table": {"algorithm": Q_TABLE, "network": TableConfig(), "game": GAMES["tictactoe"]},
+}
+
+
+@pytest.mark.parametrize("kind", ACTION_VALUES)
+def test_action_values_are_learned_in_rounds_and_a_resumed_learner_is_the_uninterrupted_one(kind: str) -> None:
+    def made(chunks: int, sink: Shelf, first: int = 0) -> Learner:
+        source = Decisions("tictactoe", chunks, first)
+        return Learner(config=CONFIG, source=source, sink=sink, seed=7, **ACTION_VALUES[kind])
+
+    whole, sink = made(4, Shelf()), Shelf()
+    report = whole.round(0.3)
+    assert (report.steps, report.samples, report.finished, report.validation) == (8, 256, False, None)
+    assert isinstance(report.losses, KINDS[kind])
+    assert report.losses.total > 0
+    assert report.losses.summary.startswith("loss ")
+    part = made(2, Shelf())
+    part.round(0.3)
+    part.hold(transitions(64, 3, "tictactoe"))
+    again = made(1, sink, 3)
+    again.restore(part.state())
+    again.round(0.3)
+    assert again.state() == whole.state()
+    assert Weights.from_bytes(sink.taken[-1][0], "shelf").network == ACTION_VALUES[kind]["network"]
+
+
+def test_one_algorithm_is_not_resumed_with_another() -> None:
+    states = {}
+    for kind, parts in ACTION_VALUES.items():
+        states[kind] = Learner(config=CONFIG, source=Pool(0), sink=Shelf(), seed=7, **parts).state()
+    for kind, parts in ACTION_VALUES.items():
+        other = next(name for name in ACTION_VALUES if name != kind)
+        made = Learner(config=CONFIG, source=Pool(0), sink=Shelf(), seed=7, **parts)
+        with pytest.raises(CorruptFileError, match=f"expected {kind} on tictactoe, got {other} on tictactoe"):
+            made.restore(states[other])
+
+
+def test_a_network_that_the_algorithm_cannot_train_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^network must be a table for algorithm=q_table"):
+        Learner(config=CONFIG, algorithm=Q_TABLE, network=NETWORK, game=GAME, source=Pool(0), sink=Shelf(), seed=7)
+
+
 def test_a_state_of_another_game_or_damaged_is_refused() -> None:
     state = learner(Pool(1), Shelf()).state()
-    with pytest.raises(CorruptFileError, match="on reversi6"):
+    with pytest.raises(CorruptFileError, match="expected alphazero on reversi6, got alphazero on reversi4"):
         learner(Pool(0), Shelf(), GAMES["reversi6"]).restore(state)
     with pytest.raises(CorruptFileError):
         learner(Pool(0), Shelf()).restore(state[:-100])
