@@ -24,7 +24,7 @@ def compose(overrides: list[str]) -> dict[str, Any]:
         with hydra.initialize_config_module("conf", version_base="1.3"):
             config = hydra.compose("train", overrides)
             return plain(config)
-    except (HydraException, OmegaConfBaseException) as error:
+    except (HydraException, OmegaConfBaseException, RecursionError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
 
 
@@ -43,7 +43,7 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
             if OmegaConf.select(config, key, default=_ABSENT) is _ABSENT:
                 raise ConfigError(f"unknown key {key!r}{_valid_keys(config, key)}")
         return plain(OmegaConf.merge(config, OmegaConf.from_dotlist(overrides)))
-    except (OmegaConfBaseException, yaml.YAMLError, OSError) as error:
+    except (OmegaConfBaseException, yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
 
 

@@ -23,6 +23,7 @@ from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
 from reversi.search.config import SearchConfig
+from reversi.urls import has_password, masked
 
 T = TypeVar("T")
 
@@ -108,7 +109,15 @@ class RegistryConfig:
     """Where gated models are published."""
 
     url: str | None
-    """Any fsspec URL or folder; null is the folder `registry` of the run."""
+    """Any fsspec URL or folder; null is the folder `registry` of the run. Keys and passwords stand in the environment,
+    where the URL's driver looks for them, since a command line and a run's folder are read by others."""
+
+    def __post_init__(self) -> None:
+        if self.url is not None and has_password(self.url):
+            raise ConfigError(
+                f"registry.url must not hold a password, which would end in process lists and in the run's folder, "
+                f"got {masked(self.url)!r}; put it into the environment, as the driver of the URL wants it"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,5 +38,5 @@ def run(args: argparse.Namespace) -> int:
         mark = "*" if info.version == gated else " "
         print(f"{mark} {info.version:6d}  {info.created}  {info.game:<9}  {info.summary}")
     if not models:
-        print(f"{registry.url}: no models yet")
+        print(f"{registry.name}: no models yet")
     return 0

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
-from reversi.errors import NotationError
+from reversi.errors import NotationError, UsageError
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
     from reversi.games.rules import Game
 
 LONGEST_LINE = 200
-"""Characters that are read of a line; an 8x8 position has 66."""
+"""Bytes that are read of a line; an 8x8 position has 66."""
+
+MOST_LINES = 1_000_000
+"""Lines that are read at once; an input without end would fill the memory before the first answer."""
 
 
 def read_positions(game: Game | None) -> Iterator[Position | NotationError]:
-    """Yield the position of every line of standard input, or what is wrong with it; of any Reversi board for None."""
+    """Yield the position of every line of standard input, or what is wrong with it; of any Reversi board for None.
+
+    Raises UsageError for more than `MOST_LINES`.
+    """
     from reversi.games.position import Position
     from reversi.games.rules import TICTACTOE
 
     if sys.stdin.isatty():
         print(f"positions{f' of {game.name}' if game else ''}, one per line; Ctrl-D ends", file=sys.stderr)
-    for line in sys.stdin.buffer.read().splitlines():
-        text = line[:LONGEST_LINE].decode(errors="replace").strip()
+    for line in _lines(sys.stdin.buffer):
+        text = line.decode(errors="replace").strip()
         try:
             position = Position.parse(text, game)
             if game is None and position.game.id == TICTACTOE:
@@ -32,3 +38,16 @@ def read_positions(game: Game | None) -> Iterator[Position | NotationError]:
             yield position
         except NotationError as error:
             yield error
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the beginning of every line; what is longer is passed over without being kept."""
+    for _ in range(MOST_LINES):
+        line = part = file.readline(LONGEST_LINE)
+        if not line:
+            return
+        while part and not part.endswith(b"\n"):
+            part = file.readline(1 << 16)
+        yield line
+    if file.read(1):
+        raise UsageError(f"expected at most {MOST_LINES} lines of positions, got more")

@@ -153,7 +153,7 @@ def _champions(url: str | None, game: Game) -> list[str]:
         return []
     models = [model for model in registry.models() if model.verdict != "rejected" and model.game == game.name]
     if not models:
-        print(f"rating without a model: {registry.url} has no champion of {game.name}", file=sys.stderr)
+        print(f"rating without a model: {registry.name} has no champion of {game.name}", file=sys.stderr)
         return []
     *earlier, champion = (model.version for model in models)
     halfway = [f"mcts:{earlier[len(earlier) // 2]}:64"] if earlier else []

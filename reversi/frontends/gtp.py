@@ -195,6 +195,8 @@ class Gtp:
         before_move = int(words[-1]) if len(words) > 1 and words[-1].isdecimal() and len(words[-1]) < 6 else None
         name = " ".join(words if before_move is None else words[:-1]).strip('"')
         try:
+            if not Path(name).is_file():  # a pipe would be waited for
+                raise FileNotFoundError(name)
             with Path(name).open("rb") as file:
                 text = file.read(LARGEST_FILE).decode(errors="replace")
         except (OSError, ValueError) as error:

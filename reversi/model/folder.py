@@ -17,6 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from reversi import archive
 from reversi.errors import CorruptFileError, ReversiError, RunError, UnreachableError, UsageError
+from reversi.urls import masked
 
 CHUNK_BYTES = 1 << 20
 
@@ -29,17 +30,19 @@ class Folder:
         try:
             self._files, self._root = url_to_fs(url, use_listings_cache=False)
         except ImportError as error:
-            raise UnreachableError(f"{url}: the driver for this kind of URL is not installed: {error}") from error
+            raise UnreachableError(f"{self}: the driver for this kind of URL is not installed: {error}") from error
         except ValueError as error:
-            raise UsageError(f"expected a folder or a URL that fsspec knows, got {url!r}: {error}") from error
+            raise UsageError(
+                f"expected a folder or a URL that fsspec knows, got {str(self)!r}: {masked(str(error))}"
+            ) from error
         self._is_local = isinstance(self._files, LocalFileSystem)
 
     def __str__(self) -> str:
-        return self.url
+        return masked(self.url)
 
     def address(self, name: str) -> str:
         """Return where `name` lies: an absolute path, or a URL."""
-        return self._path(name) if self._is_local else str(self._files.unstrip_protocol(self._path(name)))
+        return self._path(name) if self._is_local else masked(str(self._files.unstrip_protocol(self._path(name))))
 
     def exists(self) -> bool:
         """Whether the folder is there."""
@@ -89,7 +92,7 @@ class Folder:
         except ReversiError:
             raise
         except Exception as error:
-            raise UnreachableError(f"cannot reach {self.url}: {_reason(error)}") from error
+            raise UnreachableError(f"cannot reach {self}: {_reason(error)}") from error
 
 
 def _read(file: IO[bytes], most_bytes: int) -> bytes:
@@ -103,4 +106,4 @@ def _read(file: IO[bytes], most_bytes: int) -> bytes:
 
 def _reason(error: Exception) -> str:
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
-    return " ".join(text.split())
+    return masked(" ".join(text.split()))

@@ -31,6 +31,7 @@ from reversi.errors import (
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
+from reversi.urls import masked
 
 TEXT_BYTES = 1 << 20
 """Largest JSON or card that is read from a registry, 1 MiB."""
@@ -47,6 +48,11 @@ class Registry:
         self._folder = Folder(url)
         if create and self._folder.read("registry.json", TEXT_BYTES) is None:
             self._folder.write("registry.json", _json({"kind": "reversi model registry", "format": 1}))
+
+    @property
+    def name(self) -> str:
+        """The URL without a password, for people."""
+        return masked(self.url)
 
     def publish(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
         """Add a model with its verdict and, unless it was rejected, make it the gated one.
@@ -80,7 +86,7 @@ class Registry:
         if version is None:
             self._expect_registry()
             raise NoGatedModelError(
-                f"{self.url}: no model has passed the gate yet; try again once training has published one"
+                f"{self.name}: no model has passed the gate yet; try again once training has published one"
             )
         return self.get(version)
 
@@ -89,7 +95,7 @@ class Registry:
         models = self.models()
         if not models:
             raise NoGatedModelError(
-                f"{self.url}: no model has been published yet; try again once training has published one"
+                f"{self.name}: no model has been published yet; try again once training has published one"
             )
         return models[-1]
 
@@ -98,7 +104,7 @@ class Registry:
         info = self._find(version)
         if info is None:
             there = ", ".join(str(model.version) for model in self.models()) or "none"
-            raise UsageError(f"{self.url}: expected the version of a published model ({there}), got {version}")
+            raise UsageError(f"{self.name}: expected the version of a published model ({there}), got {version}")
         return info
 
     def load(self, info: ModelInfo) -> Weights:
@@ -181,7 +187,7 @@ class Registry:
     def _expect_registry(self) -> None:
         if not self._folder.exists() and self._folder.read("registry.json", TEXT_BYTES) is None:
             raise UnreachableError(
-                f"cannot reach {self.url}: expected a registry of models, but there is no such folder"
+                f"cannot reach {self.name}: expected a registry of models, but there is no such folder"
             )
 
 
