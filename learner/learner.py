@@ -143,12 +143,13 @@ class Learner:
             validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self) -> ValidationReport | None:
+    def offer_candidate(self, look: bool = True) -> ValidationReport | None:
         """Publish the averaged weights as they are now, or the best that were validated, and offer them to the gate.
 
-        Where there are games kept aside, return what the weights offered make of all of them.
+        Where there are games kept aside, return what the weights offered make of all of them, unless `look` is false:
+        it takes minutes for many games and a large network.
         """
-        report = self._validation.last_look() if self._validation is not None else None
+        report = self._validation.last_look() if look and self._validation is not None else None
         self._publish(candidate=True)
         return report
 

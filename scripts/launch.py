@@ -106,7 +106,7 @@ def run_serial(sitting: Sitting) -> None:
         if sitting.checkpoint_due:
             parts.learner.saved(sitting.save(parts.state()))
     sitting.save(parts.state())
-    sitting.offered(parts.learner.offer_candidate())
+    sitting.offered(parts.learner.offer_candidate(look=not sitting.interrupt.requested))
     while not sitting.interrupt.requested and parts.gate.busy:
         progress.gate(parts.gate.round(GATE_SLICE_S))
         progress.tick()

@@ -161,7 +161,8 @@ class Driver:
 
     def finish_gate(self) -> None:
         """Offer the learner's last averaged weights and play the gate's matches to their end."""
-        self._sitting.offered(ray.get(self._learner.handle.offer_candidate.remote()))
+        look = not self._sitting.interrupt.requested
+        self._sitting.offered(ray.get(self._learner.handle.offer_candidate.remote(look)))
         while not self._sitting.interrupt.requested and (self._pending or ray.get(self._gate.handle.busy.remote())):
             if not self._pending:
                 self._ask(self._gate)

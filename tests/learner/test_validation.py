@@ -78,6 +78,7 @@ def test_games_learned_by_heart_end_the_training_and_the_best_network_is_the_can
     assert isinstance(report.losses, SupervisedLosses)
     again = made.round(0.0)
     assert (again.steps, again.finished) == (0, True)
+    assert made.offer_candidate(look=False) is None
     offered = made.offer_candidate()
     assert offered is not None
     assert offered.loss == pytest.approx(report.validation.best_loss, rel=1e-5)
