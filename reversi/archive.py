@@ -44,7 +44,7 @@ def pack(kind: str, format_number: int, arrays: Arrays, header: Mapping[str, Any
     """Return the archive's bytes.  `header` must be JSON; `kind` and `format_number` say what reads it back."""
     from safetensors.numpy import save
 
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     about = {"kind": kind, "format": format_number, "sha256": _digest(contiguous, header), "header": header}
     # One entry: of several, safetensors changes the order from call to call, and equal content must be equal bytes.
     return bytes(save(contiguous, metadata={METADATA_KEY: json.dumps(about, sort_keys=True)}))
