@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -345,3 +347,51 @@ def test_a_server_that_is_not_there_is_one_line_at_once() -> None:
     assert error.value.exit_code == 3
     assert str(error.value).startswith("redis at redis://127.0.0.1:1/0: expected an answer, got ")
     assert "\n" not in str(error.value)
+
+
+LEARNER = """
+import sys, time
+from pathlib import Path
+from learner.replay.redis_url import RedisServer
+from reversi.archive import write_atomic
+from tests.learner.replay.redis_setup import opened
+
+server, key, state = RedisServer.of(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+with opened(server, key, capacity_positions=50_000) as replay:
+    while True:
+        write_atomic(state, replay.state())
+        print("saved", flush=True)
+        time.sleep(0.05)
+"""
+
+
+def test_a_learner_killed_at_any_moment_loses_nothing_and_counts_nothing_twice(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
+    key, state = fresh_key(), tmp_path / "state"
+    sink = sink_of(redis_server, key)
+    records, acknowledged, ended = games(2, seed=0), [0], threading.Event()
+
+    def produce() -> None:
+        while not ended.wait(0.005):
+            sink.push(encode(records, "a", acknowledged[0]))
+            acknowledged[0] += 1
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    try:
+        command = [sys.executable, "-c", LEARNER, redis_server.url, key, str(state)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as learner:
+            assert learner.stdout is not None
+            assert learner.stdout.readline() == b"saved\n"
+            time.sleep(0.2)
+            learner.kill()
+    finally:
+        ended.set()
+        producer.join(5)
+    with opened(redis_server, key, capacity_positions=50_000) as replay:
+        replay.restore(state.read_bytes())
+        until(lambda: games_taken(replay) >= 2 * acknowledged[0])
+        time.sleep(0.2)
+        report = replay.report()
+        assert (report.games_total, report.duplicates) == (2 * acknowledged[0], 0)
