@@ -29,6 +29,9 @@ STATE_FORMAT = 1
 UNREADABLE, OTHER_RULES, OTHER_GAME = "unreadable", "other-rules", "other-game"
 """Why a whole delivery is refused; why a game is, `record.REASONS` say."""
 
+MOST_NAMED = 100
+"""Bad games of a delivery that its explanation names; a delivery can hold millions."""
+
 _COUNTS = ("games_total", "positions_total", "samples_total", "rejected_games", "rejected_batches", "duplicates")
 
 
@@ -74,7 +77,7 @@ class MemoryReplay:
         bad = np.flatnonzero(reasons != GOOD)
         if not len(bad):
             return self._store(records)
-        explanation = "\n".join([f"{origin}:", *(f"game {g}: {REASONS[reasons[g]]}" for g in bad)])
+        explanation = "\n".join([f"{origin}:", *(f"game {g}: {REASONS[reasons[g]]}" for g in bad[:MOST_NAMED])])
         taken = self._store(records.select(reasons == GOOD))
         refused = self._refuse(data, len(bad), REASONS[reasons[bad[0]]], explanation)
         return AddReport(

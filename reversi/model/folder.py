@@ -35,6 +35,8 @@ class Folder:
             raise UsageError(
                 f"expected a folder or a URL that fsspec knows, got {str(self)!r}: {masked(str(error))}"
             ) from error
+        except OSError as error:  # some drivers connect at once
+            raise UnreachableError(f"cannot reach {self}: {_reason(error)}") from error
         self._is_local = isinstance(self._files, LocalFileSystem)
 
     def __str__(self) -> str:

@@ -154,7 +154,7 @@ def _labels(folder: Path) -> Opened:
 def _weights(folder: Path) -> Opened:
     from reversi.model.weights import Weights
 
-    return [_tiny_weights(name) for name in _NETWORKS], partial(Weights.from_bytes, where="fuzz")
+    return [tiny_weights(name) for name in _NETWORKS], partial(Weights.from_bytes, where="fuzz")
 
 
 def _registry_files(name: str, folder: Path) -> Opened:
@@ -163,7 +163,7 @@ def _registry_files(name: str, folder: Path) -> Opened:
     from reversi.model.weights import Weights
 
     url = str(folder / "registry")
-    Registry(url, create=True).publish(Weights.from_bytes(_tiny_weights("resnet"), "fuzz"), "first", None)
+    Registry(url, create=True).publish(Weights.from_bytes(tiny_weights("resnet"), "fuzz"), "first", None)
     file = folder / "registry" / name
     sound = [file.read_bytes()]
 
@@ -444,7 +444,7 @@ BORDERS: tuple[Border, ...] = (
 _NETWORKS = ("resnet", "stack", "table")
 
 
-def _tiny_weights(kind: str, version: int = 3) -> bytes:
+def tiny_weights(kind: str, version: int = 3) -> bytes:
     """Return weights of a few hundred numbers."""
     from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
     from reversi.model.weights import Weights, array_shapes

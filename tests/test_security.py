@@ -1,0 +1,182 @@
+"""What SECURITY.md says, held to it: no code out of data, no way out of a registry, no secret in what others read."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reversi.errors import ConfigError, CorruptFileError, ReversiError
+from reversi.model.registry import Registry, load_model
+from reversi.model.weights import Weights
+from tests.fuzz.borders import tiny_weights
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("reversi", "actors", "learner", "evaluator", "scripts", "conf")
+
+CODE_OUT_OF_DATA = {
+    *("pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"),
+    *("eval", "exec", "__import__"),
+    *("yaml.load", "yaml.full_load", "yaml.unsafe_load", "torch.load", "np.load", "numpy.load", "pd.read_pickle"),
+    *("os.system", "os.popen", "subprocess.getoutput", "tarfile.open", "shutil.unpack_archive"),
+}
+"""Modules that are not imported and functions that are not called: with them to read is to run, or write anywhere."""
+
+SECRETS = {
+    "WANDB_API_KEY": "4ca9a27e" * 5,
+    "REVERSI_REDIS_PASSWORD": "correct-horse-battery",
+    "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI0K7MDENG",
+    "RAY_AUTH_TOKEN": "7e57ab1e" * 8,
+}
+
+
+def sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def used(tree: ast.AST) -> Iterator[str]:
+    """Every module that is imported and every plain or dotted name that is called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+            yield from (f"{word.arg}={ast.unparse(word.value)}" for word in node.keywords)
+
+
+@pytest.mark.parametrize("path", list(sources()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_that_is_read_can_run(path: Path) -> None:
+    found = set(used(ast.parse(path.read_text(encoding="utf-8"))))
+    assert not found & (CODE_OUT_OF_DATA | {"shell=True", "allow_pickle=True", "trust_remote_code=True"})
+
+
+def test_the_search_for_such_calls_finds_them() -> None:
+    bad = "import pickle\nimport numpy as np\nnp.load(f, allow_pickle=True)\nsubprocess.run('x', shell=True)\neval('1')"
+    assert set(used(ast.parse(bad))) >= {"pickle", "np.load", "allow_pickle=True", "shell=True", "eval"}
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    weights = Weights.from_bytes(tiny_weights("resnet", version=3), "test")
+    Registry(str(tmp_path / "registry"), create=True).publish(weights, "first", None)
+    return tmp_path / "registry"
+
+
+def described(registry: Path, **changes: object) -> Registry:
+    """The registry with another description of its model."""
+    file = registry / "models" / "000003" / "model.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    return Registry(str(registry))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size": -2}, "expected size from 0 to"),  # read(-1) would read without end
+        ({"size": 1 << 62}, "expected size from 0 to"),
+        ({"size": True}, "size is True"),
+        ({"version": -3}, "expected version from 0 to"),
+        ({"version": 10**400}, "expected version from 0 to"),
+        ({"wins": 10**400, "score": 10**400}, "expected wins from 0 to"),
+        ({"score": 10**400}, "expected a score from 0 to 1"),
+        ({"network": 7}, "expected the description of a network, got 7"),
+        ({"sha256": "\x1b[2J" + "0" * 60}, "expected a SHA-256"),
+        ({"created": "2026-11-21\x1b10:00"}, "expected a SHA-256 and a date"),
+        ({"sha256": "0" * 64}, "expected SHA-256 0000"),
+        ({"game": "../../reversi8"}, "is unknown"),
+    ],
+)
+def test_a_description_that_lies_is_refused_before_anything_is_written(
+    registry: Path, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ReversiError) as error:
+        described(registry, **change).pull(None, tmp_path / "pulled")
+    assert message in str(error.value)
+    assert "\x1b" not in str(error.value)
+    assert not (tmp_path / "pulled").exists()
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_a_registry_is_not_waited_for(registry: Path, tmp_path: Path) -> None:
+    for name in ("model.safetensors", "model.json"):
+        file = registry / "models" / "000003" / name
+        kept = file.read_bytes()
+        file.unlink()
+        os.mkfifo(file)
+        with pytest.raises(CorruptFileError, match="expected a file, got something else"):
+            Registry(str(registry)).pull(None, tmp_path / "pulled")
+        file.unlink()
+        file.write_bytes(kept)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ReversiError, match=r"got '.*pipe'"):
+        load_model(str(tmp_path / "pipe"))
+
+
+def test_a_link_out_of_a_registry_gives_nothing_away_and_is_not_written_through(registry: Path, tmp_path: Path) -> None:
+    """What it leads to is read, bounded, and refused by its hash; a pull replaces links and does not follow them."""
+    secret, weights = tmp_path / "secret", registry / "models" / "000003" / "model.safetensors"
+    kept = weights.read_bytes()
+    secret.write_text("the combination is 12345")
+    weights.unlink()
+    weights.symlink_to(secret)
+    with pytest.raises(CorruptFileError) as error:
+        Registry(str(registry)).pull(None, tmp_path / "pulled")
+    assert "12345" not in str(error.value)
+    weights.unlink()
+    weights.write_bytes(kept)
+    (tmp_path / "pulled").mkdir()
+    (tmp_path / "pulled" / "card.md").symlink_to(secret)
+    Registry(str(registry)).pull(None, tmp_path / "pulled")
+    assert secret.read_text() == "the combination is 12345"
+    assert not (tmp_path / "pulled" / "card.md").is_symlink()
+
+
+@pytest.mark.parametrize("version", ["-1", "1e3", '"../../etc"', "null", "true", "[" * 100_000, "2147483648", "1.5"])
+def test_a_gated_version_is_a_number_or_nothing(registry: Path, version: str) -> None:
+    (registry / "gated.json").write_text('{"version": ' + version + "}")
+    with pytest.raises(CorruptFileError, match=r"gated\.json: expected a version"):
+        Registry(str(registry)).gated()
+
+
+def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_messages() -> None:
+    from scripts.config import RegistryConfig
+
+    with pytest.raises(ConfigError) as refused:
+        RegistryConfig(url="s3://key:hunter22@bucket/models")
+    assert "s3://key:***@bucket/models" in str(refused.value)
+    with pytest.raises(ReversiError) as away:
+        Registry("ftp://me:hunter22@127.0.0.1:9/models").gated()
+    for error in (refused, away):
+        assert "hunter22" not in str(error.value)
+
+
+def test_no_secret_of_the_environment_gets_into_a_run(tmp_path: Path) -> None:
+    """A whole tiny run with wandb's files: every byte of its folder, and what it printed, is looked through."""
+    tiny = ("game=reversi4", "network.blocks=1", "network.channels=8", "search.simulations=2", "actors.games=8")
+    tiny += ("actors.precision=float32", "replay.min_positions=50", "replay.bucket_capacity=5000", "learner.batch=32")
+    tiny += ("run.minutes=0.005", "run.summary_games=0", "gate.games=4", "gate.wins=3", "gate.truth_positions=0")
+    tiny += ("cluster=serial", "run.name=x", f"run.dir={tmp_path}", "tracking=[jsonl,wandb]")
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.cli", "train", *tiny],
+        env={**os.environ, **SECRETS, "WANDB_MODE": "offline"},
+        cwd=ROOT,
+        capture_output=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    files = [path for path in (tmp_path / "x").rglob("*") if path.is_file() and not path.is_symlink()]
+    names = {path.name for path in files}
+    assert names >= {"config.yaml", "versions.json", "run.log", "metrics.jsonl", "summary.json"}
+    texts = {str(path): path.read_bytes() for path in files} | {"stdout": done.stdout, "stderr": done.stderr}
+    for variable, secret in SECRETS.items():
+        assert [where for where, text in texts.items() if secret.encode() in text] == [], variable
