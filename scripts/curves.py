@@ -86,7 +86,7 @@ class _Scale:
 
 
 def _panel(panel: Panel, across: _Scale, top: int) -> list[str]:
-    values = [y for curve in panel.curves for y in curve.y]
+    values = [y for curve in panel.curves for y in curve.y if math.isfinite(y)]
     low = min(values, default=0.0) if panel.low is None else panel.low
     high = max(values, default=1.0) if panel.high is None else panel.high
     up = _Scale(low, max(high, low + 1e-6), top + panel.height, top)

@@ -14,13 +14,14 @@ import dataclasses
 import json
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
 from scripts.openings import add_openings, choose_openings
 
 if TYPE_CHECKING:
-    from evaluator.match import MatchResult
+    from evaluator.match import Match, MatchResult
     from evaluator.sprt import Sprt
     from reversi.games.rules import Game
     from reversi.players import Player
@@ -29,6 +30,7 @@ EXAMPLES = """
 reversi match --a gated --b flat-mc:150 --size 6 --games 400
 reversi match --a mcts:12:64 --b mcts:3:64 --size 6 --games 100 --registry runs/long/registry --json
 reversi match --a greedy --b random --size 8 --games 2 --openings openings.txt
+reversi match --a uct:1500 --b flat-mc:150 --size 6 --games 20 --save games.ggf
 reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
 
@@ -40,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the players, the board, the openings and the form of the answer."""
     parser.add_argument("--a", required=True, metavar="PLAYER", help="the player whose score is printed")
     parser.add_argument("--b", required=True, metavar="PLAYER", help="its opponent")
-    parser.add_argument("--size", type=natural, default=6, metavar="N", help="board size: 4, 6 or 8 (default 6)")
+    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default 6)")
+    parser.add_argument("--game", metavar="GAME", help="in place of --size; tictactoe is the game that has none")
     parser.add_argument("--games", type=natural, default=400, metavar="G", help="games, an even number (default 400)")
     add_openings(parser)
     parser.add_argument(
@@ -56,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=natural, default=0, metavar="S", help="of openings and random players (default 0)"
     )
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="write the games there, one a line in GGF, as `reversi replay` reads them",
+    )
     add_threads(parser)
     add_json(parser, "one JSON object")
 
@@ -64,9 +73,8 @@ def run(args: argparse.Namespace) -> int:
     """Play the match and print its statistics."""
     from evaluator.match import Match
     from evaluator.stats import score_of
-    from reversi.games.rules import reversi_of_size
 
-    game = reversi_of_size(args.size)
+    game = _game(args)
     test = _test(args)
     with ExitStack() as stack:
         player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
@@ -77,10 +85,12 @@ def run(args: argparse.Namespace) -> int:
         match = Match(game, player_a, player_b, openings, args.games, **settings)
         while not match.round(seconds=1.0):
             _show_progress(args.games - match.result().remaining, args.games)
+    if args.save is not None:
+        _save(args.save, game, match)
     result = match.result()
     score = score_of(result)
     if args.json:
-        names = {"a": player_a.name, "b": player_b.name, "size": args.size, "seed": args.seed}
+        names = {"a": player_a.name, "b": player_b.name, "size": game.size, "seed": args.seed}
         print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}))
     else:
         print(f"{player_a.name} against {player_b.name}, {game.name}, {score.games} games: {score.summary}")
@@ -91,6 +101,34 @@ def run(args: argparse.Namespace) -> int:
         if test is not None:
             print(test.summary(result.pairs))
     return 0
+
+
+def _game(args: argparse.Namespace) -> Game:
+    """Return the game of --game or --size; games that GGF has no name for cannot be saved."""
+    from reversi.errors import UsageError
+    from reversi.games.rules import TICTACTOE, game_named, reversi_of_size
+
+    if args.game is not None and args.size is not None:
+        raise UsageError(f"expected --game or --size, got --game {args.game} and --size {args.size}")
+    game = game_named(args.game) if args.game is not None else reversi_of_size(6 if args.size is None else args.size)
+    if args.save is not None and game.id == TICTACTOE:
+        raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {game.name}")
+    return game
+
+
+def _save(path: Path, game: Game, match: Match) -> None:
+    """Write the games that were begun, in their order, each from the start of the game."""
+    from reversi.archive import write_atomic
+    from reversi.games.position import Position
+    from reversi.ggf import GgfGame, GgfMove
+
+    lines = []
+    for number in range(match.result().games):
+        moves = tuple(GgfMove(action) for action in match.history(number))
+        names = [match.player_a.name, match.player_b.name]
+        black, white = names if number % 2 == 0 else names[::-1]
+        lines.append(f"{GgfGame(Position.start(game), moves, {'PB': black, 'PW': white})}\n")
+    write_atomic(path, "".join(lines).encode())
 
 
 def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> Player:

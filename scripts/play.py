@@ -22,6 +22,7 @@ EXAMPLES = """
 reversi play
 reversi play --color white --simulations 400
 reversi play --size 8 --opponent flat-mc:150
+reversi play --game tictactoe --opponent uct:1500 --first-random
 """
 
 
@@ -40,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=natural, metavar="S", help="of players with randomness (default: another every time)"
     )
+    parser.add_argument("--game", metavar="GAME", help="in place of --size; tictactoe is the game that has none")
+    parser.add_argument("--first-random", action="store_true", help="the first move of the game is a random one")
     parser.add_argument("--ascii", action="store_true", help="draw discs as X and O even where the terminal has discs")
 
 
@@ -51,13 +54,16 @@ def run(args: argparse.Namespace) -> int:
 
     if args.player and args.opponent:
         raise UsageError(f"expected one opponent, got {args.player!r} and --opponent {args.opponent!r}")
+    if args.game is not None and args.size is not None:
+        raise UsageError(f"expected --game or --size, got --game {args.game} and --size {args.size}")
     spec = args.player or args.opponent or "gated"
     game = _game(spec, args)
+    seed = time.time_ns() % 2**32 if args.seed is None else args.seed
     opponent = make_player(
         spec,
         game,
         registry=args.registry,
-        seed=time.time_ns() % 2**32 if args.seed is None else args.seed,
+        seed=seed,
         threads=os.cpu_count() or 1,
         simulations=args.simulations,
     )
@@ -68,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
         ask=_ask,
         say=print,
         unicode=not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf"),
+        first_move=_random_move(game, seed) if args.first_random else None,
     )
     try:
         console.play()
@@ -78,17 +85,30 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _game(spec: str, args: argparse.Namespace) -> Game:
-    """Return the game of --size; without it that of the model that is asked for by name alone, else 6x6."""
+    """Return the game of --size or --game; without them that of the model that is named, else 6x6."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.players import PREFIXES
 
+    if args.game is not None:
+        return game_named(args.game)
     if args.size is not None:
         return reversi_of_size(args.size)
-    if spec.partition(":")[0] in PREFIXES:
+    kind, _, rest = spec.partition(":")
+    if kind in PREFIXES and (kind not in ("policy", "mcts") or not rest):
         return reversi_of_size(6)
     from reversi.model.registry import load_model
 
-    return game_named(load_model(spec, args.registry).game)
+    model = rest if kind == "policy" else rest.rpartition(":")[0] or rest if kind == "mcts" else spec
+    return game_named(load_model(model, args.registry).game)
+
+
+def _random_move(game: Game, seed: int) -> str:
+    """Return a random first move of the game."""
+    from random import Random
+
+    from reversi.games.position import Position
+
+    return Random(seed).choice(Position.start(game).legal_moves())
 
 
 def _ask(prompt: str) -> str:

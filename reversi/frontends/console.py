@@ -40,13 +40,18 @@ class Console:
         ask: Callable[[str], str],
         say: Callable[[str], None],
         unicode: bool,
+        first_move: str | None = None,
     ) -> None:
-        """`ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters."""
+        """`ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters.
+
+        first_move  is played for whoever begins; it cannot be taken back
+        """
         self.opponent, self.person_is_black = opponent, person_is_black
         self.position = Position.start(game)
         self.history: list[tuple[Position, str]] = []
         """Every position so far with the move played in it."""
         self._ask, self._say, self._unicode = ask, say, unicode
+        self._first_move = first_move
 
     def play(self) -> None:
         """Play until the game is over or the person leaves."""
@@ -55,6 +60,9 @@ class Console:
             f"You are {side} ({self._draw(BLACK if self.person_is_black else WHITE)}) against {self.opponent.name}."
         )
         self._say("Type a move such as d3, or help.")
+        if self._first_move is not None:
+            self._say(f"The first move is {self._first_move}, at random.")
+            self._move(self._first_move)
         try:
             while not self.position.is_over:
                 self._ply()
@@ -115,7 +123,8 @@ class Console:
 
     def _undo(self) -> None:
         """Go back to the person's last decision: past the opponent's reply and forced passes."""
-        for back in range(len(self.history) - 1, -1, -1):
+        given = 0 if self._first_move is None else 1
+        for back in range(len(self.history) - 1, given - 1, -1):
             position, move = self.history[back]
             if position.black_to_move == self.person_is_black and move != PASS:
                 self.position = position

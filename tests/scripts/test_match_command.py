@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reversi.ggf import parse_ggf
 from tests.scripts.conftest import Reversi
 
 
@@ -91,3 +92,31 @@ def test_openings_that_a_model_finds_even(reversi: Reversi, registry: Path) -> N
     arguments = ["--registry", registry, "--balanced", "gated", "--simulations", 4, "--bound", 0.9, "--json"]
     found = json.loads(reversi("match", "--a", "random", "--b", "greedy", "--games", 10, *arguments).out)
     assert found["games"] == 10
+
+
+def test_saved_games_are_replayed_and_have_the_result(reversi: Reversi, tmp_path: Path) -> None:
+    saved = tmp_path / "games.ggf"
+    match = ("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 6, "--save", saved, "--json")
+    score = json.loads(reversi(*match).out)
+    games = [parse_ggf(line) for line in saved.read_text().splitlines()]
+    assert [(game.tags["PB"], game.tags["PW"]) for game in games] == [("greedy", "random"), ("random", "greedy")] * 3
+    margins = [game.positions[-1].black_margin * (1 if number % 2 == 0 else -1) for number, game in enumerate(games)]
+    assert sum(margin > 0 for margin in margins) == score["wins"]
+    assert sum(margin < 0 for margin in margins) == score["losses"]
+    last = reversi("replay", saved, "--game", 6)
+    assert last.code == 0
+    assert "game over" in last.out
+
+
+def test_tic_tac_toe_is_a_game_too(reversi: Reversi, tmp_path: Path) -> None:
+    answer = reversi("match", "--a", "uct:100", "--b", "random", "--game", "tictactoe", "--games", 20, "--json")
+    score = json.loads(answer.out)
+    assert (answer.code, score["games"], score["size"]) == (0, 20, 3)
+    assert score["wins"] > score["losses"]
+    for arguments, words in (
+        (("--game", "tictactoe", "--save", tmp_path / "no.ggf"), "which writes GGF, got tictactoe"),
+        (("--game", "tictactoe", "--size", 6), "expected --game or --size"),
+    ):
+        refused = reversi("match", "--a", "greedy", "--b", "random", *arguments)
+        assert refused.code == 2
+        assert words in refused.err

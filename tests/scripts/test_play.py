@@ -53,3 +53,21 @@ def test_ctrl_c_ends_politely(reversi: Reversi, monkeypatch: pytest.MonkeyPatch)
     answer = reversi("play", "greedy")
     assert (answer.code, answer.err) == (130, "")
     assert answer.out.endswith("\nGoodbye.\n")
+
+
+def test_tic_tac_toe_can_begin_with_a_random_move(reversi: Reversi) -> None:
+    options = ("--game", "tictactoe", "--opponent", "uct:50", "--first-random", "--ascii", "--seed", 3)
+    answer = reversi("play", *options, stdin="b2\nundo\nundo\nquit\n")
+    lines = answer.out.splitlines()
+    assert lines[2] == "The first move is a2, at random."
+    assert lines[3].startswith("uct:50 plays ")
+    assert "There is nothing to undo." in lines
+    assert lines[-1].startswith("The game: a2")
+    moves = {reversi("play", *options[:-1], seed, stdin="").out.splitlines()[2] for seed in range(20)}
+    assert len(moves) > 4
+    assert reversi("play", "greedy", "--game", "tictactoe", "--size", 6).code == 2
+
+
+def test_a_bare_policy_knows_its_game(reversi: Reversi, registry: Path) -> None:
+    for player in ("policy:latest", "mcts:latest:4", "mcts:latest"):
+        assert "  a b c d e f\n" in reversi("play", player, "--registry", registry).out

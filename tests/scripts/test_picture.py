@@ -1,0 +1,73 @@
+"""Learning pictures are SVG with the curves of what was learned; what is no run is one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from scripts.curves import Curve, Panel, draw
+from tests.scripts.conftest import Reversi
+
+
+def numbers(path: str) -> list[tuple[float, float]]:
+    """Return the corners of a path of absolute M and L."""
+    return [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.]+) ([\d.]+)", path)]
+
+
+def test_points_lie_where_their_values_are() -> None:
+    text = draw("run", "minutes", [Panel("loss", [Curve("all", [0, 5, 10], [1.0, 0.5, 0.0])], height=100)])
+    root = ElementTree.fromstring(text)
+    (path,) = [e.get("d") or "" for e in root.iter() if e.get("fill") == "none"]
+    (x0, y0), (x1, y1), (x2, y2) = numbers(path)
+    assert (x1 - x0, x2 - x1) == (pytest.approx(305), pytest.approx(305)), "half of the axis each"
+    assert (y1 - y0, y2 - y1) == (pytest.approx(50), pytest.approx(50)), "falling is down"
+    ticks = [e.text for e in root.iter() if e.get("text-anchor") == "middle"]
+    assert ticks == ["0", "2", "4", "6", "8", "10", "minutes"]
+
+
+@pytest.mark.parametrize("y", [[3.0, 3.0], [float("nan"), 1e-9], [-1e6, 1e6]])
+def test_odd_values_still_draw(y: list[float]) -> None:
+    ElementTree.fromstring(draw("<run & run>", "x", [Panel("a", [Curve("b", [0, 1], y, step=True)])]))
+
+
+ROWS: dict[str, tuple[dict[str, float], list[str]]] = {
+    "alphazero": (
+        {"gate/champion_elo": 50, "learner/losses/policy": 1, "learner/losses/value": 1},
+        ["champion", "policy", "value"],
+    ),
+    "q_table": ({"play/games": 100, "play/wins": 80, "play/draws": 15, "play/losses": 5}, ["won", "drawn", "lost"]),
+    "dqn": ({"learner/losses/total": 1, "learner/losses/q": 0.5, "learner/losses/target": 0.4}, ["loss", "target"]),
+    "supervised": (
+        {
+            "learner/losses/policy": 2,
+            "learner/losses/accuracy": 0.4,
+            "learner/validation/loss": 2,
+            "learner/validation/top1": 0.4,
+        },
+        ["training", "kept aside"],
+    ),
+}
+
+
+@pytest.mark.parametrize("algorithm", ROWS)
+def test_every_algorithm_has_its_picture(algorithm: str, reversi: Reversi, tmp_path: Path) -> None:
+    metrics, names = ROWS[algorithm]
+    rows: list[dict[str, Any]] = [{"step": i, "elapsed_s": 60.0 * i, **metrics} for i in range(3)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 3, "el')
+    answer = reversi("picture", tmp_path)
+    assert (answer.code, answer.out) == (0, f"{tmp_path / 'learning.svg'}\n")
+    texts = [element.text for element in ElementTree.parse(tmp_path / "learning.svg").getroot().iter()]
+    assert set(names) <= set(texts)
+
+
+def test_what_is_no_run_is_one_line(reversi: Reversi, tmp_path: Path) -> None:
+    answer = reversi("picture", tmp_path)
+    assert answer.code == 1
+    assert "there is no" in answer.err
+    (tmp_path / "metrics.jsonl").write_text('{"step": 0, "elapsed_s": 0.0, "run/games": 1.0}\n')
+    assert "has none yet" in reversi("picture", tmp_path).err
