@@ -24,6 +24,7 @@ from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
 from reversi.search.config import SearchConfig
 from reversi.urls import has_password, masked
+from scripts.cluster_config import ClusterConfig
 
 T = TypeVar("T")
 
@@ -79,29 +80,6 @@ class GameConfig:
             game_named(self.name)
         except UsageError as error:
             raise ConfigError(f"game.name: {error}") from error
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterConfig:
-    """Where the processes run."""
-
-    kind: Literal["serial", "local"]
-    """`serial`: one process, no Ray, for debugging and tests; `local`: Ray actors on this machine."""
-
-    address: str | None
-    """Address of a running Ray to join, such as `10.0.0.1:6379`; null starts one of our own that ends with the run."""
-
-    object_store_mb: int
-    """Shared memory of a Ray that we start, in MB; it holds weights and records under way, so little is enough."""
-
-    max_restarts: int
-    """Deaths of one role that are answered by a restart; one more ends the run."""
-
-    def __post_init__(self) -> None:
-        if self.object_store_mb < 80:
-            raise ConfigError(f"cluster.object_store_mb must be at least 80, got {self.object_store_mb}")
-        if self.max_restarts < 0:
-            raise ConfigError(f"cluster.max_restarts must not be negative, got {self.max_restarts}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +181,7 @@ def _value(kind: Any, value: Any, path: str) -> Any:
     if origin is dict:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{path} must be a group of settings, got {value!r}")
-        return {str(key): dict(item or {}) for key, item in value.items()}
+        return {str(key): _value(arguments[1], item, _dotted(path, str(key))) for key, item in value.items()}
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if kind is not Any and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
@@ -216,7 +194,7 @@ def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
     if len(kinds) == 1:
         return kinds[0]
     tag = dataclasses.fields(kinds[0])[0].name
-    known = {str(typing.get_args(typing.get_type_hints(kind)[tag])[0]): kind for kind in kinds}
+    known = {str(name): kind for kind in kinds for name in typing.get_args(typing.get_type_hints(kind)[tag])}
     given = value.get(tag) if isinstance(value, Mapping) else None
     if given not in known:
         raise ConfigError(f"{_dotted(path, tag)} must be one of {', '.join(known)}, got {given!r}")

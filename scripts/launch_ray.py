@@ -8,7 +8,6 @@ checkpoints and stops everything within seconds.
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,17 +16,15 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
-from actors.config import actor_threads
 from actors.remote import SelfPlayActor
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
 from reversi.errors import ReversiError, RunError
-from scripts.config import JobConfig
 from scripts.game_files import validation_games
 from scripts.launch import GATE_SLICE_S
-from scripts.preflight import check_threads
-from scripts.ray_cluster import ray_of
+from scripts.placement import ActorPlace, Placement
+from scripts.ray_cluster import options, placement_of, ray_of
 from scripts.sitting import Sitting, registry_url
 
 log = logging.getLogger(__name__)
@@ -58,8 +55,7 @@ def run_ray(sitting: Sitting) -> None:
     """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match."""
     job = sitting.job
     with ray_of(job.cluster):
-        check_threads(job, int(ray.cluster_resources().get("CPU", 0)))
-        driver = Driver(sitting)
+        driver = Driver(sitting, placement_of(job, lambda: sitting.interrupt.requested))
         driver.wait_until_up()
         sitting.begin()
         while sitting.goes_on:
@@ -76,20 +72,21 @@ def run_ray(sitting: Sitting) -> None:
 class Driver:
     """Holds the handles of a run and keeps one call of every role under way."""
 
-    def __init__(self, sitting: Sitting) -> None:
+    def __init__(self, sitting: Sitting, placement: Placement) -> None:
         self._sitting = sitting
         job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
         common = {"game": job.game.name, "seed": job.run.seed}
-        gpus = _gpu_shares(job)
-        self._weights = WeightActor.options(**_options(1), max_restarts=job.cluster.max_restarts).remote()
-        self._replay = ReplayActor.options(**_options(1), max_concurrency=1000).remote(
+        self._weights = WeightActor.options(
+            **options(placement.weights), max_restarts=job.cluster.max_restarts
+        ).remote()
+        self._replay = ReplayActor.options(**options(placement.replay), max_concurrency=1000).remote(
             config=job.replay, rejected_dir=str(folder / "rejected"), algorithm=job.algorithm, **common
         )
 
         validation = validation_games(sitting)
 
         def learner(starts: int) -> Any:
-            return LearnerActor.options(**_options(job.learner.threads, gpus[job.learner.device])).remote(
+            return LearnerActor.options(**options(placement.learner)).remote(
                 config=job.learner,
                 algorithm=job.algorithm,
                 network=job.network,
@@ -101,16 +98,14 @@ class Driver:
             )
 
         def gate(starts: int) -> Any:
-            return GateActor.options(**_options(1)).remote(
+            return GateActor.options(**options(placement.gate)).remote(
                 config=job.gate, registry=registry_url(job, folder), store=self._weights, **common
             )
 
-        threads = actor_threads(job.actors)
-
-        def worker(index: int) -> Callable[[int], Any]:
-            return lambda starts: SelfPlayActor.options(**_options(threads, gpus[job.actor_device])).remote(
+        def worker(index: int, actor: ActorPlace) -> Callable[[int], Any]:
+            return lambda starts: SelfPlayActor.options(**options(actor.place)).remote(
                 index=index,
-                config=job.actors,
+                config=actor.config,
                 search=job.search,
                 weights=self._weights,
                 records=self._replay,
@@ -122,8 +117,8 @@ class Driver:
         self._learner = Role("learner", learner, lambda a: a.round.remote(sitting.fraction), sitting.learner)
         self._gate = Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate)
         self._workers = [
-            Role(f"actor-{index}", worker(index), lambda a: a.round.remote(sitting.fraction), sitting.actor)
-            for index in range(job.actor_count)
+            Role(f"actor-{index}", worker(index, actor), lambda a: a.round.remote(sitting.fraction), sitting.actor)
+            for index, actor in enumerate(placement.actors)
         ]
         self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), sitting.replay)
         self._watched = 0.0
@@ -270,21 +265,3 @@ def _last_line(error: Exception) -> str:
     """Return the first sentence of the last line; Ray goes on for paragraphs, which the log has."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1].strip().split(". ")[0]
-
-
-def _gpu_shares(job: JobConfig) -> dict[str, float]:
-    """Return the share of a GPU that a process gets, by its `device`: as many on each GPU as it takes to place all."""
-    devices = [job.learner.device, *[job.actor_device] * job.actor_count]
-    wanted = sum(device != "cpu" for device in devices)
-    gpus = int(ray.cluster_resources().get("GPU", 0))
-    share = 1 / math.ceil(wanted / gpus) if wanted and gpus else 0.0
-    return {"cpu": 0.0, "auto": share, "cuda": share}
-
-
-def _options(threads: int, gpu: float = 0.0) -> dict[str, Any]:
-    """Resources of one actor process and the threads of every library in it; Ray would set OMP_NUM_THREADS itself.
-
-    A process without a share of a GPU does not see any: Ray hides it.
-    """
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return {"num_cpus": 0, "num_gpus": gpu, "runtime_env": {"env_vars": dict.fromkeys(names, str(threads))}}

@@ -15,15 +15,17 @@ from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import game_named
 from reversi.model.machine import has_nvidia_gpu
 from reversi.model.registry import Registry
+from scripts.cluster_config import LocalClusterConfig, RayClusterConfig
 from scripts.config import JobConfig
+from scripts.placement import group_config
 
 
 def check_machine(job: JobConfig) -> None:
     """Refuse a job that wants more threads than the machine has, or a GPU that is not there.
 
-    A Ray that we join brings machines of its own: `scripts/launch_ray.py` asks it for its cores.
+    A cluster brings machines of its own: `scripts/placement.py` asks it for them.
     """
-    if job.cluster.address is None:
+    if isinstance(job.cluster, LocalClusterConfig):
         check_threads(job, os.cpu_count() or 1)
         if job.actor_device == "cuda" and not has_nvidia_gpu():
             raise ConfigError("actors.device must be cpu or auto where there is no NVIDIA GPU, got 'cuda'")
@@ -31,6 +33,19 @@ def check_machine(job: JobConfig) -> None:
             from learner.trainer import device_of
 
             device_of(job.learner)
+
+
+def check_kept(job: JobConfig) -> None:
+    """Refuse relative places for what a job on a cluster leaves: its working directory is a cache that Ray clears."""
+    places = {"run.dir": job.run.dir, "registry.url": job.registry.url}
+    for key, place in places.items():
+        if place is not None and not Path(place).is_absolute() and "://" not in place:
+            raise ConfigError(
+                f"{key} must be an absolute path for a job on a cluster, of the head node or shared, got {place!r}"
+            )
+    if isinstance(job.cluster, RayClusterConfig):
+        for group in job.cluster.actors:
+            group_config(job, group)
 
 
 def check_threads(job: JobConfig, cores: int) -> None:

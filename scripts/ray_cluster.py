@@ -1,21 +1,36 @@
-"""Ray itself: start one of our own or join the one that is named, and say in one line what is wrong with it."""
+"""Ray itself: start one of our own or join the one that is named, find room on it; what is wrong is one line."""
 
 from __future__ import annotations
 
 import logging
 import os
-import secrets
 import signal
 import socket
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import ray
 from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from reversi.errors import UnreachableError
-from scripts.config import ClusterConfig
+from reversi.errors import ConfigError, UnreachableError
+from scripts.cluster_config import ClusterConfig, LocalClusterConfig, RayClusterConfig
+from scripts.config import JobConfig
+from scripts.placement import Node, Place, Placement, cluster_placement, local_placement
+from scripts.preflight import check_threads
+
+JOB_ENVIRONMENT = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+"""Set by Ray in the driver of a submitted job; its runtime environment then comes from the submission."""
+
+POLL_S = 1.0
+"""Seconds between two looks at a cluster that has no room yet."""
+
+AVAILABLE = 0.999
+"""Share of a resource that counts as all of it; Ray's own sums are rounded."""
 
 
 @contextmanager
@@ -23,34 +38,132 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     """Start a Ray of our own, or join the one at `cluster.address`; leave it, or end it, afterwards.
 
     A plain `ray.init()` would join, or hang on, whatever Ray was left behind on the machine.
-
-    Ray listens on every interface and runs what it is sent, so ours asks for a token that nobody else has.  The token
-    of a cluster that we join is where Ray looks for it: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH, or ~/.ray/auth_token.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if config.address is None:
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # Ray turns its tokens on where it finds one
-    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)  # it says on every start that they are on
     os.environ.setdefault("RAY_task_events_report_interval_ms", "0")  # the GCS stays flat, and calls are 30 % faster
-    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-    if config.address is None:
-        settings |= {
-            "address": "local",
-            "include_dashboard": False,
-            "object_store_memory": config.object_store_mb << 20,
-        }
-    else:
-        _check_reachable(config.address)
-        settings["address"] = config.address
+    where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
+    place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
     try:
         with _own_signals():
-            ray.init(**settings)
-    except (ConnectionError, RuntimeError, RayError) as error:
-        raise UnreachableError(f"cannot use Ray at {config.address or 'this machine'}: {_first_line(error)}") from error
+            ray.init(**where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+        raise UnreachableError(f"cannot use Ray at {place}: {_first_line(error)}") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
+    """Lay the job out on the Ray that was joined, waiting `cluster.start_timeout_s` for nodes that are still starting.
+
+    given_up  asked every second; once true the last complaint is raised
+    """
+    if isinstance(job.cluster, LocalClusterConfig):
+        resources = ray.cluster_resources()
+        check_threads(job, int(resources.get("CPU", 0)))
+        return local_placement(job, int(resources.get("GPU", 0)))
+    driver = ray.get_runtime_context().get_node_id()
+    deadline, told = time.monotonic() + job.cluster.start_timeout_s, False
+    while True:
+        try:
+            placement = cluster_placement(job, nodes(), driver)
+            _check_available(placement)
+            return placement
+        except ConfigError as error:
+            if given_up() or time.monotonic() >= deadline:
+                raise
+            if not told:
+                print(f"waiting {job.cluster.start_timeout_s:g} s for nodes: {error}", file=sys.stderr, flush=True)
+                told = True
+        time.sleep(POLL_S)
+
+
+def nodes() -> list[Node]:
+    """Return the nodes of the cluster that are alive, the head first."""
+    alive = [
+        Node(
+            id=node["NodeID"],
+            name=node["NodeManagerHostname"],
+            resources=node["Resources"],
+            labels=node.get("Labels") or {},
+        )
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
+    return sorted(alive, key=lambda node: "node:__internal_head__" not in node.resources)
+
+
+def options(place: Place) -> dict[str, Any]:
+    """Return Ray's options for a process at `place`, the threads of every library in it included.
+
+    Ray would set OMP_NUM_THREADS itself.  A process without a share of a GPU does not see any: Ray hides it.
+    """
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    request = dict(place.request)
+    chosen: dict[str, Any] = {
+        "num_cpus": request.pop("CPU", 0.0),
+        "num_gpus": request.pop("GPU", 0.0),
+        "runtime_env": {"env_vars": dict.fromkeys(names, str(place.threads))},
+    }
+    if request:
+        chosen["resources"] = request
+    if place.labels:
+        chosen["label_selector"] = dict(place.labels)
+    if place.node is not None:
+        chosen["scheduling_strategy"] = NodeAffinitySchedulingStrategy(place.node, soft=not place.beside_driver)
+    return chosen
+
+
+def use_token(token_file: str | None) -> None:
+    """Have Ray's calls from this process carry the cluster's token: the one in the file, else the environment's."""
+    if token_file is not None:
+        if not Path(token_file).is_file():
+            raise ConfigError(f"expected the cluster's token in a file, there is none at {token_file}")
+        os.environ["RAY_AUTH_TOKEN_PATH"] = token_file
+        os.environ["RAY_AUTH_MODE"] = "token"
+    given = "RAY_AUTH_TOKEN_PATH" in os.environ or "RAY_AUTH_TOKEN" in os.environ
+    os.environ.setdefault("RAY_AUTH_MODE", "token" if given else "disabled")
+
+
+def _local(config: LocalClusterConfig) -> dict[str, Any]:
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    return {
+        "address": "local",
+        "include_dashboard": False,
+        "object_store_memory": config.object_store_mb << 20,
+    }
+
+
+def _joined(config: RayClusterConfig) -> dict[str, Any]:
+    use_token(config.token_file)
+    address = os.environ.get("RAY_ADDRESS", "") if config.address == "auto" else config.address
+    if not address:  # Ray's own "auto" takes any Ray that runs on the machine, whosever it is
+        raise ConfigError(
+            "cluster.address=auto is for jobs on a cluster, which have RAY_ADDRESS; submit one by `reversi launch`, or "
+            "name the head, as in cluster.address=HOST:6379"
+        )
+    _check_reachable(address)
+    settings: dict[str, Any] = {"address": address, "namespace": config.namespace}
+    if JOB_ENVIRONMENT not in os.environ and config.env_vars:
+        settings["runtime_env"] = {"env_vars": config.env_vars}
+    return settings
+
+
+def _check_available(placement: Placement) -> None:
+    """Refuse a layout that fits the nodes but not beside what other jobs have reserved on them."""
+    free = ray.available_resources()
+    wanted: dict[str, float] = {}
+    places = (placement.replay, placement.weights, placement.gate, placement.learner)
+    for place in (*places, *(actor.place for actor in placement.actors)):
+        for name, amount in place.request.items():
+            wanted[name] = wanted.get(name, 0.0) + amount
+    for name, amount in wanted.items():
+        if free.get(name, 0.0) < AVAILABLE * amount:
+            raise ConfigError(
+                f"the run wants {amount:g} {name} of the cluster and {free.get(name, 0.0):g} are free, as other jobs "
+                f"hold the rest; stop them or lower cluster.actors"
+            )
 
 
 @contextmanager
@@ -66,12 +179,12 @@ def _own_signals() -> Iterator[None]:
 
 def _check_reachable(address: str) -> None:
     """Fail in seconds where `ray.init` would wait minutes for a cluster that is gone."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=3).close()
     except (OSError, ValueError) as error:
         raise UnreachableError(
-            f"no Ray answers at cluster.address={address} ({error}); start one, or leave cluster.address=null"
+            f"no Ray answers at cluster.address={address} ({error}); start one, or take cluster=local"
         ) from error
 
 

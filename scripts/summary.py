@@ -22,9 +22,11 @@ FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 def announce(sitting: Sitting) -> None:
     """Say what is trained, where, for how long and on what."""
     job = sitting.job
-    where = (
-        "one process" if job.cluster.kind == "serial" else f"{job.actor_count} actor(s), a learner and a gate on Ray"
-    )
+    where = {
+        "serial": "one process",
+        "local": f"{job.actor_count} actor(s), a learner and a gate on Ray",
+        "ray": "actors, a learner and a gate on the nodes of a Ray cluster",
+    }[job.cluster.kind]
     print(
         f"training {job.game.name} with {job.network} at {job.search.simulations} simulations for "
         f"{job.run.minutes:g} minutes: {where}; everything in {sitting.shown_path}",
@@ -79,14 +81,16 @@ def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
 def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
     """Play out every game of the champion, its bare network and its search; return what came out by player."""
     game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
-    found = {}
+    found: dict[str, Any] = {}
     for simulations in sorted({0, sitting.job.gate.simulations}):
         player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
-        proof = prove(game, player, first_random=True)
-        found[player.name] = {side: dataclasses.asdict(games) for side, games in proof.items()}
-        print(f"  {player.name}, every game after any first move:")
-        for line in report(game, proof):
-            print(f"    {line}", flush=True)
+        found[player.name] = {}
+        for words, first_random in (("from the empty board", False), ("after any first move", True)):
+            proof = prove(game, player, first_random)
+            found[player.name][words] = {side: dataclasses.asdict(games) for side, games in proof.items()}
+            print(f"  {player.name}, every game {words}:")
+            for line in report(game, proof):
+                print(f"    {line}", flush=True)
     return found
 
 

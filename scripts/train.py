@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from scripts.config import JobConfig
     from scripts.run_folder import RunFolder
     from scripts.sitting import Sitting
+
+JOB_ENVIRONMENT = "RAY_JOB_CONFIG_JSON_ENV_VAR"
+"""Set by Ray in the driver of a submitted job."""
 
 
 def run(overrides: list[str]) -> int:
@@ -33,12 +37,14 @@ def train(values: dict[str, Any], resume: str | None) -> int:
     from learner.algorithms.fit import check_fit
     from reversi.games.rules import game_named
     from scripts.config import job_of
-    from scripts.preflight import check_game_files, check_machine, check_openings
+    from scripts.preflight import check_game_files, check_kept, check_machine, check_openings
     from scripts.run_folder import RunFolder
 
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
     check_machine(job)
+    if JOB_ENVIRONMENT in os.environ:
+        check_kept(job)
     check_openings(job)
     check_game_files(job)
     folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)

@@ -39,7 +39,7 @@ def test_the_default_job_is_the_laptop_experiment() -> None:
         ("gate.games=7", "gate.games must be even"),
         ("gate.games=many", "gate.games must be an integer, got 'many'"),
         ("search.keep_subtree=3", "search.keep_subtree must be true or false, got 3"),
-        ("cluster.kind=moon", "cluster.kind must be one of serial, local, got 'moon'"),
+        ("cluster.kind=moon", "cluster.kind must be one of serial, local, ray, got 'moon'"),
         ("run.minutes=-1", "run.minutes must be positive"),
         ("run.name=a/b", "run.name must be a plain folder name"),
         ("run.minutes=[", "run.minutes="),

@@ -1,0 +1,131 @@
+"""Where the processes of a run are: this machine, or the nodes of a Ray cluster and what each role asks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from reversi.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalClusterConfig:
+    """Everything on this machine."""
+
+    kind: Literal["serial", "local"]
+    """`serial`: one process, no Ray, for debugging and tests; `local`: Ray actors, of a Ray that ends with the run."""
+
+    object_store_mb: int
+    """Shared memory of the Ray that we start, in MB; it holds weights and records under way, so little is enough."""
+
+    max_restarts: int
+    """Deaths of one role that are answered by a restart; one more ends the run."""
+
+    def __post_init__(self) -> None:
+        _require(self.object_store_mb >= 80, "object_store_mb", "at least 80", self.object_store_mb)
+        _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleConfig:
+    """What one process asks of the node it runs on.  Ray counts these as tickets and enforces none but GPUs."""
+
+    cpus: float | None
+    """CPUs it reserves; null is as many as it keeps threads busy."""
+
+    gpus: float
+    """GPUs it reserves, or the share of one; with 0 it sees none."""
+
+    resources: dict[str, float]
+    """Custom resources it reserves, as nodes offer them by `ray start --resources`."""
+
+    labels: dict[str, str]
+    """Labels its node must have, as given by `ray start --labels`."""
+
+    beside_driver: bool
+    """Whether it runs on the driver's node, whose disk has the run's folder; false lets Ray choose."""
+
+    def __post_init__(self) -> None:
+        for name, amount in {"cpus": self.cpus or 0.0, "gpus": self.gpus, **self.resources}.items():
+            _require(amount >= 0, name, "0 or more", amount)
+        _require(self.gpus <= 1 or self.gpus.is_integer(), "gpus", "a whole number above 1", self.gpus)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorGroupConfig(RoleConfig):
+    """Actors that are alike: how many, what each reserves, and where they differ from `actors`."""
+
+    count: int | None
+    """Actors of this group, 0 for none; null is as many as the cluster has room for when the run starts."""
+
+    settings: dict[str, Any]
+    """Values of `actors` that are others in this group, such as `device: cuda` and `games: 8192`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require(self.count is None or self.count >= 0, "count", "null or 0 or more", self.count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayClusterConfig:
+    """A Ray cluster that is there already: how it is reached and who runs where."""
+
+    kind: Literal["ray"]
+    """`ray`: the roles are spread over the nodes of a running cluster."""
+
+    address: str
+    """`HOST:PORT` of the head, or `auto`: the cluster that this process is part of, as a submitted job is."""
+
+    namespace: str
+    """Ray namespace of the run's actors; tells its rows apart from other people's on the cluster's dashboard."""
+
+    token_file: str | None
+    """File with the cluster's token, on the driver's node; null takes RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN from the
+    environment, as a submitted job has them.  The token itself never stands in a configuration."""
+
+    start_timeout_s: float
+    """Seconds to wait for nodes that are still starting, before the run ends with what is missing."""
+
+    max_restarts: int
+    """Deaths of one role that are answered by a restart; one more ends the run."""
+
+    env_vars: dict[str, str]
+    """Environment variables of every process of the run.  Nothing secret: the cluster's dashboard shows them."""
+
+    working_dir: str | None
+    """Folder with this code that `reversi launch` sends to the cluster, for nodes on which it is not installed (its
+    requirements must be); null sends nothing.  100 MB at most, says Ray."""
+
+    excludes: tuple[str, ...]
+    """Patterns, as in .gitignore, of what is not sent with `working_dir`."""
+
+    learner: RoleConfig
+    """The learner."""
+
+    replay: RoleConfig
+    """The replay; it keeps rejected records in the run's folder."""
+
+    weights: RoleConfig
+    """The weights actor."""
+
+    gate: RoleConfig
+    """The gate; it writes the registry, which by default is in the run's folder."""
+
+    actors: dict[str, ActorGroupConfig]
+    """Groups of actors by name, side by side."""
+
+    def __post_init__(self) -> None:
+        _require(bool(self.address) and "://" not in self.address, "address", "HOST:PORT or auto", self.address)
+        _require(self.start_timeout_s >= 0, "start_timeout_s", "0 or more", self.start_timeout_s)
+        _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
+        _require(any(group.count != 0 for group in self.actors.values()), "actors", "a group with actors", "none")
+        open_ended = [name for name, group in self.actors.items() if group.count is None]
+        _require(len(open_ended) <= 1, "actors", "at most one group with count=null", ", ".join(open_ended))
+
+
+ClusterConfig = LocalClusterConfig | RayClusterConfig
+
+
+def _require(fits: bool, name: str, expected: str, got: object) -> None:
+    if not fits:
+        raise ConfigError(f"cluster.{name} must be {expected}, got {got}")
