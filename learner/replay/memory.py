@@ -142,6 +142,9 @@ class MemoryReplay:
         kind = header.get("samples", "positions")
         if kind != self._kind.name:
             raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
+        for name, dtype in self._kind.rows.COLUMNS.items():
+            if arrays[name].dtype != dtype:
+                raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")
         ring = Ring(self._kind.rows, self.config.capacity_positions, self.game.actions)
         ring.add(self._kind.rows(**{name: arrays[name] for name in self._kind.rows.COLUMNS}))
         counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
