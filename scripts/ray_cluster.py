@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import ray
@@ -115,19 +115,11 @@ def options(place: Place) -> dict[str, Any]:
     return chosen
 
 
-def use_token(token_file: str | None) -> None:
-    """Have Ray's calls from this process carry the cluster's token: the one in the file, else the environment's."""
-    if token_file is not None:
-        if not Path(token_file).is_file():
-            raise ConfigError(f"expected the cluster's token in a file, there is none at {token_file}")
-        os.environ["RAY_AUTH_TOKEN_PATH"] = token_file
-        os.environ["RAY_AUTH_MODE"] = "token"
-    given = "RAY_AUTH_TOKEN_PATH" in os.environ or "RAY_AUTH_TOKEN" in os.environ
-    os.environ.setdefault("RAY_AUTH_MODE", "token" if given else "disabled")
-
-
 def _local(config: LocalClusterConfig) -> dict[str, Any]:
-    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    """Return how to start a Ray of our own, with a token: it listens on every interface and runs what it is sent."""
+    if "RAY_AUTH_MODE" not in os.environ and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # where Ray finds a token it asks for it
+    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)  # it says on every start that it does
     return {
         "address": "local",
         "include_dashboard": False,
