@@ -159,24 +159,19 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
         assert "hunter22" not in str(error.value)
 
 
-def test_a_ray_of_our_own_has_a_token_and_no_dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ray
-
+def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.MonkeyPatch) -> None:
     from scripts.cluster_config import LocalClusterConfig
-    from scripts.ray_cluster import ray_of
+    from scripts.ray_environment import prepare
 
-    started: list[dict[str, object]] = []
-    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(ray, "init", lambda **settings: started.append(settings))
-    monkeypatch.setattr(ray, "shutdown", lambda: None)
-    with ray_of(LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1)):
-        assert os.environ.get("RAY_AUTH_MODE") is None
-        assert len(os.environ["RAY_AUTH_TOKEN"]) == 64
-    monkeypatch.delenv("RAY_AUTH_TOKEN")
-    (settings,) = started
-    assert settings["address"] == "local"
-    assert settings["include_dashboard"] is False
+    local = LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1)
+    given: set[str] = set()
+    for _ in range(2):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        monkeypatch.setattr(os, "environ", environment)
+        prepare(local)
+        assert environment["RAY_AUTH_MODE"] == "token"
+        given.add(environment["RAY_AUTH_TOKEN"])
+    assert [len(token) for token in given] == [64, 64]
 
 
 def test_no_secret_of_the_environment_gets_into_a_run(tmp_path: Path) -> None:
