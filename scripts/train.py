@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from reversi.errors import RunError
 from scripts.compose import RESUME, compose, plain, recompose, to_yaml
 from scripts.interrupt import EXIT_INTERRUPTED, Interrupt
+from scripts.ray_environment import in_job
 
 if TYPE_CHECKING:
     from scripts.config import JobConfig
     from scripts.run_folder import RunFolder
     from scripts.sitting import Sitting
-
-JOB_ENVIRONMENT = "RAY_JOB_CONFIG_JSON_ENV_VAR"
-"""Set by Ray in the driver of a submitted job."""
 
 
 def run(overrides: list[str]) -> int:
@@ -43,7 +40,7 @@ def train(values: dict[str, Any], resume: str | None) -> int:
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
     check_machine(job)
-    if JOB_ENVIRONMENT in os.environ:
+    if in_job():
         check_kept(job)
     check_openings(job)
     check_game_files(job)
@@ -97,6 +94,9 @@ def _launch(sitting: Sitting) -> None:
 
         run_serial(sitting)
     else:
+        from scripts.ray_environment import prepare
+
+        prepare(sitting.job.cluster)
         from scripts.launch_ray import run_ray
 
         run_ray(sitting)
