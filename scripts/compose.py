@@ -10,6 +10,9 @@ from reversi.errors import ConfigError
 
 _ABSENT = object()
 
+KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind")
+"""Keys that say what a run is; with another value it would be another run."""
+
 RESUME = "resume"
 """The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
 
@@ -42,6 +45,11 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
                 raise ConfigError(f"with resume= only single values can change, as in run.minutes=20; got {override!r}")
             if OmegaConf.select(config, key, default=_ABSENT) is _ABSENT:
                 raise ConfigError(f"unknown key {key!r}{_valid_keys(config, key)}")
+            if key in KEPT and override != f"{key}={OmegaConf.select(config, key)}":
+                raise ConfigError(
+                    f"a run that goes on keeps its {key}={OmegaConf.select(config, key)}, "
+                    f"got {override!r}; start a new run"
+                )
         return plain(OmegaConf.merge(config, OmegaConf.from_dotlist(overrides)))
     except (OmegaConfBaseException, yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
         raise ConfigError(_one_line(error, overrides)) from error

@@ -27,9 +27,11 @@ def announce(sitting: Sitting) -> None:
         "local": f"{job.actor_count} actor(s), a learner and a gate on Ray",
         "ray": "actors, a learner and a gate on the nodes of a Ray cluster",
     }[job.cluster.kind]
+    how = f" at {job.search.simulations} simulations" if job.actors.kind == "search" else ""
+    length = f"{job.run.minutes:g} minutes" + (f" or {job.run.games:,} games" if job.run.games is not None else "")
     print(
-        f"training {job.game.name} with {job.network} at {job.search.simulations} simulations for "
-        f"{job.run.minutes:g} minutes: {where}; everything in {sitting.shown_path}",
+        f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything in "
+        f"{sitting.shown_path}",
         flush=True,
     )
 

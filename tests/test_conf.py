@@ -72,6 +72,8 @@ def test_a_saved_configuration_comes_back_with_single_values_changed(tmp_path: P
         ("search=gumbel", "only single values can change"),
         ("nonsense", "only single values can change"),
         ("run.hours=1", "unknown key 'run.hours'; valid under run: name, "),
+        ("algorithm.name=dqn", "a run that goes on keeps its algorithm.name=alphazero, got 'algorithm.name=dqn'"),
+        ("game.name=reversi8", "a run that goes on keeps its game.name=reversi6"),
         ("run.minutes=[", "cannot read 'run.minutes=['"),
     ):
         with pytest.raises(ConfigError) as error:

@@ -120,6 +120,34 @@ def test_a_run_of_so_many_games_ends_when_the_learner_has_used_them(tmp_path: Pa
     assert "has played its 100 games" in again.stderr
 
 
+def test_q_learning_is_a_job_like_any_other(tmp_path: Path) -> None:
+    few = ("run.name=table", "run.games=3000", "tracking=jsonl", f"run.dir={tmp_path}")
+    arguments = [sys.executable, "-m", "scripts.cli", "train", "experiment=tictactoe_qlearning", *few]
+    done = subprocess.run(arguments, text=True, capture_output=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    run = tmp_path / "table"
+    results = metrics(run, "play")
+    assert [row["play/games"] for row in results] == sorted(row["play/games"] for row in results)
+    assert 25 <= len(results) <= 30, "a row for every hundred games"
+    wins = [row["play/wins"] / (row["play/wins"] + row["play/draws"] + row["play/losses"]) for row in results]
+    assert sum(wins[-5:]) / 5 > sum(wins[:5]) / 5, "the table learns"
+    proof = json.loads((run / "summary.json").read_text())["proof"]
+    (sides,) = proof.values()
+    assert sides["from the empty board"]["first"]["wins"] > sides["from the empty board"]["first"]["losses"]
+    assert (run / "learning.svg").read_text().startswith("<svg ")
+    other = resume(run, "algorithm.name=dqn")
+    assert other.returncode == 2
+    assert "keeps its algorithm.name=q_table" in other.stderr
+
+
+def test_games_that_are_not_there_are_one_line(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-m", "scripts.cli", "train", "experiment=wthor", f"run.dir={tmp_path}"]
+    done = subprocess.run(arguments, text=True, capture_output=True, timeout=60, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "found none at 'games/*.wtb'; name yours, as in 'actors.paths=[FOLDER/*.wtb]'" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     done = train(tmp_path, "run.name=taken")
