@@ -30,8 +30,8 @@ def announce(sitting: Sitting) -> None:
     how = f" at {job.search.simulations} simulations" if job.actors.kind == "search" else ""
     length = f"{job.run.minutes:g} minutes" + (f" or {job.run.games:,} games" if job.run.games is not None else "")
     print(
-        f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything in "
-        f"{sitting.shown_path}",
+        f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything "
+        f"in {sitting.shown_path}",
         flush=True,
     )
 
