@@ -39,10 +39,10 @@ class RemoteWeights:
 
 
 class RemoteWorker(Worker):
-    """A `Worker` whose source and sink are actor handles."""
+    """A `Worker` whose source is an actor handle; its sink travels here and is one that waits by itself."""
 
     def __init__(self, *, weights: Any, records: Any, **rest: Any) -> None:
-        super().__init__(weights=RemoteWeights(weights), records=RemoteRecords(records), **rest)
+        super().__init__(weights=RemoteWeights(weights), records=records, **rest)
 
 
 SelfPlayActor = ray.remote(RemoteWorker)

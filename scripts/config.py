@@ -19,6 +19,7 @@ from evaluator.config import GateConfig
 from learner.algorithms.config import AlgorithmConfig
 from learner.config import LearnerConfig
 from learner.replay.config import ReplayConfig
+from learner.replay.redis_config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
@@ -108,7 +109,7 @@ class JobConfig:
     network: NetworkConfig
     search: SearchConfig
     actors: ActorConfig
-    replay: ReplayConfig
+    replay: ReplayConfig | RedisReplayConfig
     learner: LearnerConfig
     gate: GateConfig
     cluster: ClusterConfig

@@ -6,13 +6,18 @@ runs the same classes side by side.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
 from actors.worker import Worker
 from evaluator.gate import Gate
 from learner.broadcast import WeightStore
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
+from learner.replay.transport import Replay
 from reversi.games.rules import game_named
 from scripts.game_files import validation_games
+from scripts.redis_run import RedisRun, redis_of
 from scripts.sitting import Sitting
 
 GATE_SLICE_S = 2.0
@@ -22,7 +27,7 @@ GATE_SLICE_S = 2.0
 class ReplaySink:
     """A `RecordSink` over a replay in the same process."""
 
-    def __init__(self, replay: MemoryReplay) -> None:
+    def __init__(self, replay: Replay) -> None:
         self._replay = replay
 
     def push(self, data: bytes) -> None:
@@ -33,11 +38,12 @@ class ReplaySink:
 class SerialParts:
     """Every part of a job, in this process."""
 
-    def __init__(self, sitting: Sitting) -> None:
+    def __init__(self, sitting: Sitting, redis: RedisRun | None, replay: Replay) -> None:
         job = sitting.job
         game = game_named(job.game.name)
         self.store = WeightStore()
-        self.replay = MemoryReplay(game, job.replay, job.run.seed, sitting.folder.path / "rejected", job.algorithm)
+        self.replay = replay
+        self._redis = redis
         self.learner = Learner(
             config=job.learner,
             algorithm=job.algorithm,
@@ -59,7 +65,7 @@ class SerialParts:
                 seed=job.run.seed,
                 weights=self.store,
                 records=ReplaySink(self.replay),
-                epoch=sitting.starts,
+                epoch=redis.start if redis else sitting.starts,
             )
             for index in range(job.actor_count)
         ]
@@ -74,12 +80,15 @@ class SerialParts:
         }
 
     def restore(self, sitting: Sitting) -> None:
-        """Take back what the checkpoint of `sitting` has; a new run has nothing."""
+        """Take back what the checkpoint of `sitting` has; a new run has nothing.
+
+        Over Redis workers begin anew: what they delivered after the checkpoint has been taken under their old names.
+        """
         for name, part in self._named():
-            if name in sitting.checkpoint:
+            if name in sitting.checkpoint and not (isinstance(part, Worker) and self._redis):
                 part.restore(sitting.checkpoint[name])
 
-    def _named(self) -> list[tuple[str, Learner | MemoryReplay | Gate | Worker]]:
+    def _named(self) -> list[tuple[str, Learner | Replay | Gate | Worker]]:
         workers = [(f"actor-{index}.safetensors", worker) for index, worker in enumerate(self.workers)]
         return [
             ("learner.safetensors", self.learner),
@@ -91,7 +100,25 @@ class SerialParts:
 
 def run_serial(sitting: Sitting) -> None:
     """Train until the sitting is over, then save; the last candidate still gets its match."""
-    parts = SerialParts(sitting)
+    with redis_of(sitting.job.replay, sitting.folder.path) as redis, replay_of(sitting, redis) as replay:
+        _run(sitting, SerialParts(sitting, redis, replay))
+
+
+@contextmanager
+def replay_of(sitting: Sitting, redis: RedisRun | None) -> Iterator[Replay]:
+    """Yield the replay of the job, in this process; over Redis it ends its thread and its connections."""
+    job, rejected = sitting.job, sitting.folder.path / "rejected"
+    memory = MemoryReplay(game_named(job.game.name), job.replay, job.run.seed, rejected, job.algorithm)
+    if redis is None:
+        yield memory
+        return
+    from learner.replay.redis import RedisReplay
+
+    with closing(RedisReplay(memory, redis.config, redis.server, redis.key)) as replay:
+        yield replay
+
+
+def _run(sitting: Sitting, parts: SerialParts) -> None:
     parts.restore(sitting)
     sitting.begin()
     progress = sitting.progress

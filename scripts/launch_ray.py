@@ -16,15 +16,17 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
-from actors.remote import SelfPlayActor
+from actors.remote import RemoteRecords, SelfPlayActor
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
+from learner.replay.transport import ReplayReport
 from reversi.errors import ReversiError, RunError
 from scripts.game_files import validation_games
 from scripts.launch import GATE_SLICE_S
 from scripts.placement import ActorPlace, Placement
 from scripts.ray_cluster import options, placement_of, ray_of
+from scripts.redis_run import RedisRun, redis_of
 from scripts.sitting import Sitting, registry_url
 
 log = logging.getLogger(__name__)
@@ -54,8 +56,8 @@ class Role:
 def run_ray(sitting: Sitting) -> None:
     """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match."""
     job = sitting.job
-    with ray_of(job.cluster):
-        driver = Driver(sitting, placement_of(job, lambda: sitting.interrupt.requested))
+    with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
+        driver = Driver(sitting, placement_of(job, lambda: sitting.interrupt.requested), redis)
         driver.wait_until_up()
         sitting.begin()
         while sitting.goes_on:
@@ -72,16 +74,15 @@ def run_ray(sitting: Sitting) -> None:
 class Driver:
     """Holds the handles of a run and keeps one call of every role under way."""
 
-    def __init__(self, sitting: Sitting, placement: Placement) -> None:
+    def __init__(self, sitting: Sitting, placement: Placement, redis: RedisRun | None) -> None:
         self._sitting = sitting
         job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
         common = {"game": job.game.name, "seed": job.run.seed}
         self._weights = WeightActor.options(
             **options(placement.weights), max_restarts=job.cluster.max_restarts
         ).remote()
-        self._replay = ReplayActor.options(**options(placement.replay), max_concurrency=1000).remote(
-            config=job.replay, rejected_dir=str(folder / "rejected"), algorithm=job.algorithm, **common
-        )
+        self._replay, records = _replay_of(sitting, placement, redis)
+        epoch = 1000 * (redis.start if redis else sitting.starts)
 
         validation = validation_games(sitting)
 
@@ -108,8 +109,8 @@ class Driver:
                 config=actor.config,
                 search=job.search,
                 weights=self._weights,
-                records=self._replay,
-                epoch=1000 * sitting.starts + starts,
+                records=records,
+                epoch=epoch + starts,
                 background=True,
                 **common,
             )
@@ -120,13 +121,16 @@ class Driver:
             Role(f"actor-{index}", worker(index, actor), lambda a: a.round.remote(sitting.fraction), sitting.actor)
             for index, actor in enumerate(placement.actors)
         ]
-        self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), sitting.replay)
+        self._replay_watch = Role("replay", lambda _: self._replay, lambda a: a.report.remote(), self._hear_replay)
+        self._drawn = 0
         self._watched = 0.0
         self._pending: dict[Any, Role] = {}
         self._roles = (self._learner, self._gate, *self._workers, self._replay_watch)
         for role in self._roles:
             role.handle = role.start(0)
-        self._restore(sitting.checkpoint, self._roles)
+        # Over Redis an actor that starts again needs a new producer's name, so it begins new games.
+        self._kept = tuple(role for role in self._roles if not (redis and role in self._workers))
+        self._restore(sitting.checkpoint, self._kept)
         for role in self._roles:
             self._ask(role)
 
@@ -168,23 +172,22 @@ class Driver:
         """Return every part's state by the name of its file.
 
         The actors come first, between two rounds, and the replay last: what they have delivered it then holds.  While
-        they finish their rounds the learner goes on, or an actor that waits for room would wait for ever.
+        they finish their rounds the learner goes on, or an actor that waits for room would wait for ever.  Over Redis
+        nobody waits for them: they are not part of it, and what they deliver is kept by the server.
         """
-        while not self._idle(self._workers):
+        while not self._idle([role for role in self._kept if role in self._workers]):
             for role in self._hear(POLL_S):
                 if role not in (*self._workers, self._replay_watch):
                     self._ask(role)
-        files = {
-            f"{role.name}.safetensors": self._state_of(role) for role in (*self._workers, self._gate, self._learner)
-        }
-        files["replay.safetensors"] = self._state_of(self._replay_watch)
-        return files
+        kept = (*self._workers, self._gate, self._learner, self._replay_watch)
+        return {f"{role.name}.safetensors": self._state_of(role) for role in kept if role in self._kept}
 
     def saved(self, place: str) -> None:
         """Tell the learner where the last good checkpoint lies, and go on playing after `state`."""
         self._learner.handle.saved.remote(place)
         for role in self._workers if self._sitting.plays_on else ():
-            self._ask(role)
+            if self._idle([role]):
+                self._ask(role)
 
     def _stop_replay(self) -> None:
         try:
@@ -244,6 +247,21 @@ class Driver:
                 raise error.cause from None
             raise
 
+    def _hear_replay(self, report: ReplayReport) -> None:
+        """Hear what the replay holds; one that has drawn less than before is a new one, and needs its checkpoint.
+
+        That is so over Redis alone: Ray starts it again, it finds its window in the stream, calls wait meanwhile.
+        """
+        if report.samples_total < self._drawn:
+            log.error("the replay died and was started again")
+            self._sitting.progress.restarted()
+            if self._sitting.folder.checkpoints():
+                self._restore(self._sitting.folder.newest_checkpoint(), [self._replay_watch])
+            self._drawn = 0
+        else:
+            self._drawn = report.samples_total
+            self._sitting.replay(report)
+
     def _restart(self, role: Role, error: RayError) -> None:
         """Start a role again after its death; one death too many ends the run.
 
@@ -259,6 +277,28 @@ class Driver:
         role.handle = role.start(role.starts)
         if role not in self._workers and self._sitting.folder.checkpoints():
             self._restore(self._sitting.folder.newest_checkpoint(), [role])
+
+
+def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -> tuple[Any, Any]:
+    """Return the replay's actor and what the workers deliver to: the actor, or the Redis stream that it follows."""
+    job = sitting.job
+    storage = {
+        "game": job.game.name,
+        "seed": job.run.seed,
+        "config": job.replay,
+        "rejected_dir": str(sitting.folder.path / "rejected"),
+        "algorithm": job.algorithm,
+    }
+    if redis is None:
+        replay = ReplayActor.options(**options(placement.replay), max_concurrency=1000).remote(**storage)
+        return replay, RemoteRecords(replay)
+    from learner.replay.redis_remote import RedisReplayActor
+    from learner.replay.redis_sink import RedisSink
+
+    van = RedisReplayActor.options(
+        **options(placement.replay), max_restarts=job.cluster.max_restarts, max_task_retries=-1
+    ).remote(**storage, server=redis.server, key=redis.key)
+    return van, RedisSink.of(redis.config, redis.server, redis.key)
 
 
 def _last_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from reversi.errors import ConfigError
 
@@ -11,6 +12,9 @@ from reversi.errors import ConfigError
 @dataclass(frozen=True, kw_only=True)
 class ReplayConfig:
     """The replay's sizes, its window and the reuse cap."""
+
+    kind: Literal["memory", "redis"] = "memory"
+    """`memory`: the ring of one process, saved with the run; `redis`: `RedisReplayConfig`, which has more fields."""
 
     capacity_positions: int = 1_000_000
     """Positions the ring holds, at least 1; the oldest make room. 101 bytes each on 8x8, and memory is taken only as it

@@ -23,7 +23,7 @@ GROUP = "learner"
 
 RECORDS = b"records"
 
-KEY_FILE = "redis-key"
+KEY_FILE, STARTS_FILE = "redis-key", "redis-starts"
 
 
 def run_key(folder: Path) -> str:
@@ -35,6 +35,17 @@ def run_key(folder: Path) -> str:
     if not path.exists():
         write_atomic(path, f"{folder.name}-{secrets.token_hex(4)}\n".encode())
     return path.read_text(encoding="utf-8").strip()
+
+
+def count_start(folder: Path) -> int:
+    """Return how often the run in `folder` had been started before, and count this start, for good.
+
+    Producers take their names from it: a start that died before its first checkpoint used some already.
+    """
+    path = folder / STARTS_FILE
+    starts = int(path.read_text(encoding="utf-8")) if path.exists() else 0
+    write_atomic(path, f"{starts + 1}\n".encode())
+    return starts
 
 
 def streams(key: str, shards: int) -> list[str]:
