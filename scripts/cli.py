@@ -24,6 +24,9 @@ from reversi.errors import ReversiError, UsageError
 
 COMMANDS = {
     "train": "learn from nothing, or resume a run",
+    "launch": "submit a training job to a Ray cluster",
+    "status": "what a run or a job is doing",
+    "stop": "ask a run or a job to save and end",
     "play": "play in the terminal against any player",
     "match": "two players against each other: score, interval, Elo",
     "rate": "many players against each other: a ladder with error bars",
@@ -42,6 +45,9 @@ COMMANDS = {
     "signature": "one number that says whether the search behaves as before",
 }
 """Every command with its summary, in the order of `reversi --help`."""
+
+MODULES = {"launch": "launch_job"}
+"""Commands whose module has another name than they."""
 
 TRAIN_HELP = """\
 examples:
@@ -118,7 +124,7 @@ def dispatch(arguments: list[str]) -> int:
         raise UsageError(f"expected a command ({', '.join(COMMANDS)}), got {name!r}")
     if name == "train":
         return _train(rest)
-    command = cast(Command, importlib.import_module(f"scripts.{name}"))
+    command = cast(Command, importlib.import_module(f"scripts.{MODULES.get(name, name)}"))
     try:
         return command.run(_parser(name, command).parse_args(rest))
     except SystemExit as stop:  # argparse ends the process after --help

@@ -24,6 +24,7 @@ DOORS = {
         "learner/replay/redis_remote.py",
         "scripts/launch_ray.py",
         "scripts/ray_cluster.py",
+        "scripts/jobs.py",
     ),
     "redis": ("learner/replay/redis*.py",),
     "wandb": ("learner/tracking/wandb.py",),

@@ -1,0 +1,201 @@
+"""What a run is doing, read from its folder by a process that has nothing to do with it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from reversi.errors import ReversiError, RunError
+
+TAIL_BYTES = 1 << 18
+"""Bytes at the end of `metrics.jsonl` that are read: some hundred rows, of all kinds."""
+
+SAVED_S = 15.0
+"""Seconds that metrics may be newer than the last checkpoint in a run that saved before it ended."""
+
+State = Literal["training", "finished", "stopped", "died", "empty"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """One run as it stands."""
+
+    run: str
+    """Its name."""
+    folder: str
+    """Where it lies, absolute."""
+    state: State
+    """`training`; `finished` with a summary; `stopped` and saved; `died` with more trained than saved; `empty`."""
+    pid: int | None
+    """The driver's process, if it is of this machine."""
+    game: str
+    """What it learns."""
+    elapsed_s: float
+    """Seconds of training, all sittings."""
+    games: int
+    """Games made."""
+    positions_per_s: float
+    """Positions searched per second, in the last row of metrics."""
+    step: int
+    """Steps of the learner."""
+    version: int
+    """The learner's newest version; -1 before the first."""
+    champion: int | None
+    """The gated version, None before there is one."""
+    candidates: int
+    """Versions that the registry holds, whatever their verdict."""
+    restarts: int
+    """Roles that died and were started again."""
+    resident_mb: float
+    """Resident memory of the driver's machine's share of the run."""
+    metrics_age_s: float | None
+    """Seconds since the last row of metrics."""
+    checkpoint: str | None
+    """Folder of the newest checkpoint."""
+    checkpoint_age_s: float | None
+    """Seconds since it was saved."""
+    health: dict[str, dict[str, float]]
+    """What the driver knows of each role, by its name."""
+
+    @property
+    def resume_command(self) -> str:
+        """The command line that goes on with it."""
+        return f"reversi train resume={self.folder}"
+
+
+def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
+    """Return the folder of a run: `what` as a path, as a name in `runs`, or for None the run that changed last."""
+    if what is None:
+        found = [path.parent for path in runs.glob("*/config.yaml")]
+        if not found:
+            raise RunError(f"no run in {runs}/; start one with `reversi train` or name a folder")
+        return max(found, key=_changed).absolute()
+    for path in (Path(what), runs / what):
+        if (path / "config.yaml").is_file():
+            return path.absolute()
+    raise RunError(f"expected a run's folder or its name in {runs}/, got {what!r}; see `ls {runs}`")
+
+
+def read_run(folder: Path) -> RunState:
+    """Return the state of the run in `folder`."""
+    config, row = _config(folder), _newest_values(folder / "metrics.jsonl")
+    held, pid = lock_holder(folder)
+    checkpoints = sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
+    saved = checkpoints[-1] if checkpoints else None
+    champion, candidates = _models(config, folder)
+    return RunState(
+        run=folder.name,
+        folder=str(folder),
+        state="training" if held else _ended_state(folder, saved),
+        pid=pid,
+        game=str(_at(config, "game", "name") or "unknown"),
+        elapsed_s=row.get("run/elapsed_s", 0.0),
+        games=int(row.get("run/games", 0)),
+        positions_per_s=row.get("run/positions_per_s", 0.0) if held else 0.0,
+        step=int(row.get("learner/step", 0)),
+        version=int(row.get("learner/version", -1)),
+        champion=champion,
+        candidates=candidates,
+        restarts=int(row.get("run/restarts", 0)),
+        resident_mb=row.get("run/resident_mb", 0.0) if held else 0.0,
+        metrics_age_s=_age_s(folder / "metrics.jsonl"),
+        checkpoint=str(saved) if saved else None,
+        checkpoint_age_s=_age_s(saved) if saved else None,
+        health=_health(row),
+    )
+
+
+def lock_holder(folder: Path) -> tuple[bool, int | None]:
+    """Return whether a process holds the run, and its number if it is a process of this machine that does."""
+    import psutil
+
+    path = folder / "run.lock"
+    try:
+        with open(path, encoding="ascii", errors="replace") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return False, None
+            except BlockingIOError:
+                number = lock.readline().split()[:1]
+    except OSError:
+        return False, None
+    with contextlib.suppress(ValueError, IndexError, psutil.Error):
+        pid = int(number[0])
+        if any(file.path == str(path.resolve()) for file in psutil.Process(pid).open_files()):
+            return True, pid
+    return True, None
+
+
+def _ended_state(folder: Path, saved: Path | None) -> State:
+    if saved is None:
+        return "died" if (folder / "metrics.jsonl").exists() else "empty"
+    summary, metrics, at = folder / "summary.json", folder / "metrics.jsonl", saved.stat().st_mtime
+    if summary.exists() and summary.stat().st_mtime >= at:
+        return "finished"
+    return "died" if metrics.exists() and metrics.stat().st_mtime > at + SAVED_S else "stopped"
+
+
+def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
+    """Return the gated version and the number of models of the run's registry, as far as it can be reached."""
+    from reversi.model.registry import Registry
+
+    registry = Registry(str(_at(config, "registry", "url") or folder / "registry"))
+    try:
+        count = len(registry.models())
+        return registry.gated().version, count
+    except ReversiError:  # none yet, or out of reach from here: the run itself has said so in its log
+        return None, 0
+
+
+def _newest_values(path: Path) -> dict[str, float]:
+    """Return every metric's newest value among the last rows of the file."""
+    if not path.is_file():
+        return {}
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        lines = file.read().split(b"\n")
+    values: dict[str, float] = {}
+    for line in lines:
+        with contextlib.suppress(ValueError):  # the first line is cut, the last may be half written
+            row = json.loads(line)
+            values |= row if isinstance(row, dict) else {}
+    return values
+
+
+def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:
+    roles: dict[str, dict[str, float]] = {}
+    for name, value in row.items():
+        prefix, _, rest = name.partition("/")
+        if prefix == "health" and "/" in rest:
+            role, _, metric = rest.rpartition("/")
+            roles.setdefault(role, {})[metric] = value
+    return roles
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RunError(f"{folder}: expected the folder of a run, its config.yaml cannot be read: {error}") from error
+    return config if isinstance(config, dict) else {}
+
+
+def _at(config: dict[str, Any], group: str, key: str) -> Any:
+    values = config.get(group)
+    return values.get(key) if isinstance(values, dict) else None
+
+
+def _changed(folder: Path) -> float:
+    metrics = folder / "metrics.jsonl"
+    return (metrics if metrics.exists() else folder).stat().st_mtime
+
+
+def _age_s(path: Path) -> float | None:
+    return max(0.0, time.time() - path.stat().st_mtime) if path.exists() else None
