@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-LEFT, RIGHT, TOP, BOTTOM = 70, 20, 34, 44
+LEFT, RIGHT, TOP, BOTTOM = 70, 36, 34, 44
 """Room for the values, at the right, for the title and for the axis, in pixels like all that follows."""
 
-PLOT, GAP = 610, 26
+PLOT, GAP = 594, 32
 """Width of the axis; room between two panels, where the names of the lower one's curves stand."""
 
 LETTER = 6.6
