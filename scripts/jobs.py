@@ -142,9 +142,11 @@ class Jobs:
                 entrypoint=f"exec {shlex.join(command)}", submission_id=id, runtime_env=dict(runtime_env)
             )
         )
-        job = self._wait(id, ANSWER_S, "answer")
-        lines = self.log(id).strip().splitlines()
-        self._call(lambda: self._client.delete_job(id))
+        try:
+            job = self._wait(id, ANSWER_S, "answer")
+            lines = self.log(id).strip().splitlines()
+        finally:
+            self._call(lambda: self._client.delete_job(id))
         if job.state != "succeeded":
             raise RunError(f"the cluster could not look at run {run!r}: {lines[-1] if lines else job.message}")
         return lines[-1]

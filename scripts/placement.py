@@ -138,6 +138,8 @@ def group_config(job: JobConfig, name: str) -> ActorConfig:
 
 def _group(job: JobConfig, name: str, group: ActorGroupConfig, room: _Room, others: int) -> list[ActorPlace]:
     """Return the places of one group; `others` are placed already."""
+    if group.count == 0:
+        return []
     config = group_config(job, name)
     wanted = _wanted(f"actors.{name}", group, actor_threads(config))
     count = group.count

@@ -44,8 +44,9 @@ def check_kept(job: JobConfig) -> None:
                 f"{key} must be an absolute path for a job on a cluster, of the head node or shared, got {place!r}"
             )
     if isinstance(job.cluster, RayClusterConfig):
-        for group in job.cluster.actors:
-            group_config(job, group)
+        for name, group in job.cluster.actors.items():
+            if group.count != 0:
+                group_config(job, name)
 
 
 def check_threads(job: JobConfig, cores: int) -> None:

@@ -1,0 +1,122 @@
+"""Where the processes of a run go, on nodes that are only written down."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.config import SearchActorConfig
+from reversi.errors import ConfigError
+from scripts.compose import compose
+from scripts.config import JobConfig, job_of
+from scripts.placement import Node, cluster_placement, local_placement
+from scripts.preflight import check_kept
+
+HEAD = Node(id="head", name="h", resources={"CPU": 4.0, "memory": 1e9, "node:1.2.3.4": 1.0})
+GPU = Node(id="gpu", name="g", resources={"CPU": 16.0, "GPU": 2.0}, labels={"zone": "a"})
+CPU = Node(id="cpu", name="c", resources={"CPU": 8.0, "scratch": 3.0}, labels={"zone": "b", "ray.io/node-id": "x"})
+
+
+def job(*overrides: str) -> JobConfig:
+    return job_of(compose(["cluster=ray", *overrides]))
+
+
+def test_the_roles_stay_beside_the_driver_and_actors_fill_what_is_left() -> None:
+    placed = cluster_placement(job(), [HEAD, CPU], "head")
+    assert {placed.replay.node, placed.weights.node, placed.gate.node} == {"head"}
+    assert placed.learner.node == "cpu"  # more of it is free
+    nodes = [actor.place.node for actor in placed.actors]
+    assert (nodes.count("head"), nodes.count("cpu")) == (2, 7)
+    assert all(actor.place.request == {"CPU": 1.0} for actor in placed.actors)
+
+
+def test_groups_with_and_without_gpus_run_side_by_side() -> None:
+    wanted = job("cluster.learner.gpus=1", "cluster.actors.gpu.count=1")
+    placed = cluster_placement(wanted, [HEAD, GPU, CPU], "head")
+    assert placed.learner.node == "gpu"
+    on_gpu, others = placed.actors[0], placed.actors[1:]
+    assert (on_gpu.place.node, dict(on_gpu.place.request), on_gpu.place.threads) == (
+        "gpu",
+        {"CPU": 12.0, "GPU": 1.0},
+        12,
+    )
+    assert isinstance(on_gpu.config, SearchActorConfig)
+    assert (on_gpu.config.device, on_gpu.config.games, on_gpu.config.backend) == ("cuda", 8192, "torch")
+    assert all(actor.config == wanted.actors for actor in others)
+    nodes = [actor.place.node for actor in others]
+    assert {name: nodes.count(name) for name in ("head", "gpu", "cpu")} == {"head": 2, "gpu": 3, "cpu": 8}
+
+
+def test_nodes_with_a_gpu_are_spared_as_long_as_there_are_others() -> None:
+    placed = cluster_placement(job("cluster.actors.cpu.count=9"), [HEAD, GPU, CPU], "head")
+    nodes = [placed.learner.node, *(actor.place.node for actor in placed.actors)]
+    assert nodes.count("gpu") == 0
+    assert nodes.count("cpu") == 8
+
+
+def test_labels_and_custom_resources_are_kept() -> None:
+    placed = cluster_placement(
+        job("+cluster.actors.cpu.labels.zone=b", "+cluster.actors.cpu.resources.scratch=1"), [HEAD, GPU, CPU], "head"
+    )
+    assert [actor.place.node for actor in placed.actors] == ["cpu"] * 3
+    assert placed.actors[0].place.labels == {"zone": "b"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (
+            ["cluster.learner.gpus=1"],
+            "cluster.learner wants 1 CPU 1 GPU, and of a node that much is not free; nodes: h",
+        ),
+        (
+            ["cluster.gate.cpus=5"],
+            "cluster.gate wants 5 CPU, and of the driver's node that much is not free",
+        ),
+        (["cluster.actors.cpu.count=20"], "cluster.actors.cpu wants 1 CPU, and of a node that much is not free"),
+        (["+cluster.learner.labels.zone=z"], "cluster.learner wants 1 CPU zone=z, and of a node"),
+        (["cluster.learner.cpus=8", "cluster.gate.cpus=3"], "expected room for an actor beside the other roles"),
+        (["cluster.actors.cpu.cpus=0"], "cluster.actors.cpu with count=null must reserve cpus or gpus, got neither"),
+        (["cluster.actors.cpu.count=0"], "cluster.actors must be a group with actors, got none"),
+        (["cluster.actors.gpu.count=null"], "cluster.actors must be at most one group with count=null, got cpu, gpu"),
+        (["cluster.learner.gpus=1.5"], "cluster.gpus must be a whole number above 1, got 1.5"),
+        (["cluster.address=ray://h:10001"], "cluster.address must be HOST:PORT or auto"),
+        (["+cluster.actors.cpu.settings.game=1"], "unknown key 'cluster.actors.cpu.settings.game'"),
+        (
+            ["+cluster.actors.cpu.settings.games=many"],
+            "cluster.actors.cpu.settings.games must be an integer",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_one_line_that_names_it(overrides: list[str], words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        cluster_placement(job(*overrides), [HEAD, CPU], "head")
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_of_games_are_read_by_one_actor_beside_the_driver() -> None:
+    placed = cluster_placement(job("experiment=wthor", "actors.paths=[x.wtb]", "cluster=ray"), [HEAD, CPU], "head")
+    assert [actor.place.node for actor in placed.actors] == ["head"]
+
+
+def test_on_one_machine_gpus_are_shared_by_who_may_use_them() -> None:
+    wanted = job_of(compose(["actors.count=3", "actors.device=auto", "learner.device=cpu"]))
+    placed = local_placement(wanted, gpus=2)
+    assert [dict(actor.place.request) for actor in placed.actors] == [{"GPU": 0.5}] * 3
+    assert dict(placed.learner.request) == {}
+    assert all(actor.place.request == {} for actor in local_placement(wanted, gpus=0).actors)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["run.dir=runs"], "run.dir must be an absolute path for a job on a cluster"),
+        (["run.dir=/r", "registry.url=models"], "registry.url must be an absolute path"),
+        (["run.dir=/r", "+cluster.actors.cpu.settings.x=1"], "unknown key 'cluster.actors.cpu.settings.x'"),
+    ],
+)
+def test_what_a_job_would_lose_is_refused(overrides: list[str], words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_kept(job(*overrides))
+    assert words in str(error.value)
+    check_kept(job("run.dir=/runs", "registry.url=s3://models"))

@@ -1,0 +1,102 @@
+"""A run on a real Ray cluster of two nodes: launched as a job, looked at, stopped, with actors of two kinds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reversi import __version__
+from tests.scripts.test_train import TINY, metrics, wait_for
+from tests.scripts.two_nodes import TwoNodes, two_nodes
+
+GROUPS = (
+    "learner.threads=1",
+    "cluster.replay.cpus=0.5",
+    "cluster.gate.cpus=0.5",
+    "cluster.actors.cpu.count=1",
+    "+cluster.actors.cpu.labels.role=actors",
+    "cluster.actors.gpu.count=1",
+    "cluster.actors.gpu.cpus=1",
+    "cluster.actors.gpu.settings={device: auto, games: 8}",
+)
+"""One actor on the second node by its label, one by its GPU; the rest on the head."""
+
+
+def status(cluster: TwoNodes, *what: str) -> Any:
+    done = cluster.reversi("status", *what, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def rows(run: Path) -> list[dict[str, float]]:
+    return metrics(run, "run") if (run / "metrics.jsonl").exists() else []
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[TwoNodes]:
+    with two_nodes() as nodes:
+        yield nodes
+
+
+def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_path: Path) -> None:
+    done = cluster.reversi("launch", "--json", *TINY, f"run.dir={tmp_path}", "run.name=both", "run.minutes=30", *GROUPS)
+    assert done.returncode == 0, done.stderr
+    launched = json.loads(done.stdout)
+    assert launched["folder"] == str(tmp_path / "both")
+
+    wait_for(lambda: any(row["run/games"] for row in rows(tmp_path / "both")), 120)
+    state = status(cluster, "both")
+    assert state["job"]["id"] == launched["job"]
+    assert state["run"]["state"] == "training"
+    assert state["run"]["game"] == "reversi4"
+    assert cluster.roles(cluster.worker) & {"RemoteWorker", "RemoteLearner", "RemoteGate", "AsyncReplay"} == {
+        "RemoteWorker"
+    }
+    assert cluster.roles(cluster.head) >= {"RemoteLearner", "RemoteGate", "AsyncReplay"}
+    assert "RemoteWorker" not in cluster.roles(cluster.head)
+
+    stopped = cluster.reversi("stop", "both", "--json")
+    assert stopped.returncode == 0, stopped.stdout + stopped.stderr
+    answer = json.loads(stopped.stdout)
+    assert answer["said"].startswith("stopped and saved in ")
+    assert answer["resume"] == f"reversi launch --address {cluster.dashboard} resume={tmp_path / 'both'}"
+    assert sorted(path.name for path in (tmp_path / "both" / "checkpoints" / "000001").glob("actor-*")) == [
+        "actor-0.safetensors",
+        "actor-1.safetensors",
+    ]
+    listed = status(cluster)
+    assert [(job["id"], job["state"]) for job in listed] == [(launched["job"], "stopped")]
+    for file in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert cluster.token.encode() not in file.read_bytes(), f"the token is in {file}"
+
+
+def test_a_job_that_is_followed_ends_the_command_as_it_ends(cluster: TwoNodes) -> None:
+    done = cluster.reversi("launch", "--follow", "resume=/nowhere/night")
+    assert done.returncode == 1, done.stderr
+    (error,) = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
+    assert error.startswith("error: expected the folder of a run in resume=/nowhere/night")
+    assert "Traceback" not in done.stdout
+
+
+def test_a_question_is_answered_on_the_head_and_is_no_job_of_ours(cluster: TwoNodes) -> None:
+    """How `status` reads a run's folder that cannot be seen from where it is typed."""
+    program = (
+        "from scripts.jobs import Jobs; jobs = Jobs(None, None); "
+        "print(jobs.ask(('python', '-m', 'scripts.cli', '--version'), run='none', runtime_env={})); "
+        "print([job.id for job in jobs.all() if job.id.startswith('question')])"
+    )
+    done = cluster.python("-c", program)
+    assert done.stdout.splitlines() == [f"reversi {__version__}", "[]"], done.stderr
+
+
+def test_without_the_token_nothing_is_told(cluster: TwoNodes, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text("0" * 64)
+    done = cluster.reversi("status", "--token-file", str(wrong))
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"error: the cluster at {cluster.dashboard} refuses: ")
+    assert done.stdout == ""

@@ -1,0 +1,159 @@
+"""`reversi status`, `stop` and `launch` without a cluster: folders that are read, processes that are asked to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scripts.launch_job import order_of
+from scripts.run_state import read_run
+from tests.scripts.conftest import Reversi
+
+DRIVER = """
+import fcntl, os, signal, sys, time
+folder, saves = sys.argv[1], sys.argv[2] == "saves"
+lock = open(folder + "/run.lock", "a+")
+fcntl.flock(lock, fcntl.LOCK_EX)
+lock.write(f"{os.getpid()}\\n"); lock.flush()
+def end(*_):
+    if saves:
+        os.makedirs(folder + "/checkpoints/000001")
+        os._exit(130)
+signal.signal(signal.SIGTERM, end)
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs" / "night"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("game: {name: reversi6}\nregistry: {url: null}\n")
+    return folder
+
+
+def rows(run: Path, *values: dict[str, float]) -> None:
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in values) + '{"run/games": 99')
+
+
+def aged(path: Path, seconds: float) -> None:
+    at = time.time() - seconds
+    os.utime(path, (at, at))
+
+
+def test_the_newest_value_of_every_metric_is_shown(
+    run: Path, reversi: Reversi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows(
+        run,
+        {"run/games": 5, "run/elapsed_s": 60.0, "learner/step": 3},
+        {"run/games": 7, "run/elapsed_s": 65.0, "health/actor-0/alive": 1.0},
+    )
+    monkeypatch.chdir(run.parents[1])
+    answer = json.loads(reversi("status", "--json").out)
+    assert (answer["run"], answer["folder"], answer["game"]) == ("night", str(run), "reversi6")
+    assert (answer["games"], answer["step"], answer["version"], answer["elapsed_s"]) == (7, 3, -1, 65.0)
+    assert answer["health"] == {"actor-0": {"alive": 1.0}}
+    assert (answer["state"], answer["champion"], answer["pid"]) == ("died", None, None)
+    assert f"reversi train resume={run}" in reversi("status", "night").out
+
+
+def test_how_a_run_ended_is_told_from_its_files(run: Path) -> None:
+    assert read_run(run).state == "empty"
+    saved = run / "checkpoints" / "000001"
+    saved.mkdir(parents=True)
+    rows(run, {"run/games": 1})
+    assert read_run(run).state == "stopped"
+    aged(saved, 100)
+    assert read_run(run).state == "died"
+    (run / "summary.json").write_text("{}")
+    assert read_run(run).state == "finished"
+
+
+def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> None:
+    with subprocess.Popen([sys.executable, "-c", DRIVER, run, "saves"], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == "held\n"
+        state = json.loads(reversi("status", run, "--json").out)
+        assert (state["state"], state["pid"]) == ("training", driver.pid)
+        stopped = reversi("stop", run)
+    assert stopped.code == 0
+    assert stopped.out.startswith("run night stopped and saved in ")
+    assert stopped.out.endswith(f"go on with:  reversi train resume={run}\n")
+    again = reversi("stop", run)
+    assert (again.code, "was not running: stopped" in again.out) == (0, True)
+
+
+def test_a_run_that_does_not_end_is_one_line(run: Path, reversi: Reversi) -> None:
+    with subprocess.Popen([sys.executable, "-c", DRIVER, run, "hangs"], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        driver.stdout.readline()
+        stopped = reversi("stop", run, "--timeout", 1)
+        driver.kill()
+    assert stopped.code == 1
+    assert stopped.err == f"error: run 'night' did not stop within 1 s; end it by `kill {driver.pid}`\n"
+
+
+def test_a_process_that_does_not_hold_the_run_is_never_killed(run: Path, reversi: Reversi) -> None:
+    """A number left in run.lock may be anybody's by now."""
+    (run / "run.lock").write_text(f"{os.getpid()}\n")
+    assert reversi("stop", run).code == 1  # nothing saved either
+    assert json.loads(reversi("status", run, "--json").out)["pid"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["status", "nowhere"], 1, "expected a run's folder or its name in runs/, got 'nowhere'"),
+        (["stop", "nowhere"], 1, "expected a run's folder or its name in runs/, got 'nowhere'"),
+        (["status"], 1, "no run in runs/"),
+        (["launch", "run.dir=/r"], 2, "expected a cluster in --address or RAY_API_SERVER_ADDRESS"),
+        (
+            ["launch", "--address", "http://127.0.0.1:1", "run.dir=/r"],
+            3,
+            "no Ray cluster answers at http://127.0.0.1:1",
+        ),
+        (["status", "--address", "127.0.0.1:1"], 3, "no Ray cluster answers at http://127.0.0.1:1"),
+        (["stop", "--address", "127.0.0.1:1"], 2, "expected a job or a run's name with --address, got none"),
+        (["status", "--address", "127.0.0.1:1", "--token-file", "/none"], 2, "there is none at /none"),
+        (["launch"], 2, "run.dir must be an absolute path for a job on a cluster"),
+        (["launch", "run.dir=/r", "gate.games=7"], 2, "gate.games must be even"),
+        (["launch", "run.dir=/r", "cluster=local"], 2, "expected a Ray cluster to launch on"),
+        (["launch", "resume=runs/night"], 2, "resume must be an absolute path"),
+        (["launch", "registry.url=s3://me:secret@host/x"], 2, "registry.url: a password on a job's command line"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    arguments: list[str], code: int, words: str, reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("RAY_API_SERVER_ADDRESS", "RAY_AUTH_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    answer = reversi(*arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("error: ")
+    assert words in answer.err
+    assert answer.err.count("\n") == 1
+    assert "secret" not in answer.err
+
+
+def test_a_job_carries_the_name_that_was_chosen_here() -> None:
+    order = order_of(["run.dir=/shared", "run.minutes=3", "cluster.working_dir=.", "+cluster.env_vars.A=b"])
+    assert order.folder == f"/shared/{order.run}"
+    assert order.overrides[-2:] == ("cluster=ray", f"run.name={order.run}")
+    assert order.runtime_env["env_vars"] == {"A": "b", "RAY_JOB_STOP_WAIT_TIME_S": "120"}
+    assert order.runtime_env["working_dir"] == "."
+    assert ".*" in order.runtime_env["excludes"]
+    again = order_of(["resume=/shared/night", "run.minutes=9"])
+    assert (again.run, again.folder, again.overrides) == (
+        "night",
+        "/shared/night",
+        ("resume=/shared/night", "run.minutes=9"),
+    )
