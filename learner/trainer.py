@@ -138,7 +138,7 @@ class Trainer:
     def averaged(self, version: int) -> Weights:
         """Return the averaged weights as they play; those of a training that diverged are refused."""
         self.check()
-        return fold(self._average, self.game, version)
+        return self.objective.played(fold(self._average, self.game, version))
 
     def average_copy(self) -> Network:
         """Return a copy of the averaged network, which stays as it is now."""

@@ -66,6 +66,9 @@ class Objective(Protocol):
     def before_step(self, step: int, network: nn.Module) -> None:
         """Look at the network as it is before step number `step`."""
 
+    def played(self, weights: Weights) -> Weights:
+        """Return the network's weights as they are published, where what it learned is not what a player reads."""
+
     def arrays(self) -> dict[str, Tensor]:
         """Return what of the objective is part of the training's state, by name."""
 

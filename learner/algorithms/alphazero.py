@@ -21,6 +21,7 @@ from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
+from reversi.model.weights import Weights
 
 ILLEGAL = -1e4
 """Logit put in place of an illegal action's: its probability is exactly 0 and its gradient too."""
@@ -44,6 +45,10 @@ class AlphaZero:
 
     def before_step(self, step: int, network: nn.Module) -> None:
         """Nothing is to be seen."""
+
+    def played(self, weights: Weights) -> Weights:
+        """Return them as they are."""
+        return weights
 
     def arrays(self) -> dict[str, Tensor]:
         """Return nothing: it has no state."""

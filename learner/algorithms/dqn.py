@@ -9,7 +9,7 @@ Mnih et al. 2015, "Human-level control through deep reinforcement learning", Nat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.kernel import kernel
 from reversi.model.config import StackConfig
 from reversi.model.network import build_network
+from reversi.model.weights import Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,18 @@ class Dqn:
         """Copy the network every `target_every_steps`, first of all before the first step."""
         if step % self._config.target_every_steps == 0:
             self._target.load_state_dict(network.state_dict())
+
+    def played(self, weights: Weights) -> Weights:
+        """Return weights whose action values are wins minus losses, from -1 to 1: of a chance p of a win, 2 p - 1."""
+        if self._config.reward == "result":
+            return weights
+        arrays = dict(weights.arrays)
+        for name, array in weights.arrays.items():
+            if name.endswith("output.weight"):
+                arrays[name] = 2 * array
+            elif name.endswith("output.bias"):
+                arrays[name] = 2 * array - 1
+        return replace(weights, arrays=arrays)
 
     def arrays(self) -> dict[str, Tensor]:
         """Return the target network."""

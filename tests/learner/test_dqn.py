@@ -19,6 +19,8 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.games.symmetry import action_table, transform_mask
 from reversi.model.config import StackConfig
+from reversi.model.network import fold
+from reversi.model.torch_backend import TorchBackend
 from reversi.record import UNSEARCHED
 from tests.learner.jobs import CONFIG, GAME, stack, true_value
 from tests.random_games import random_records
@@ -191,3 +193,16 @@ def test_tic_tac_toe_is_learned() -> None:
         made.step(made.batch(pool.take(rng.integers(0, len(pool), 256)), rng), step / 300)
     assert before > 0.5
     assert error() < 0.6 * before
+
+
+@pytest.mark.parametrize("network", [CONVOLUTIONS, stack(), stack(agents=2)])
+def test_chances_of_a_win_are_published_as_wins_minus_losses(network: StackConfig) -> None:
+    chances = trainer(network, replace(ALGORITHM, reward="win"))
+    as_learned = fold(chances._average, GAME, 0)
+    own, opp = np.array([GAME.start_own], np.uint64), np.array([GAME.start_opp], np.uint64)
+    learned, played = (
+        TorchBackend(w, precision="float32", batch=1, threads=1, slots=1) for w in (as_learned, chances.averaged(0))
+    )
+    values = learned.run(own, opp)[0][0, :-1].copy()
+    np.testing.assert_allclose(played.run(own, opp)[0][0, :-1], 2 * values - 1, atol=1e-5)
+    assert values.any()
