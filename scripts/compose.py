@@ -10,7 +10,7 @@ from reversi.errors import ConfigError
 
 _ABSENT = object()
 
-KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind")
+KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind")
 """Keys that say what a run is; with another value it would be another run."""
 
 RESUME = "resume"

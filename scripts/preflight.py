@@ -11,6 +11,8 @@ from pathlib import Path
 
 from actors.config import GamesActorConfig, actor_threads
 from evaluator.openings import load_openings, random_openings
+from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_url import RedisServer
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import game_named
 from reversi.model.machine import has_nvidia_gpu
@@ -23,8 +25,17 @@ from scripts.placement import group_config
 def check_machine(job: JobConfig) -> None:
     """Refuse a job that wants more threads than the machine has, or a GPU that is not there.
 
-    A cluster brings machines of its own: `scripts/placement.py` asks it for them.
+    A cluster brings machines of its own: `scripts/placement.py` asks it for them.  They must reach its replay.
     """
+    if (
+        isinstance(job.cluster, RayClusterConfig)
+        and isinstance(job.replay, RedisReplayConfig)
+        and RedisServer.of(job.replay.url).embedded
+    ):
+        raise ConfigError(
+            "replay.url must be an address that every node reaches, as in redis://host:6379/0, for a job on a cluster, "
+            f"got {job.replay.url!r}: that server listens on this machine alone"
+        )
     if isinstance(job.cluster, LocalClusterConfig):
         check_threads(job, os.cpu_count() or 1)
         if job.actor_device == "cuda" and not has_nvidia_gpu():

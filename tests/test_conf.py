@@ -73,6 +73,7 @@ def test_a_saved_configuration_comes_back_with_single_values_changed(tmp_path: P
         ("nonsense", "only single values can change"),
         ("run.hours=1", "unknown key 'run.hours'; valid under run: name, "),
         ("algorithm.name=dqn", "a run that goes on keeps its algorithm.name=alphazero, got 'algorithm.name=dqn'"),
+        ("replay.kind=redis", "a run that goes on keeps its replay.kind=memory"),
         ("game.name=reversi8", "a run that goes on keeps its game.name=reversi6"),
         ("run.minutes=[", "cannot read 'run.minutes=['"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import signal
@@ -12,17 +13,24 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
+from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_consumer import Consumer, Taken
 from learner.replay.redis_sink import RedisSink
 from learner.replay.redis_stream import streams, word_key
 from learner.replay.redis_url import RedisServer
+from learner.replay.transitions import Transitions
 from reversi.errors import UnreachableError
 from reversi.record import encode
-from tests.learner.replay.redis_setup import batch, embedded, fresh_key, games, opened, until
+from tests.learner.replay.redis_setup import CONFIG, GAME, batch, embedded, fresh_key, games, opened, until
 from tests.random_games import random_records
+
+DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
+Q_TABLE = QTableConfig(name="q_table", learning_rate=0.1, discount=1.0)
 
 
 def sink_of(server: RedisServer, key: str, **changes: Any) -> RedisSink:
@@ -57,6 +65,26 @@ def test_what_a_sink_pushes_the_learner_draws(redis_server: RedisServer) -> None
         lengths = [client.xlen(stream) for stream in streams(key, 3)]
         assert sum(lengths) == 20
         assert sum(length > 0 for length in lengths) > 1
+
+
+@pytest.mark.parametrize("algorithm", [DQN, Q_TABLE], ids=lambda algorithm: algorithm.name)
+def test_transitions_come_through_the_stream_as_they_do_in_memory(
+    redis_server: RedisServer, algorithm: AlgorithmConfig
+) -> None:
+    memory = MemoryReplay(GAME, CONFIG, 7, None, algorithm)
+    over = RedisReplay(MemoryReplay(GAME, CONFIG, 7, None, algorithm), CONFIG, redis_server, key := fresh_key())
+    with contextlib.closing(over):
+        for sequence in range(6):
+            assert over.add(batch(sequence, count=4)) == memory.add(batch(sequence, count=4))
+        drawn, expected = over.sample(2, 16), memory.sample(2, 16)
+        assert isinstance(drawn, Transitions)
+        assert expected is not None
+        for name, column in expected.columns().items():
+            np.testing.assert_array_equal(drawn.columns()[name], column, err_msg=name)
+    again = RedisReplay(MemoryReplay(GAME, CONFIG, 8, None, algorithm), CONFIG, redis_server, key)
+    with contextlib.closing(again):
+        until(lambda: again.report().games_total == 24)
+        assert again.report().positions == memory.report().positions > 0
 
 
 def test_a_position_of_8x8_takes_at_most_120_bytes_in_the_server(redis_server: RedisServer) -> None:

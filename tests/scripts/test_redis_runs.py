@@ -1,0 +1,126 @@
+"""`reversi train replay=redis` as its users run it: whatever is killed, nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis_stream import delivery_in, streams
+from learner.replay.redis_url import RedisServer
+from reversi.errors import ConfigError
+from reversi.record import decode
+from scripts.compose import compose
+from scripts.config import job_of
+from scripts.preflight import check_machine
+from tests.scripts.test_train import command, resume, train, wait_for
+
+REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0")
+
+
+@contextmanager
+def killed_in_the_end(arguments: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed like a power cut kills it."""
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def server_of(run: Path, other_than: int = 0) -> tuple[RedisServer, int]:
+    """Return the server that runs with `run` and its process; its log names that, its supervisor the socket."""
+    log = run / "redis" / "redis.log"
+
+    def pid() -> int:
+        return int(re.findall(r"pid=(\d+), just started", log.read_text())[-1])
+
+    def up() -> bool:
+        if not log.exists() or not re.search("pid=.*Ready to accept", log.read_text(), re.DOTALL):
+            return False
+        return pid() != other_than and psutil.pid_exists(pid())
+
+    wait_for(up, 120)
+    words = psutil.Process(psutil.Process(pid()).ppid()).cmdline()
+    server = RedisServer(url=f"unix://{words[words.index('--unixsocket') + 1]}")
+    wait_for(server.answers, 60)
+    return server, pid()
+
+
+def deliveries(server: RedisServer, run: Path) -> dict[tuple[str, int], int]:
+    """Return the games of every delivery that the server holds, by producer and sequence."""
+    (stream,) = streams((run / "redis-key").read_text().strip(), 1)
+    client: Any = server.client()
+    entries = [delivery_in(fields) for _, fields in client.xrange(stream)]
+    decoded = [decode(entry, "an entry") for entry in entries]
+    client.close()
+    held = {(producer, sequence): len(records) for records, producer, sequence in decoded}
+    assert len(held) == len(entries), "nothing is there twice"
+    return held
+
+
+def left_behind(run: Path) -> dict[tuple[str, int], int]:
+    """Return the deliveries in the folder of a run that has ended."""
+    served = EmbeddedServer(run / "redis", memory_mb=256, append_only=True)
+    try:
+        return deliveries(served.server, run)
+    finally:
+        served.close()
+
+
+def counted(run: Path) -> int:
+    """Return the games that the last checkpoint of `run` has counted."""
+    newest = max((run / "checkpoints").glob("0*"))
+    return int(json.loads((newest / "run.json").read_text())["games"])
+
+
+def elapsed_s(run: Path) -> float:
+    newest = max((run / "checkpoints").glob("0*"))
+    return float(json.loads((newest / "run.json").read_text())["elapsed_s"])
+
+
+def test_a_server_of_our_own_is_not_for_a_cluster_of_machines() -> None:
+    on_a_cluster = ["cluster=ray", "replay=redis"]
+    with pytest.raises(ConfigError, match=r"replay.url must be an address that every node reaches, .* 'embedded://'"):
+        check_machine(job_of(compose(on_a_cluster)))
+    check_machine(job_of(compose([*on_a_cluster, "replay.url=redis://redis:6379/0"])))
+
+
+def test_a_server_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    done = train(tmp_path, *REDIS, "cluster=serial", "run.name=lost", "replay.url=redis://127.0.0.1:1/0")
+    assert done.returncode == 3
+    (line,) = [line for line in done.stderr.splitlines() if "redis" in line]
+    assert line.startswith("error: redis at redis://127.0.0.1:1/0: expected an answer, got ")
+    assert not (tmp_path / "lost").exists()
+
+
+def test_a_run_killed_twice_goes_on_with_all_that_was_acknowledged(tmp_path: Path) -> None:
+    run = tmp_path / "killed"
+    start = command(
+        tmp_path, *REDIS, "cluster=serial", "run.name=killed", "run.minutes=9", "run.checkpoint_minutes=0.02"
+    )
+    again = [*start[: start.index("train")], "train", f"resume={run}", "run.checkpoint_minutes=9"]
+    acknowledged: dict[tuple[str, int], int] = {}
+    pid = 0
+    for life, arguments in enumerate((start, again)):
+        with killed_in_the_end(arguments):
+            wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
+            server, pid = server_of(run, other_than=pid)
+            wait_for(lambda: (f"actor-0-{life}", 1) in deliveries(server, run), 120)  # noqa: B023
+            acknowledged = deliveries(server, run)
+        wait_for(lambda: not psutil.pid_exists(pid), 30)  # noqa: B023
+    done = resume(run, f"run.minutes={elapsed_s(run) / 60 + 0.05}")
+    assert done.returncode == 0, done.stderr
+    held = left_behind(run)
+    assert held.items() >= acknowledged.items()
+    assert {producer for producer, _ in held} >= {"actor-0-0", "actor-0-1"}, "no name was used twice"
+    assert counted(run) == sum(held.values())
