@@ -15,6 +15,7 @@ from scripts.bench_limits import (
     bench_plies,
 )
 from scripts.bench_measure import Row, rates, row
+from scripts.bench_redis import bench_redis
 from scripts.bench_setup import (
     PERFT_DEPTH,
     Settings,
@@ -243,6 +244,8 @@ ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "learner_samples_per_s": bench_learner,
     "replay_add_positions_per_s": bench_replay_add,
     "replay_sample_positions_per_s": bench_replay_sample,
+    "redis_ingest_positions_per_s": bench_redis,
+    "redis_bytes_per_position": bench_redis,
     "legal_moves_positions_per_s": bench_legal_moves,
     "plies_per_s": bench_plies,
     "matmul_bf16_tflop_per_s": bench_matmul_bf16,

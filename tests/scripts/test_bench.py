@@ -55,6 +55,8 @@ def test_rows_that_the_surface_names_are_there() -> None:
         "learner_samples_per_s",
         "replay_add_positions_per_s",
         "replay_sample_positions_per_s",
+        "redis_ingest_positions_per_s",
+        "redis_bytes_per_position",
     }
 
 
