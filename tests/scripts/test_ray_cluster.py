@@ -48,7 +48,7 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
     launched = json.loads(done.stdout)
     assert launched["folder"] == str(tmp_path / "both")
 
-    wait_for(lambda: any(row["run/games"] for row in rows(tmp_path / "both")), 120)
+    wait_for(lambda: any(row["run/games"] for row in rows(tmp_path / "both")), 300)
     state = status(cluster, "both")
     assert state["job"]["id"] == launched["job"]
     assert state["run"]["state"] == "training"
