@@ -19,11 +19,16 @@ class LocalClusterConfig:
     """Shared memory of the Ray that we start, in MB; it holds weights and records under way, so little is enough."""
 
     max_restarts: int
-    """Deaths of one role that are answered by a restart; one more ends the run."""
+    """Deaths of one role within an hour that are answered by a restart; one more ends the run."""
+
+    stall_s: float
+    """Seconds after which a role that was asked and does not answer is killed and started again.  Raise it if a round
+    of your actors, a step of your learner or a checkpoint takes as long."""
 
     def __post_init__(self) -> None:
         _require(self.object_store_mb >= 80, "object_store_mb", "at least 80", self.object_store_mb)
         _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
+        _require(self.stall_s > 0, "stall_s", "positive", self.stall_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +92,11 @@ class RayClusterConfig:
     """Seconds to wait for nodes that are still starting, before the run ends with what is missing."""
 
     max_restarts: int
-    """Deaths of one role that are answered by a restart; one more ends the run."""
+    """Deaths of one role within an hour that are answered by a restart; one more ends the run."""
+
+    stall_s: float
+    """Seconds after which a role that was asked and does not answer is killed and started again.  Raise it if a round
+    of your actors, a step of your learner or a checkpoint takes as long."""
 
     env_vars: dict[str, str]
     """Environment variables of every process of the run.  Nothing secret: the cluster's dashboard shows them."""
@@ -118,6 +127,7 @@ class RayClusterConfig:
         _require(bool(self.address) and "://" not in self.address, "address", "HOST:PORT or auto", self.address)
         _require(self.start_timeout_s >= 0, "start_timeout_s", "0 or more", self.start_timeout_s)
         _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
+        _require(self.stall_s > 0, "stall_s", "positive", self.stall_s)
         _require(any(group.count != 0 for group in self.actors.values()), "actors", "a group with actors", "none")
         open_ended = [name for name, group in self.actors.items() if group.count is None]
         _require(len(open_ended) <= 1, "actors", "at most one group with count=null", ", ".join(open_ended))

@@ -7,13 +7,15 @@ from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
 from learner.tracking.metrics import metric_table
 from scripts.progress import PlayReport, RunReport
+from scripts.supervision import HealthReport
 
 HEAD = """\
 # Metrics
 
 What `metrics.jsonl`, TensorBoard and wandb hold; made from the reports by `python -m scripts.metric_docs`. Rows come
 every five seconds, those of the gate with each verdict, those of `play` after every hundred games or so; every row has
-`step` (of the learner) and `elapsed_s`.
+`step` (of the learner) and `elapsed_s`. Under Ray `health/ROLE` is there for learner, gate, replay, weights and
+actors, the last all together.
 
 """
 
@@ -26,6 +28,7 @@ def text() -> str:
         "learner": LearnerReport,
         "replay": ReplayReport,
         "gate": GateReport,
+        "health/ROLE": HealthReport,
     }
     return HEAD + metric_table(reports)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from learner.algorithms.losses import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
+    from scripts.supervision import HealthReport
 
 LINE_EVERY_S = 30.0
 """Seconds between two lines when standard output is no terminal; the first comes after `FIRST_LINE_S`."""
@@ -26,6 +27,9 @@ LINE_EVERY_S = 30.0
 FIRST_LINE_S = 10.0
 TABLE_EVERY_S = 0.5
 METRICS_EVERY_S = 5.0
+
+SILENT_S = 10.0
+"""Seconds without an answer that the dashboard tells of."""
 
 RESULTS_EVERY = 100
 """Games against a side that does not learn, at least, that make a row of results."""
@@ -106,6 +110,7 @@ class Progress:
         self._learner: LearnerReport | None = None
         self._replay: ReplayReport | None = None
         self._gate: GateReport | None = None
+        self._health: dict[str, HealthReport] = {}
         self._began = self._drawn = self._written = self._printed = time.monotonic()
         self._before_s = self._length_s = 0.0
         self._all_games: int | None = None
@@ -181,6 +186,10 @@ class Progress:
         """Count a role that died and was started again."""
         self._sum.restarts += 1
 
+    def health(self, reports: dict[str, HealthReport]) -> None:
+        """Keep how each role is."""
+        self._health = reports
+
     def tick(self) -> None:
         """Redraw, print or write what is due."""
         now = time.monotonic()
@@ -217,6 +226,8 @@ class Progress:
             self._write("learner", self._learner)
         if self._replay is not None:
             self._write("replay", self._replay)
+        for role, report in self._health.items():
+            self._write(f"health/{role}", report)
         self._last_row = dataclasses.replace(self._sum)
 
     def _write(self, prefix: str, report: Any) -> None:
@@ -275,6 +286,8 @@ class Progress:
             cells["results"] = results
         if self._gate is not None:
             cells["gate"] = self._gate.summary
+        if self._health:
+            cells["health"] = _health_text(self._health)
         left = max(0.0, self._length_s - now.at_s)
         cells["time left"] = f"{int(left) // 60}:{int(left) % 60:02d}" if left else "last gate match"
         return cells
@@ -304,6 +317,17 @@ class Progress:
 def _replay_text(report: ReplayReport) -> str:
     rejected = f", {report.rejected_games} games rejected" if report.rejected_games else ""
     return f"{report.positions:,} positions, window {report.window_positions:,}{rejected}"
+
+
+def _health_text(reports: dict[str, HealthReport]) -> str:
+    """Return the roles that are down, silent or were started again; "all up" if none is."""
+    notes = []
+    for role, report in reports.items():
+        said = [] if report.alive else ["down"]
+        said += [f"silent for {report.silent_s:.0f} s"] if report.silent_s >= SILENT_S else []
+        said += [f"{report.restarts} restarts"] if report.restarts else []
+        notes += [f"{role} {', '.join(said)}"] if said else []
+    return "; ".join(notes) or "all up"
 
 
 def resident_mb() -> float:

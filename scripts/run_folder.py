@@ -115,6 +115,12 @@ class RunFolder:
             return {file.name: file.read_bytes() for file in sorted(found[-1].iterdir())}
 
 
+def newest_part(folder: Path, name: str) -> bytes | None:
+    """Return one file of the newest checkpoint of the run in `folder`, None if there is none."""
+    found = sorted(p for p in (folder / "checkpoints").glob("*") if p.name.isdigit())
+    return (found[-1] / name).read_bytes() if found else None
+
+
 def read_json(files: Mapping[str, bytes], name: str, where: Path) -> dict[str, Any]:
     """Return the JSON object `name` of a checkpoint, or raise CorruptFileError."""
     try:

@@ -22,6 +22,7 @@ DOORS = {
         "*/remote.py",
         "learner/replay/remote.py",
         "learner/replay/redis_remote.py",
+        "scripts/driver.py",
         "scripts/launch_ray.py",
         "scripts/ray_cluster.py",
         "scripts/jobs.py",

@@ -163,7 +163,7 @@ def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.M
     from scripts.cluster_config import LocalClusterConfig
     from scripts.ray_environment import prepare
 
-    local = LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1)
+    local = LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1, stall_s=60)
     given: set[str] = set()
     for _ in range(2):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}

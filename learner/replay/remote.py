@@ -30,9 +30,14 @@ class AsyncReplay:
         seed: int,
         rejected_dir: str | None,
         algorithm: AlgorithmConfig | None = None,
+        saved: Callable[[], bytes | None] = lambda: None,
     ) -> None:
+        """`saved` returns the state to begin with where Ray starts this again after a death; None if there is none."""
         rejected = Path(rejected_dir) if rejected_dir else None
         self._replay = MemoryReplay(game_named(game), config, seed, rejected, algorithm)
+        again = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
+        if again and (state := saved()) is not None:
+            self._replay.restore(state)  # before any call that waits is answered
         self._changed = asyncio.Condition()
         self._stopped = False
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from reversi import archive
 from tests.scripts.test_train import command, metrics, wait_for
 
 ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}
@@ -69,16 +70,26 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
     assert "Traceback" not in err
 
 
-def test_the_death_of_the_replay_ends_the_run_with_the_way_to_go_on(tmp_path: Path) -> None:
+def test_a_killed_replay_goes_on_from_the_last_checkpoint_and_says_what_is_lost(tmp_path: Path) -> None:
     run = tmp_path / "bereft"
-    start = command(tmp_path, "run.name=bereft", "run.minutes=5", "run.checkpoint_minutes=0.05")
+    start = command(tmp_path, "run.name=bereft", "run.minutes=5", "run.checkpoint_minutes=0.05", "run.summary_games=0")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
         os.kill(processes(process.pid, REPLAY)[0].pid, signal.SIGKILL)
+        log = run / "logs" / "run.log"
+        wait_for(lambda: log.exists() and "replay works again" in log.read_text(), 60)
+        saved = max((run / "checkpoints").glob("0*"))
+        wait_for(lambda: max((run / "checkpoints").glob("0*")) > saved, 60)
+        process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert f"reversi train resume={run}" in err
-    assert "Traceback" not in err
+    assert process.returncode == 130, err
+    newest = max((run / "checkpoints").glob("0*"))
+    heard = json.loads((newest / "run.json").read_text())["progress"]["games"]
+    held = archive.unpack((newest / "replay.safetensors").read_bytes(), "replay", 1, "replay")[1]["counts"]
+    told = sum(map(int, re.findall(r"the replay lost (\d+) games", log.read_text())))
+    assert held["games_total"] >= heard - told
+    assert held["rejected_games"] == 0
+    assert metrics(run, "health/replay")[-1]["health/replay/restarts"] == 1
 
 
 def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
