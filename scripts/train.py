@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from scripts.config import JobConfig
     from scripts.run_folder import RunFolder
     from scripts.sitting import Sitting
+
+
+LOG_BYTES, OLD_LOGS = 8 << 20, 3
+"""Size at which `logs/run.log` is put aside, and how many old ones stay: a run's log has 32 MB at most."""
 
 
 def run(overrides: list[str]) -> int:
@@ -128,7 +133,7 @@ def _hand_to_hydra(arguments: list[str]) -> int:
 
 def _log_to(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(path)
+    handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
