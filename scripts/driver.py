@@ -121,7 +121,7 @@ class Driver:
         self._watched = (parts.replay, parts.weights)
         self._kept = tuple(role for role in parts.all if role is not parts.weights and not self._new_each_time(role))
         self._pending: dict[Any, _Call] = {}
-        self._measuring: dict[Any, Role] = {}
+        self._measuring: dict[Any, tuple[Role, Any]] = {}
         self._held: ReplayReport | None = None
         self._full = time.monotonic()
         for role in parts.all:
@@ -267,16 +267,18 @@ class Driver:
         """Ask a role that is free, now and then, which process it is and how large."""
         now = time.monotonic()
         every_s = WATCH_EVERY_S if role.by_ray else MEASURE_EVERY_S
-        if now - role.measured >= every_s and role not in self._measuring.values():
+        if now - role.measured >= every_s and not any(role is asked for asked, _ in self._measuring.values()):
             role.measured = now
-            self._measuring[measured(role.handle)] = role
+            self._measuring[measured(role.handle)] = (role, role.handle)
 
     def _hear_measures(self) -> None:
         if not self._measuring:
             return
         done, _ = ray.wait(list(self._measuring), num_returns=len(self._measuring), timeout=0)
         for reference in done:
-            role = self._measuring.pop(reference)
+            role, handle = self._measuring.pop(reference)
+            if role.handle is not handle:
+                continue  # told of a process that is gone
             with contextlib.suppress(RayError):  # its death is heard where its round is
                 process: Process = ray.get(reference)
                 if role.by_ray and role.process is not None and role.process.pid != process.pid:
@@ -360,10 +362,10 @@ class Driver:
         taken = [handle.restore.remote(files[name]) for name, handle in named.items() if name in files]
         try:
             ray.get(taken)
-        except RayTaskError as error:
-            if isinstance(error.cause, ReversiError):
+        except RayError as error:
+            if isinstance(error, RayTaskError) and isinstance(error.cause, ReversiError):
                 raise error.cause from None
-            raise
+            raise self._end(f"a role did not take its part of the checkpoint: {_last_line(error)}", error) from error
 
     def _new_each_time(self, role: Role) -> bool:
         return self._parts.stateless and role in self._parts.workers
