@@ -107,6 +107,7 @@ class Worker:
         self._sequence = 0
         self._ended_s = 0.0
         self._resumed: dict[str, Any] = {}
+        self._resumed_version: int | None = None
         self._pool = ThreadPoolExecutor(1, "weights") if background else None
         self._coming: Future[Prepared] | None = None
 
@@ -149,6 +150,7 @@ class Worker:
             "sequence": self._sequence,
             "seed": self._seed,
             "shape": self._shape,
+            "version": self._version if self._maker else self._resumed_version,
         }
         return archive.pack("actor", STATE_FORMAT, arrays, header)
 
@@ -162,6 +164,7 @@ class Worker:
             self.producer, self._sequence = str(header["producer"]), int(header["sequence"])
             if header["shape"] == self._shape:
                 self._seed, self._resumed = int(header["seed"]), arrays
+                self._resumed_version = header.get("version")
 
     @property
     def _shape(self) -> list[Any]:
@@ -194,11 +197,13 @@ class Worker:
         return self._maker
 
     def _begin(self, maker: GameMaker) -> GameMaker:
-        """Make games with `maker`, from where a resumed actor stood."""
+        """Make games with `maker`, from where a resumed actor stood; answers of other weights than today's are left."""
         self._maker = maker
         if self._resumed:
             with archive.believing("actor state"):
                 maker.restore(self._resumed)
+            if self._resumed_version != self._version:
+                maker.forget()
         return maker
 
     def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameMaker:

@@ -25,7 +25,7 @@ from reversi.errors import ConfigError
 from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
-from reversi.model.weights import Weights
+from reversi.model.weights import LARGEST_VERSION, Weights
 from reversi.players import Player, model_player, playing_config
 from reversi.search.config import SearchConfig
 
@@ -129,10 +129,15 @@ class Gate:
         source: CandidateSource,
         sink: ChampionSink,
         seed: int,
+        repeats: bool = False,
     ) -> None:
-        """The champion and all earlier verdicts are read from the registry, which must exist."""
+        """The champion and all earlier verdicts are read from the registry, which must exist.
+
+        `repeats` says that what came after a state that is restored will come again, bit for bit: verdicts of then do
+        not count yet.
+        """
         self.config, self.game, self.registry = config, game, registry
-        self._source, self._sink, self._seed = source, sink, seed
+        self._source, self._sink, self._seed, self._repeats = source, sink, seed, repeats
         self._listed = load_openings(config.openings, game) if config.openings else None
         self._openings(0)  # says now, and not in an hour, if there are too few
         self._labels = _labels(config, game)
@@ -140,15 +145,10 @@ class Gate:
         self._trial: _Trial | None = None
         self._last: GateReport | None = None
         self._superseded = 0
-        models = registry.models()
-        self._newest = max((model.version for model in models), default=-1)
-        self._promotions = sum(model.verdict == "promoted" for model in models)
-        self._rejections = sum(model.verdict == "rejected" for model in models)
-        self._champion: Weights | None = None
-        self._champion_elo = 0.0
-        if crowned := [model for model in models if model.verdict != "rejected"]:
-            self._take_over(crowned[-1])
         self._announced = False
+        self._judged = self._newest = -1
+        self._champion: Weights | None = None
+        self._read_registry(LARGEST_VERSION)
 
     @property
     def busy(self) -> bool:
@@ -170,7 +170,8 @@ class Gate:
         self._waiting = weights
 
     def round(self, seconds: float) -> GateReport:
-        """Take what the source has and play for about `seconds`; return at once if there is nothing to judge."""
+        """Take what the source has and play for about `seconds`, 0 being one ply of every game in progress; return at
+        once if there is nothing to judge."""
         self._announce()
         self._collect()
         if self._trial is None:
@@ -189,7 +190,11 @@ class Gate:
     def state(self) -> bytes:
         """Return what is under way: the waiting candidate, the match with its candidate, the last report."""
         arrays: dict[str, NDArray[Any]] = {}
-        header: dict[str, Any] = {"superseded": self._superseded, "last": asdict(self._last) if self._last else None}
+        header: dict[str, Any] = {
+            "judged": self._judged,
+            "superseded": self._superseded,
+            "last": asdict(self._last) if self._last else None,
+        }
         if self._waiting is not None:
             arrays["waiting"] = np.frombuffer(self._waiting.to_bytes(), np.uint8)
         if self._trial is not None:
@@ -201,7 +206,8 @@ class Gate:
     def restore(self, data: bytes) -> None:
         """Go on from `state()`, as far as the registry still agrees with it.
 
-        A candidate that was judged after the state was saved is done with.  A match goes on where it stood if it is
+        A candidate that was judged after the state was saved is done with, unless this gate repeats what was done: then
+        it is judged again, and published as it was.  A match goes on where it stood if it is
         against today's champion and under today's settings; otherwise its candidate meets today's champion from the
         first game.
         """
@@ -210,6 +216,8 @@ class Gate:
             self._restore(arrays, header)
 
     def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
+        if self._repeats:
+            self._read_registry(header["judged"])
         self._superseded = header["superseded"]
         self._last = _report_from(header["last"]) if header["last"] else None
         if "candidate" in arrays and self._champion is not None:
@@ -223,6 +231,16 @@ class Gate:
                     self._trial.match.restore({name.removeprefix(_MATCH): array for name, array in games.items()})
         if "waiting" in arrays:
             self.offer(arrays["waiting"].tobytes())
+
+    def _read_registry(self, last: int) -> None:
+        """Learn from the registry what was judged, up to version `last`, and who is champion."""
+        models = [model for model in self.registry.models() if model.version <= last]
+        self._judged = self._newest = max((model.version for model in models), default=-1)
+        self._promotions = sum(model.verdict == "promoted" for model in models)
+        self._rejections = sum(model.verdict == "rejected" for model in models)
+        self._champion, self._champion_elo = None, 0.0
+        if crowned := [model for model in models if model.verdict != "rejected"]:
+            self._take_over(crowned[-1])
 
     def _take_over(self, info: ModelInfo) -> None:
         """Make the newest model that was published as champion the champion.
@@ -247,7 +265,7 @@ class Gate:
     def _crown_first(self, candidate: Weights) -> GateReport:
         """Publish the first model: there is nobody to play against."""
         self.registry.publish(candidate, "first", None)
-        self._champion = candidate
+        self._champion, self._judged = candidate, candidate.version
         self._sink.promoted(candidate.to_bytes())
         return self._report("first")
 
@@ -323,6 +341,7 @@ class Gate:
             "truth": asdict(trial.truth) if trial.truth else None,
         }
         self.registry.publish(trial.candidate, verdict, record)
+        self._judged = trial.candidate.version
         if promoted:
             self._champion, self._champion_elo = trial.candidate, elo
             self._promotions += 1

@@ -107,14 +107,16 @@ class Learner:
         self._published: bytes | None = None
         self._began = False
 
-    def round(self, progress: float) -> LearnerReport:
-        """Train for about `round_s` seconds, or until the source has no more; `progress` is the run's, 0 to 1."""
+    def round(self, progress: float, draws: int | None = None) -> LearnerReport:
+        """Train for about `round_s` seconds, or until the source has no more; `progress` is the run's, 0 to 1.
+
+        With `draws` a round is so many draws, or as many as the source has, whatever the time: it repeats exactly.
+        """
         self._begin()
-        deadline = time.monotonic() + self.config.round_s
         steps: list[Any] = []
         samples = 0
         training_s = waiting_s = 0.0
-        with prefetched(self._batches(deadline), self._ahead) as batches:
+        with prefetched(self._batches(draws), self._ahead) as batches:
             while not self._finished:
                 start = time.monotonic()
                 batch = next(batches, None)
@@ -218,12 +220,15 @@ class Learner:
     def _finished(self) -> bool:
         return self._validation is not None and self._validation.finished
 
-    def _batches(self, deadline: float) -> Iterator[Any]:
-        """Draw until `deadline`, or until there is no more, and make batches of it, on their way to the device.
+    def _batches(self, draws: int | None) -> Iterator[Any]:
+        """Draw for `round_s` seconds or `draws` times, or until there is no more, and make batches of it, on their way
+        to the device.
 
         What is drawn is also trained on in this round: between two rounds nothing is under way.
         """
-        while time.monotonic() < deadline:
+        deadline, drawn = time.monotonic() + self.config.round_s, 0
+        while time.monotonic() < deadline if draws is None else drawn < draws:
+            drawn += 1
             samples = self._draw()
             if samples is None:
                 return

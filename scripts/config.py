@@ -40,16 +40,18 @@ class RunConfig:
     dir: str
     """Folder that holds the runs."""
 
-    minutes: float
+    minutes: float | None
     """Minutes of training at most, earlier sittings of a resumed run included.  What changes with a run's progress, as
-    the learning rate does, spans them, or `games` where those are done sooner."""
+    the learning rate does, spans them, or `games` where those are done sooner.  null, where there are `games`, is no
+    such end: nothing then hangs on a clock."""
 
     games: int | None
     """Games that the replay takes before play ends; the learner then uses what the reuse cap still allows it.  null is
     no such end.  Rounds are played to their end, so there may be a few more."""
 
     seed: int
-    """Seed of every random choice: same seed, `cluster=serial` and same machine give the same games."""
+    """Seed of every random choice: same seed, `cluster=serial`, `minutes: null` and same machine give the same run,
+    however often it is stopped and resumed."""
 
     checkpoint_minutes: float
     """Minutes between two saves of the whole run; a crash loses at most this much."""
@@ -60,9 +62,12 @@ class RunConfig:
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ConfigError(f"run.name must be a plain folder name, got {self.name!r}")
-        for field in ("minutes", "checkpoint_minutes"):
-            if getattr(self, field) <= 0:
-                raise ConfigError(f"run.{field} must be positive, got {getattr(self, field)}")
+        if self.minutes is None and self.games is None:
+            raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
+        if self.minutes is not None and self.minutes <= 0:
+            raise ConfigError(f"run.minutes must be positive, got {self.minutes}")
+        if self.checkpoint_minutes <= 0:
+            raise ConfigError(f"run.checkpoint_minutes must be positive, got {self.checkpoint_minutes}")
         if self.games is not None and self.games < 1:
             raise ConfigError(f"run.games must be null or at least 1, got {self.games}")
         if self.summary_games < 0 or self.summary_games % 2:
@@ -127,6 +132,11 @@ class JobConfig:
                 f"replay.bucket_capacity must be at least one draw of the learner, learner.batch x "
                 f"learner.chunk_batches = {draw}, got {self.replay.bucket_capacity}"
             )
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the job runs by counts alone, no clock and no other process, so that each run of it is the same."""
+        return self.cluster.kind == "serial" and self.run.minutes is None and self.replay.kind == "memory"
 
     @property
     def actor_count(self) -> int:

@@ -2,6 +2,13 @@
 
 It is the debugger's and the test's mode, and the place to read how the parts work together; `scripts/launch_ray.py`
 runs the same classes side by side.
+
+All work is cut by counts: a turn of the loop is one draw of the learner, one ply of the gate's match, and, where there
+was nothing to learn from, a round of every actor.  What a turn does hangs on the state before it alone, and a
+checkpoint between two turns is all of that state.  So a run with `run.minutes=null` on one machine's CPU is the same
+every time, and the same bit for bit however often it is stopped, killed and resumed: weights, optimiser, average,
+replay, random state, counters, gate and registry.  Only what measures time differs (seconds of a match, of a run).
+With `run.minutes` the schedules follow the clock, and no such promise is made.
 """
 
 from __future__ import annotations
@@ -19,9 +26,6 @@ from reversi.games.rules import game_named
 from scripts.game_files import validation_games
 from scripts.redis_run import RedisRun, redis_of
 from scripts.sitting import Sitting
-
-GATE_SLICE_S = 2.0
-"""Seconds of a gate match between two rounds of play."""
 
 
 class ReplaySink:
@@ -52,10 +56,18 @@ class SerialParts:
             source=self.replay,
             sink=self.store,
             seed=job.run.seed,
-            newest=sitting.newest_version(),
+            newest=-1 if sitting.repeats else sitting.newest_version(),
             validation=validation_games(sitting),
         )
-        self.gate = Gate(job.gate, game, sitting.open_registry(), source=self.store, sink=self.store, seed=job.run.seed)
+        self.gate = Gate(
+            job.gate,
+            game,
+            sitting.open_registry(),
+            source=self.store,
+            sink=self.store,
+            seed=job.run.seed,
+            repeats=sitting.repeats,
+        )
         self.workers = [
             Worker(
                 index=index,
@@ -121,20 +133,32 @@ def replay_of(sitting: Sitting, redis: RedisRun | None) -> Iterator[Replay]:
 def _run(sitting: Sitting, parts: SerialParts) -> None:
     parts.restore(sitting)
     sitting.begin()
-    progress = sitting.progress
     while sitting.goes_on:
-        if sitting.plays_on and parts.replay.room():
-            for worker in parts.workers:
-                sitting.actor(worker.round(sitting.fraction))
-        sitting.learner(parts.learner.round(sitting.fraction))
-        progress.gate(parts.gate.round(GATE_SLICE_S))
-        sitting.replay(parts.replay.report())
-        progress.tick()
+        _turn(sitting, parts)
         if sitting.checkpoint_due:
             parts.learner.saved(sitting.save(parts.state()))
+    if not sitting.interrupt.requested:
+        parts.learner.saved(sitting.save(parts.state()))
+        _finish(sitting, parts)
     sitting.save(parts.state())
-    sitting.offered(parts.learner.offer_candidate(look=not sitting.interrupt.requested))
-    while not sitting.interrupt.requested and parts.gate.busy:
-        progress.gate(parts.gate.round(GATE_SLICE_S))
-        progress.tick()
-    sitting.save(parts.state())
+
+
+def _turn(sitting: Sitting, parts: SerialParts) -> None:
+    """Learn from one draw, go on with the gate's match by a ply, and play if there was nothing to learn from."""
+    learned = parts.learner.round(sitting.fraction, draws=1)
+    sitting.learner(learned)
+    sitting.progress.gate(parts.gate.round(0))
+    if not learned.steps and sitting.plays_on and parts.replay.room():
+        for worker in parts.workers:
+            sitting.actor(worker.round(sitting.fraction))
+    sitting.replay(parts.replay.report())
+    sitting.progress.tick()
+
+
+def _finish(sitting: Sitting, parts: SerialParts) -> None:
+    """Offer the last candidate, unless a sitting before did, and play the gate's matches to their end."""
+    if not sitting.last_offered:
+        sitting.offered(parts.learner.offer_candidate())
+    while parts.gate.busy and not sitting.interrupt.requested:
+        sitting.progress.gate(parts.gate.round(0))
+        sitting.progress.tick()

@@ -112,12 +112,16 @@ class Progress:
         self._gate: GateReport | None = None
         self._health: dict[str, HealthReport] = {}
         self._began = self._drawn = self._written = self._printed = time.monotonic()
-        self._before_s = self._length_s = 0.0
+        self._before_s = 0.0
+        self._length_s: float | None = None
         self._all_games: int | None = None
         self._live: Live | None = None
 
-    def begin(self, before_s: float, length_s: float, games: int | None) -> None:
-        """Start the clock: `before_s` of `length_s` seconds were trained in earlier sittings; `games` may end it."""
+    def begin(self, before_s: float, length_s: float | None, games: int | None) -> None:
+        """Start the clock: `before_s` of `length_s` seconds were trained in earlier sittings; `games` may end it.
+
+        One of the two may be None: no such end.
+        """
         self._before_s, self._length_s, self._all_games = before_s, length_s, games
         self._began = self._drawn = self._written = time.monotonic()
         self._printed = self._began - LINE_EVERY_S + FIRST_LINE_S
@@ -288,8 +292,9 @@ class Progress:
             cells["gate"] = self._gate.summary
         if self._health:
             cells["health"] = _health_text(self._health)
-        left = max(0.0, self._length_s - now.at_s)
-        cells["time left"] = f"{int(left) // 60}:{int(left) % 60:02d}" if left else "last gate match"
+        if self._length_s is not None:
+            left = max(0.0, self._length_s - now.at_s)
+            cells["time left"] = f"{int(left) // 60}:{int(left) % 60:02d}" if left else "last gate match"
         return cells
 
     def _results_text(self, then: _Counters) -> str:

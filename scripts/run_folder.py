@@ -75,7 +75,7 @@ class RunFolder:
         """Keep the resolved configuration and the versions of everything that computes."""
         with _explained(self.path):
             write_atomic(self.path / "config.yaml", config_yaml.encode())
-            write_atomic(self.path / "versions.json", json.dumps(_versions(), indent=1).encode())
+            write_atomic(self.path / "versions.json", json.dumps(versions(), indent=1).encode())
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write `name` as JSON, atomically."""
@@ -160,10 +160,11 @@ def _explained(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of everything that computes."""
     packages = ("reversi-zero", "numpy", "numba", "torch", "openvino", "ray", "safetensors", "hydra-core", "wandb")
-    versions = {"python": platform.python_version(), "machine": platform.machine()}
+    found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[package] = importlib.metadata.version(package)
-    return versions
+            found[package] = importlib.metadata.version(package)
+    return found

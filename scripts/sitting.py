@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from reversi.model.registry import Registry
 from scripts.config import JobConfig
 from scripts.interrupt import Interrupt
 from scripts.progress import Progress
-from scripts.run_folder import RunFolder, read_json
+from scripts.run_folder import RunFolder, read_json, versions
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
@@ -42,6 +43,10 @@ class Sitting:
     """Games that the replay has taken."""
     validation: ValidationReport | None = None
     """What the last candidate makes of all games kept aside."""
+    last_offered: bool = False
+    """Whether the run's last candidate has been offered to the gate."""
+    repeats: bool = False
+    """Whether what came after the checkpoint comes again, bit for bit: see `JobConfig.repeats`."""
     _number: int = 0
     _before_s: float = 0.0
     _began: float = field(default_factory=time.monotonic)
@@ -62,14 +67,24 @@ class Sitting:
             self.games = int(state["games"])
             missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
+            self.repeats = self.job.repeats and state.get("setup") == self._setup
+            end = state.get("end", {"reached": True})
+            if not end["reached"]:
+                self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
+                self._idle_rounds, self.last_offered = int(end["idle_rounds"]), bool(end["last_offered"])
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{where}: the newest checkpoint's run.json lacks {error}") from error
         if missing:
             raise CorruptFileError(
                 f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"
             )
+        if end["reached"]:
+            self._expect_more()
+
+    def _expect_more(self) -> None:
+        """Refuse to go on with a run that has come to its end, unless it was given more minutes or games."""
         run = self.job.run
-        if self._time_share >= 1.0:
+        if run.minutes is not None and self._time_share >= 1.0:
             raise ConfigError(
                 f"this run has trained its {run.minutes:g} minutes; give it more, as in "
                 f"{self.resume_command} run.minutes={2 * run.minutes:g}"
@@ -84,7 +99,8 @@ class Sitting:
         """Start the clock: everything is up and training begins."""
         self.folder.begun = True
         self._began = self._saved = time.monotonic()
-        self.progress.begin(self._before_s, 60 * self.job.run.minutes, self.job.run.games)
+        minutes = self.job.run.minutes
+        self.progress.begin(self._before_s, None if minutes is None else 60 * minutes, self.job.run.games)
 
     @property
     def elapsed_s(self) -> float:
@@ -121,7 +137,7 @@ class Sitting:
 
     def offered(self, validation: ValidationReport | None) -> None:
         """Hear what the last candidate, offered now, makes of all games kept aside, if there are any."""
-        self.validation = validation
+        self.last_offered, self.validation = True, validation
         if validation is not None:
             self.progress.validated(validation)
 
@@ -145,14 +161,27 @@ class Sitting:
             "games": self.games,
             "parts": sorted(parts),
             "progress": self.progress.state(),
+            "setup": self._setup,
+            "end": {
+                "reached": self.last_offered and not self.interrupt.requested,
+                "files_read": self._files_read,
+                "learned": self._learned,
+                "idle_rounds": self._idle_rounds,
+                "last_offered": self.last_offered,
+            },
         }
         self.folder.save_checkpoint(self._number, {**parts, "run.json": json.dumps(state).encode()})
         self._saved = time.monotonic()
         return str(self.folder.checkpoints()[-1])
 
     @property
+    def _setup(self) -> str:
+        """A digest of everything that decides what a run does: its configuration, the machine's kind, the packages."""
+        return hashlib.sha256(json.dumps([asdict(self.job), versions()], sort_keys=True).encode()).hexdigest()
+
+    @property
     def _time_share(self) -> float:
-        return self.elapsed_s / (60 * self.job.run.minutes)
+        return 0.0 if self.job.run.minutes is None else self.elapsed_s / (60 * self.job.run.minutes)
 
     @property
     def _games_share(self) -> float:

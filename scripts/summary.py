@@ -11,6 +11,7 @@ from evaluator.stats import Score, score_of
 from reversi.errors import NoGatedModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
+from scripts.config import RunConfig
 from scripts.picture import PICTURE, picture_of
 from scripts.prove import prove, report
 from scripts.sitting import Sitting
@@ -28,7 +29,8 @@ def announce(sitting: Sitting) -> None:
         "ray": "actors, a learner and a gate on the nodes of a Ray cluster",
     }[job.cluster.kind]
     how = f" at {job.search.simulations} simulations" if job.actors.kind == "search" else ""
-    length = f"{job.run.minutes:g} minutes" + (f" or {job.run.games:,} games" if job.run.games is not None else "")
+    minutes = () if job.run.minutes is None else (f"{job.run.minutes:g} minutes",)
+    length = " or ".join((*minutes, *(() if job.run.games is None else (f"{job.run.games:,} games",))))
     print(
         f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything "
         f"in {sitting.shown_path}",
@@ -66,8 +68,13 @@ def summarise(sitting: Sitting) -> None:
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
         f"next:  reversi play --registry {models}\n"
         f"       reversi pull --registry {models} -o champion\n"
-        f"       {sitting.resume_command} run.minutes={2 * job.run.minutes:g}"
+        f"       {sitting.resume_command} {_more(job.run)}"
     )
+
+
+def _more(run: RunConfig) -> str:
+    """Return the setting that makes a run twice as long."""
+    return f"run.games={2 * (run.games or 0)}" if run.minutes is None else f"run.minutes={2 * run.minutes:g}"
 
 
 def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:

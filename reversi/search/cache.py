@@ -65,9 +65,11 @@ def make_cache(game: Game, positions: int) -> Cache:
 def pack_cache(cache: Cache) -> dict[str, NDArray[Any]]:
     """Return arrays that `unpack_cache` takes back: the entries of this generation, and what each set forgets next."""
     held = cache.entries["born"] == cache.generation[0]
+    entries = cache.entries[held]
+    entries["born"] = 0  # how often a process emptied its cache is no part of what the cache knows
     return {
         "cache_rows": np.flatnonzero(held),
-        "cache_entries": cache.entries[held].view(np.uint8),
+        "cache_entries": entries.view(np.uint8),
         "cache_logits": cache.logits[held],
         "cache_oldest": cache.oldest,
     }

@@ -15,8 +15,8 @@ def pack_trees(trees: Trees) -> dict[str, NDArray[Any]]:
     nodes, edges = _used(trees)
     return {
         "tree_used": trees.used,
-        "tree_nodes": trees.nodes[nodes].view(np.uint8),
-        "tree_edges": trees.edges[edges].view(np.uint8),
+        "tree_nodes": _raw(trees.nodes[nodes]),
+        "tree_edges": _raw(trees.edges[edges]),
         "tree_logits": trees.logits,
         "tree_gumbels": trees.gumbels,
     }
@@ -30,6 +30,14 @@ def unpack_trees(trees: Trees, arrays: dict[str, NDArray[Any]]) -> None:
     trees.edges[edges] = arrays["tree_edges"].view(trees.edges.dtype)
     trees.logits[...] = arrays["tree_logits"]
     trees.gumbels[...] = arrays["tree_gumbels"]
+
+
+def _raw(records: NDArray[np.void]) -> NDArray[np.uint8]:
+    """Return the bytes of records, those between their fields 0: a copy by numpy leaves them to chance."""
+    raw = np.zeros(records.shape, records.dtype)
+    for name in records.dtype.names or ():
+        raw[name] = records[name]
+    return raw.view(np.uint8)
 
 
 def _used(trees: Trees) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

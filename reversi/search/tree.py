@@ -99,13 +99,13 @@ def make_trees(game: Game, games: int, simulations: int) -> Trees:
 
     A simulation adds one node at most, besides those with one reply, for which there is room to spare; a node has at
     most N*N edges.  So no kernel needs to check for more.  Most of it is never touched: a position of Reversi has about
-    ten legal moves.
+    ten legal moves.  What is never written is 0 and not chance: trees that were saved are the same bytes in every run.
     """
     nodes = nodes_for(simulations)
     return Trees(
         used=np.zeros((games, 2), np.int32),
-        nodes=np.empty((games, nodes), NODE),
-        edges=np.empty((games, 1 + nodes * game.squares), EDGE),
+        nodes=np.zeros((games, nodes), NODE),
+        edges=np.zeros((games, 1 + nodes * game.squares), EDGE),
         logits=np.zeros((games, game.actions), np.float32),
         gumbels=np.zeros((games, game.actions), np.float32),
     )
