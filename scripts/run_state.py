@@ -60,7 +60,7 @@ class RunState:
     checkpoint_age_s: float | None
     """Seconds since it was saved."""
     health: dict[str, dict[str, float]]
-    """What the driver knows of each role, by its name."""
+    """What the driver knows of each role while it trains: `alive`, `restarts`, `silent_s`, `rss_mb`, by the role."""
 
     @property
     def resume_command(self) -> str:
@@ -106,7 +106,7 @@ def read_run(folder: Path) -> RunState:
         metrics_age_s=_age_s(folder / "metrics.jsonl"),
         checkpoint=str(saved) if saved else None,
         checkpoint_age_s=_age_s(saved) if saved else None,
-        health=_health(row),
+        health=_health(row) if held else {},
     )
 
 

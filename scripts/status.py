@@ -92,7 +92,7 @@ def _lines(state: RunState) -> list[str]:
         f"  last checkpoint {_ago(state.checkpoint_age_s)}",
     ]
     lines += [
-        f"  {role}: " + ", ".join(f"{name} {value:g}" for name, value in values.items())
+        f"  {role}: " + ", ".join(f"{name} {value:,.0f}" for name, value in values.items())
         for role, values in state.health.items()
     ]
     return lines if state.state == "training" else [*lines, f"go on with:  {state.resume_command}"]

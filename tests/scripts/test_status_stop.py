@@ -54,13 +54,13 @@ def test_the_newest_value_of_every_metric_is_shown(
     rows(
         run,
         {"run/games": 5, "run/elapsed_s": 60.0, "learner/step": 3},
-        {"run/games": 7, "run/elapsed_s": 65.0, "health/actor-0/alive": 1.0},
+        {"run/games": 7, "run/elapsed_s": 65.0, "health/actors/alive": 2.0},
     )
     monkeypatch.chdir(run.parents[1])
     answer = json.loads(reversi("status", "--json").out)
     assert (answer["run"], answer["folder"], answer["game"]) == ("night", str(run), "reversi6")
     assert (answer["games"], answer["step"], answer["version"], answer["elapsed_s"]) == (7, 3, -1, 65.0)
-    assert answer["health"] == {"actor-0": {"alive": 1.0}}
+    assert answer["health"] == {}  # what was true of its roles before it died
     assert (answer["state"], answer["champion"], answer["pid"]) == ("died", None, None)
     assert f"reversi train resume={run}" in reversi("status", "night").out
 
@@ -78,11 +78,14 @@ def test_how_a_run_ended_is_told_from_its_files(run: Path) -> None:
 
 
 def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> None:
+    rows(run, {"health/actors/alive": 2.0, "health/actors/rss_mb": 900.0})
     with subprocess.Popen([sys.executable, "-c", DRIVER, run, "saves"], stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         assert driver.stdout.readline() == "held\n"
         state = json.loads(reversi("status", run, "--json").out)
         assert (state["state"], state["pid"]) == ("training", driver.pid)
+        assert state["health"] == {"actors": {"alive": 2.0, "rss_mb": 900.0}}
+        assert "  actors: alive 2, rss_mb 900\n" in reversi("status", run).out
         stopped = reversi("stop", run)
     assert stopped.code == 0
     assert stopped.out.startswith("run night stopped and saved in ")
