@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from actors.remote import RemoteRecords, SelfPlayActor
@@ -19,7 +20,7 @@ from scripts.game_files import validation_games
 from scripts.placement import ActorPlace, Placement
 from scripts.ray_cluster import options, placement_of, ray_of
 from scripts.redis_run import RedisRun, redis_of
-from scripts.run_folder import newest_part
+from scripts.run_folder import newest_whole
 from scripts.sitting import Sitting, registry_url
 from scripts.supervision import Lives
 
@@ -123,7 +124,7 @@ def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -
     }
     if redis is None:
         replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=1000).remote(
-            **storage, saved=functools.partial(newest_part, folder, "replay.safetensors")
+            **storage, saved=functools.partial(_saved_replay, folder)
         )
         return replay, RemoteRecords(replay)
     from learner.replay.redis_remote import RedisReplayActor
@@ -133,3 +134,10 @@ def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -
         **storage, server=redis.server, key=redis.key
     )
     return van, RedisSink.of(redis.config, redis.server, redis.key)
+
+
+def _saved_replay(folder: Path) -> bytes | None:
+    """Return what the run in `folder` saved last of its replay, None if it has saved nothing yet."""
+    if not any((folder / "checkpoints").glob("[0-9]*")):
+        return None
+    return newest_whole(folder).get("replay.safetensors")

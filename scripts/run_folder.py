@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import importlib.metadata
 import json
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,9 @@ from reversi.archive import write_atomic
 from reversi.errors import CorruptFileError, RunError
 
 KEPT_CHECKPOINTS = 2
+
+MANIFEST = "manifest.json"
+"""The file of a checkpoint that holds the SHA-256 of each other file, so that half a file is never taken for one."""
 
 
 @dataclass
@@ -95,6 +100,8 @@ class RunFolder:
             shutil.rmtree(partial, ignore_errors=True)
             for name, data in files.items():
                 write_atomic(partial / name, data)
+            hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+            write_atomic(partial / MANIFEST, json.dumps(hashes, indent=1).encode())
             shutil.rmtree(target, ignore_errors=True)
             os.replace(partial, target)
         for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
@@ -105,20 +112,42 @@ class RunFolder:
         return sorted(p for p in (self.path / "checkpoints").glob("*") if p.name.isdigit())
 
     def newest_checkpoint(self) -> dict[str, bytes]:
-        """Return the files of the newest checkpoint by name; RunError if there is none yet."""
+        """Return the files of the newest checkpoint that is as it was written, by name.
+
+        One that was cut or changed since is passed over with a line on standard error.  RunError if there is none.
+        """
         found = self.checkpoints()
         if not found:
             raise RunError(
                 f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name"
             )
         with _explained(self.path):
-            return {file.name: file.read_bytes() for file in sorted(found[-1].iterdir())}
+            return newest_whole(self.path)
 
 
-def newest_part(folder: Path, name: str) -> bytes | None:
-    """Return one file of the newest checkpoint of the run in `folder`, None if there is none."""
-    found = sorted(p for p in (folder / "checkpoints").glob("*") if p.name.isdigit())
-    return (found[-1] / name).read_bytes() if found else None
+def newest_whole(folder: Path) -> dict[str, bytes]:
+    """Return the files of the newest checkpoint in `folder` that agrees with its manifest; one without is believed."""
+    wrong = "there is none"
+    for place in sorted((p for p in (folder / "checkpoints").glob("*") if p.name.isdigit()), reverse=True):
+        files = {file.name: file.read_bytes() for file in sorted(place.iterdir())}
+        damaged = _damaged(files, place)
+        if damaged is None:
+            return {name: data for name, data in files.items() if name != MANIFEST}
+        wrong = f"{place}: {damaged} is not as it was written"
+        print(f"checkpoint passed over: {wrong}", file=sys.stderr, flush=True)
+    raise CorruptFileError(f"no whole checkpoint in {folder}: {wrong}")
+
+
+def _damaged(files: Mapping[str, bytes], place: Path) -> str | None:
+    """Return the name of a file that its checkpoint's manifest does not know so, None if there is no such file."""
+    try:
+        hashes = read_json(files, MANIFEST, place) if MANIFEST in files else {}
+    except CorruptFileError:
+        return MANIFEST
+    for name, written in hashes.items():
+        if hashlib.sha256(files.get(name, b"")).hexdigest() != written:
+            return name
+    return None
 
 
 def read_json(files: Mapping[str, bytes], name: str, where: Path) -> dict[str, Any]:

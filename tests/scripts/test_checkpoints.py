@@ -1,0 +1,55 @@
+"""Checkpoints that were cut, bent or robbed after they were written are passed over, never taken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reversi.errors import CorruptFileError
+from scripts.run_folder import MANIFEST, RunFolder
+
+FILES = {"learner.safetensors": bytes(range(200)), "replay.safetensors": b"games" * 50, "run.json": b'{"number": 1}'}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    made = RunFolder.create(str(tmp_path), "run")
+    for number in (1, 2):
+        made.save_checkpoint(number, FILES | {"run.json": b'{"number": %d}' % number})
+    return made
+
+
+def test_what_was_saved_last_comes_back_without_its_manifest(folder: RunFolder) -> None:
+    assert (folder.checkpoints()[-1] / MANIFEST).is_file()
+    assert folder.newest_checkpoint() == FILES | {"run.json": b'{"number": 2}'}
+
+
+@pytest.mark.parametrize("name", [*FILES, MANIFEST])
+@pytest.mark.parametrize("harm", ["cut", "bent", "gone"])
+def test_a_damaged_checkpoint_is_passed_over_by_name(
+    name: str, harm: str, folder: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder.checkpoints()[-1] / name
+    if harm == "cut":
+        os.truncate(file, file.stat().st_size // 2)
+    elif harm == "bent":
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    else:
+        file.unlink()
+    found = folder.newest_checkpoint()
+    if (name, harm) == (MANIFEST, "gone"):  # as runs of before have it
+        assert found["run.json"] == b'{"number": 2}'
+    else:
+        assert found == FILES | {"run.json": b'{"number": 1}'}
+        assert f"{folder.checkpoints()[-1]}: " in capsys.readouterr().err
+
+
+def test_without_a_whole_one_the_file_is_named(folder: RunFolder) -> None:
+    for place in folder.checkpoints():
+        os.truncate(place / "replay.safetensors", 7)
+    with pytest.raises(CorruptFileError, match=r"000001: replay.safetensors is not as it was written"):
+        folder.newest_checkpoint()
