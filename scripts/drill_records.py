@@ -1,0 +1,79 @@
+"""The drill of damaged records: what a replay does with a delivery that came twice, late, cut, bent or poisoned."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from learner.replay.config import ReplayConfig
+from learner.replay.memory import MemoryReplay
+from reversi.record import Records, encode
+from scripts.bench_setup import Settings, records_of
+from scripts.drill_faults import Outcome
+
+PLAYED = Settings(size=6, blocks=1, channels=8)
+"""What plays the games."""
+
+DELIVERIES, GAMES = 20, 8
+"""Deliveries of one producer, and games in each."""
+
+
+def deliver_damaged(folder: Path, rounds: int) -> Outcome:
+    """Send `rounds` times what a bad network or a bad actor sends, the good games among it in another order.
+
+    Kept is: every good game was taken once, every damaged delivery was refused or, where the damage left a legal game
+    of the same length, taken as that; nothing raised.
+    """
+    records = records_of(PLAYED)
+    replay = MemoryReplay(
+        PLAYED.game, ReplayConfig(min_positions=1, reuse=1e6, bucket_capacity=10**9), 0, folder / "rejected"
+    )
+    chance = random.Random(1)
+    good = taken = 0
+    refused: Counter[str] = Counter()
+    for number in range(rounds):
+        batches = [_some(records, chance) for _ in range(DELIVERIES)]
+        sent = [encode(batch, f"actor-{number}", sequence) for sequence, batch in enumerate(batches)]
+        good += DELIVERIES * GAMES
+        twice = [*sent, *sent]
+        chance.shuffle(twice)
+        taken += sum(replay.add(data).games for data in twice)
+        for sequence, data in enumerate(sent, DELIVERIES):
+            for damaged in (_cut(data, chance), _bent(data, chance)):
+                report = replay.add(damaged)
+                taken, good = taken + report.games, good + report.games  # harmless, if it can be read at all
+                refused[report.reason or ("repeated" if report.duplicate else "harmless")] += 1
+            report = replay.add(encode(_poisoned(batches[sequence - DELIVERIES]), f"bad-{number}", sequence))
+            taken, good = taken + report.games, good + GAMES - 1
+            refused[report.reason] += 1
+    counted = replay.report()
+    kept = taken == good == counted.games_total and counted.duplicates >= rounds * DELIVERIES
+    reasons = ", ".join(f"{count} {reason}" for reason, count in refused.most_common())
+    seen = f"rejected_games {counted.rejected_games}, duplicates {counted.duplicates}, files in rejected/: {reasons}"
+    return Outcome(drill="records", kills=rounds * DELIVERIES * 4, lost_games=good - taken, kept=kept, seen=seen)
+
+
+def _some(records: Records, chance: random.Random) -> Records:
+    chosen = np.zeros(len(records), bool)
+    chosen[chance.sample(range(len(records)), GAMES)] = True
+    return records.select(chosen)
+
+
+def _cut(data: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data))]
+
+
+def _bent(data: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
+
+
+def _poisoned(records: Records) -> Records:
+    """Return the same games, the first of which plays the square twice: legal bytes, an illegal game."""
+    poisoned = copy.deepcopy(records)
+    poisoned.actions[1] = poisoned.actions[0]
+    return poisoned
