@@ -91,6 +91,11 @@ def test_a_round_ends_when_its_time_is_over_at_the_end_of_a_chunk() -> None:
     assert 2 <= report.steps < 2000
 
 
+def test_a_round_of_so_many_draws_looks_at_no_clock() -> None:
+    made = learner(Pool(5), Shelf(), round_s=1e-9)
+    assert [made.round(0.0, draws=2).steps for _ in range(4)] == [4, 4, 2, 0]
+
+
 def test_weights_go_out_every_so_many_steps_and_some_to_the_gate() -> None:
     sink = Shelf()
     made = learner(Pool(7), sink)
