@@ -25,10 +25,16 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
     try:
         with hydra.initialize_config_module("conf", version_base="1.3"):
-            config = hydra.compose("train", overrides)
+            config = hydra.compose("train", without_null_groups(overrides))
             return plain(config)
-    except (HydraException, OmegaConfBaseException, RecursionError) as error:
+    except (HydraException, OmegaConfBaseException, RecursionError, ValueError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
+
+
+def without_null_groups(overrides: list[str]) -> list[str]:
+    """Write `experiment=null` as Hydra wants it, `~experiment`; null is the one choice that its groups do not take."""
+    null = {f"{group}=null": f"~{group}" for group in _groups()}
+    return [null.get(item, item) for item in overrides]
 
 
 def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError
-from scripts.compose import RESUME, compose, plain, recompose, to_yaml
+from scripts.compose import RESUME, compose, plain, recompose, to_yaml, without_null_groups
 from scripts.interrupt import EXIT_INTERRUPTED, Interrupt
 from scripts.ray_environment import in_job
 
@@ -126,7 +126,7 @@ def _hand_to_hydra(arguments: list[str]) -> int:
     def main(config: DictConfig) -> None:
         exit_codes.append(train(plain(config), None))
 
-    sys.argv = ["reversi train", *arguments]
+    sys.argv = ["reversi train", *without_null_groups(arguments)]
     main()
     return max(exit_codes, default=0)
 

@@ -53,6 +53,18 @@ def test_a_wrong_override_is_one_line_that_names_it(override: str, words: str) -
     assert "\n" not in str(error.value)
 
 
+def test_a_job_without_an_experiment_is_the_defaults_alone() -> None:
+    job = job_of(compose(["experiment=null", "game=reversi4", "search.simulations=16"]))
+    assert (job.game.name, job.search.simulations) == ("reversi4", 16)
+
+
+@pytest.mark.parametrize("override", ["game=null", "~game", "replay=null"])
+def test_a_part_that_is_left_out_is_one_line(override: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        job_of(compose([override]))
+    assert "\n" not in str(error.value)
+
+
 def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:
     values = compose([])
     assert sorted(values) == sorted(field.name for field in dataclasses.fields(JobConfig))
