@@ -23,7 +23,7 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from learner.replay.transport import ReplayReport
-from reversi.errors import ReversiError, RunError
+from reversi.errors import NoGatedModelError, ReversiError, RunError
 from scripts.sitting import Sitting
 from scripts.supervision import HealthReport, Lives
 
@@ -348,6 +348,14 @@ class Driver:
         log.warning(BACK, role.name)
         if role is self._parts.replay and not self._parts.restores_itself and self._sitting.folder.checkpoints():
             self._restore(self._sitting.folder.newest_checkpoint(), [role])
+        if role is self._parts.weights:
+            self._send_champion()
+
+    def _send_champion(self) -> None:
+        """Give a weights actor that begins anew what the gate will not say again; the learner publishes by itself."""
+        registry = self._sitting.open_registry()
+        with contextlib.suppress(NoGatedModelError):
+            self._parts.weights.handle.promoted.remote(registry.load(registry.gated()).to_bytes())
 
     def _hear_replay(self, report: ReplayReport) -> None:
         """Pass on what the replay holds; games fewer than before are those that its death has cost."""
