@@ -102,7 +102,7 @@ def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         stopped = time.monotonic()
         assert process.wait(timeout=20) == 130
-    assert time.monotonic() - stopped < 3
+    assert time.monotonic() - stopped < 5
     wait_for(
         lambda: not [child for child in children if child.is_running() and "ray::" in " ".join(cmdline(child))], 20
     )

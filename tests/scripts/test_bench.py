@@ -10,8 +10,10 @@ from scripts.bench_measure import Row, in_turns, ratio, row
 from tests.scripts.conftest import Reversi
 
 SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]
-COUNTED = {"evaluations_per_simulation", "cache_hit_rate"}
-RATIOS = COUNTED | {"selfplay_to_inference", "tree_parallel_efficiency", "actors_scaling"}
+SHARES = {"evaluations_per_simulation", "cache_hit_rate"}
+COUNTED = SHARES | {"redis_bytes_per_position"}
+"""Counted once, not timed."""
+RATIOS = SHARES | {"selfplay_to_inference", "tree_parallel_efficiency", "actors_scaling"}
 SMALL += ["--learner-batch", "32", "--learner-threads", "1"]
 
 

@@ -24,7 +24,7 @@ def test_points_lie_where_their_values_are() -> None:
     root = ElementTree.fromstring(text)
     (path,) = [e.get("d") or "" for e in root.iter() if e.get("fill") == "none"]
     (x0, y0), (x1, y1), (x2, y2) = numbers(path)
-    assert (x1 - x0, x2 - x1) == (pytest.approx(305), pytest.approx(305)), "half of the axis each"
+    assert (x1 - x0, x2 - x1) == (pytest.approx(297), pytest.approx(297)), "half of the axis each"
     assert (y1 - y0, y2 - y1) == (pytest.approx(50), pytest.approx(50)), "falling is down"
     ticks = [e.text for e in root.iter() if e.get("text-anchor") == "middle"]
     assert ticks == ["0", "2", "4", "6", "8", "10", "minutes"]

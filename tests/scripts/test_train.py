@@ -196,14 +196,15 @@ def test_a_missing_run_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_is_one_line(damage: str, tmp_path: Path) -> None:
     assert train(tmp_path, "cluster=serial", "run.name=hurt", "run.minutes=0.05").returncode == 0
     run = tmp_path / "hurt"
-    newest = sorted((run / "checkpoints").iterdir())[-1] / "learner.safetensors"
-    data = newest.read_bytes()
-    if damage == "cut":
-        newest.write_bytes(data[: len(data) // 2])
-    elif damage == "flipped":
-        newest.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
-    else:
-        newest.unlink()
+    for checkpoint in (run / "checkpoints").iterdir():  # all of them: one whole one would be gone on from
+        file = checkpoint / "learner.safetensors"
+        data = file.read_bytes()
+        if damage == "cut":
+            file.write_bytes(data[: len(data) // 2])
+        elif damage == "flipped":
+            file.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+        else:
+            file.unlink()
     before = sorted(path.name for path in run.rglob("*") if "kernels" not in path.name)
     done = resume(run, "run.minutes=1")
     assert done.returncode == 1
