@@ -221,7 +221,8 @@ def _damaged_arrays(rng: random.Random, arrays: dict[str, Any]) -> dict[str, Any
         with np.errstate(all="ignore"):
             changed[name] = array.astype(rng.choice(_DTYPES))
     elif blow == 3:
-        changed[name] = rng.choice((array[:0], array.reshape(-1), array[None], array[:1], np.repeat(array, 2, 0)))
+        rows = np.atleast_1d(array)
+        changed[name] = rng.choice((rows[:0], rows.reshape(-1), array[None], rows[:1], np.repeat(rows, 2, 0)))
     elif blow == 4:
         changed[name] = np.zeros(rng.choice(((), (0,), (0, 1 << 40), (1, 1, 1, 1, 1))), array.dtype)
     elif blow == 5 and array.dtype.kind == "f":
