@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from reversi import __version__
@@ -77,13 +78,14 @@ class Gtp:
 
     def serve(self) -> None:
         """Answer every command until `quit` or the end of the input."""
-        while (line := self._lines.next()) is not None:
-            number, words = parse_line(line)
-            if not number and not words:
-                continue
-            self._say(self._answer(number, words))
-            if words[:1] == ["quit"]:
-                return
+        with closing(self._lines):
+            while (line := self._lines.next()) is not None:
+                number, words = parse_line(line)
+                if not number and not words:
+                    continue
+                self._say(self._answer(number, words))
+                if words[:1] == ["quit"]:
+                    return
 
     def _answer(self, number: str, words: list[str]) -> str:
         try:

@@ -20,7 +20,7 @@ class Lines:
         """Begin to read.  The thread is a daemon: it may be blocked in `read` when the program ends."""
         self._read = read
         self._waiting: deque[str] = deque()
-        self._ended = False
+        self._ended = self._closed = False
         self._changed = threading.Condition()
         threading.Thread(target=self._pump, name="input", daemon=True).start()
 
@@ -39,10 +39,17 @@ class Lines:
         with self._changed:
             return any(wanted(line) for line in self._waiting)
 
+    def close(self) -> None:
+        """Want no more: what waits is dropped, and reading ends with the read that is under way."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+
     def _pump(self) -> None:
         begun = b""
         try:
-            while data := self._read():
+            while not self._closed and (data := self._read()):
                 *whole, begun = (begun + data).split(b"\n")
                 begun = begun[:LONGEST_LINE]
                 for line in whole:
@@ -59,7 +66,8 @@ class Lines:
     def _put(self, line: bytes) -> None:
         text = line[:LONGEST_LINE].decode(errors="replace").removesuffix("\r")
         with self._changed:
-            while len(self._waiting) >= MOST_WAITING:
+            while len(self._waiting) >= MOST_WAITING and not self._closed:
                 self._changed.wait()
-            self._waiting.append(text)
-            self._changed.notify_all()
+            if not self._closed:
+                self._waiting.append(text)
+                self._changed.notify_all()

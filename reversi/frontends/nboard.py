@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import closing
 
 from reversi.errors import ReversiError
 from reversi.frontends.lines import Lines
@@ -43,15 +44,16 @@ class NBoard:
 
     def serve(self) -> None:
         """Obey every line until `quit` or the end of the input."""
-        while (line := self._lines.next()) is not None:
-            command, _, rest = line.strip().partition(" ")
-            if command == "quit":
-                return
-            if command in self._commands:
-                try:
-                    self._commands[command](rest.strip())
-                except ReversiError as error:
-                    self._say(f"status error: {error}")
+        with closing(self._lines):
+            while (line := self._lines.next()) is not None:
+                command, _, rest = line.strip().partition(" ")
+                if command == "quit":
+                    return
+                if command in self._commands:
+                    try:
+                        self._commands[command](rest.strip())
+                    except ReversiError as error:
+                        self._say(f"status error: {error}")
 
     def _set(self, rest: str) -> None:
         """Obey `set depth`, `set game`; `set contempt` is taken and changes nothing, since a draw is worth a draw."""

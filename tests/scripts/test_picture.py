@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,14 @@ def test_points_lie_where_their_values_are() -> None:
 
 @pytest.mark.parametrize("y", [[3.0, 3.0], [float("nan"), 1e-9], [-1e6, 1e6]])
 def test_odd_values_still_draw(y: list[float]) -> None:
-    ElementTree.fromstring(draw("<run & run>", "x", [Panel("a", [Curve("b", [0, 1], y, step=True)])]))
+    root = ElementTree.fromstring(
+        draw("<run & run>", "x", [Panel("a", [Curve("b", [0, 1], y, step=True)], height=100)])
+    )
+    assert [e.text for e in root.iter() if e.get("font-weight") == "bold"] == ["<run & run>"]
+    dots = [(float(e.get("cx", "nan")), float(e.get("cy", "nan"))) for e in root.iter() if e.tag.endswith("circle")]
+    assert len(dots) == sum(not math.isnan(value) for value in y)
+    width, height = float(root.get("width", "nan")), float(root.get("height", "nan"))
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in dots)
 
 
 ROWS: dict[str, tuple[dict[str, float], list[str]]] = {

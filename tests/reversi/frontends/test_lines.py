@@ -73,3 +73,14 @@ def test_what_waits_can_be_seen_before_it_is_taken() -> None:
     assert lines.holds(lambda line: line == "ping 1")
     assert not lines.holds(lambda line: line == "quit")
     assert every(lines) == ["ping 1"]
+
+
+def test_what_is_closed_stops_reading_a_flood() -> None:
+    before = set(threading.enumerate())
+    lines = lines_of(b"%d\n" % number for number in range(3 * MOST_WAITING))
+    (reader,) = set(threading.enumerate()) - before
+    assert lines.next() == "0"
+    lines.close()
+    reader.join(5)
+    assert not reader.is_alive()
+    assert lines.next() is None
