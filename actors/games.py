@@ -32,6 +32,7 @@ GAME = np.dtype(
         ("leaf_opp", np.uint64),
         ("number", np.int64),  # the game's number, from 0 on, never used twice
         ("plies", np.int32),  # plies played, openings included
+        ("exact_from", np.int32),  # of a finished game: the ply from which on the values are those of perfect play
         ("budget", np.int32),  # simulations of the search under way, or NO_SEARCH
         ("leaf", np.int32),  # node that waits for its evaluation, or NO_LEAF
         ("symmetry", np.int32),  # what leads from that node's position to (leaf_own, leaf_opp)
@@ -115,7 +116,7 @@ def begin_games(
 def _set_up(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
     now.own, now.opp = start_own, start_opp
     now.number = number
-    now.plies = 0
+    now.plies = now.exact_from = 0
     now.over = False
     now.budget = NO_SEARCH
     now.leaf = NO_LEAF
@@ -132,7 +133,7 @@ def take_ply(games: Games, game_id: int, g: int, action: int, kind: int) -> None
     games.actions[g, ply] = action
     games.kinds[g, ply] = kind
     now.own, now.opp = play(game_id, now.own, now.opp, action)
-    now.plies = ply + 1
+    now.plies = now.exact_from = ply + 1
     now.budget = NO_SEARCH
     now.over = outcome(game_id, now.own, now.opp) != UNFINISHED
 
@@ -178,6 +179,7 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
         final_opp=np.where(turned, own, opp),
         version=np.full(count, version, np.int32),
         seed=np.full(count, seed, np.uint64),
+        exact_from=now["exact_from"].copy(),
     )
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import ray
+from ray.exceptions import ObjectLostError
 
 from actors.worker import Worker
 
 MAX_PUSHES = 2
 """Batches of records under way at once; a worker that is ahead of the replay waits for the oldest."""
+
+WAIT_S = 0.2
+"""Longest that an actor with weights waits for newer ones in a round; asking and fetching within a node take 0.01."""
 
 
 class RemoteRecords:
@@ -27,15 +31,42 @@ class RemoteRecords:
 
 
 class RemoteWeights:
-    """A `WeightSource` over the weights actor, which answers with a reference into the node's object store."""
+    """A `WeightSource` over the weights actor, which answers with a reference into the object store of the cluster.
+
+    Who has weights already plays on with them while the answer, or the archive, is still under way.
+    """
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self._asked: Any = None
+        self._coming: Any = None
 
     def fetch(self, channel: str, newer_than: int) -> bytes | None:
-        """Ask for newer weights; the bytes are fetched once per node."""
-        boxed = ray.get(self._store.fetch.remote(channel, newer_than))
-        return None if boxed is None else bytes(ray.get(boxed[0]))
+        """Return newer weights as soon as they are on this node; those that were lost on their way are asked for again.
+
+        The first weights are waited for, later ones no longer than `WAIT_S`: the next call goes on where this one left.
+        """
+        wait_s = None if newer_than < 0 else WAIT_S
+        if self._coming is None:
+            self._asked = self._asked or self._store.fetch.remote(channel, newer_than)
+            if not _has_come(self._asked, wait_s):
+                return None
+            boxed, self._asked = ray.get(self._asked), None
+            if boxed is None:
+                return None
+            [self._coming] = boxed
+        if not _has_come(self._coming, wait_s):
+            return None
+        coming, self._coming = self._coming, None
+        try:
+            return bytes(ray.get(coming))
+        except ObjectLostError:  # the weights actor died meanwhile, and its objects with it
+            return None
+
+
+def _has_come(reference: Any, wait_s: float | None) -> bool:
+    """Whether what `reference` names is on this node, within `wait_s`; None waits for it."""
+    return bool(ray.wait([reference], timeout=wait_s)[0])
 
 
 class RemoteWorker(Worker):

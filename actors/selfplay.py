@@ -16,6 +16,7 @@ from actors.advance import Play, advance
 from actors.config import SearchActorConfig
 from actors.games import EndedGames, begin_games, make_games
 from actors.making import Counts
+from actors.rescore import Rescorer
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -49,6 +50,7 @@ class SelfPlay:
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
         self._ended = EndedGames(game, config.games, seed)
+        self._rescorer = Rescorer(game, self._rule, config.rescore_empties)
         self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
@@ -148,6 +150,7 @@ class SelfPlay:
         rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
         if not len(rows):
             return
+        self._rescorer.rescore(self.games, rows)
         self._ended.put(self.games, rows, version)
         self._begin(rows)
 

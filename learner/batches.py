@@ -89,7 +89,7 @@ def training_batch(
         samples.final_own,
         samples.final_opp,
         samples.policy,
-        margin,
+        samples.result,
         samples.value.astype(np.float32),
         weight * np.float32(value_mix),
         batch.planes.numpy(),
@@ -111,7 +111,7 @@ def fill_batch(
     final_own: Masks,
     final_opp: Masks,
     visits: NDArray[np.uint8],
-    margin: NDArray[np.float32],
+    result: NDArray[np.int8],
     value: NDArray[np.float32],
     value_share: NDArray[np.float32],
     planes: NDArray[np.float32],
@@ -126,7 +126,7 @@ def fill_batch(
     symmetry    int64[B]       0-7
     masks       uint64[B]      position and final board as sampled
     visits      uint8[B, A]    as sampled; rows of 0 give policy rows of 0
-    margin      float32[B]     its sign decides the result
+    result      int8[B]        1, 0 or -1
     value       float32[B]     root value
     value_share float32[B]     share of the root value in `wdl`, 0-1
     planes, policy, wdl, owner, legal  written: see `TrainingBatch`
@@ -155,6 +155,6 @@ def fill_batch(
                 bit = np.uint64(8 * row + col)
                 owner[b, row, col] = np.float32((mine >> bit) & ONE) - np.float32((theirs >> bit) & ONE)
         share = value_share[b]
-        wdl[b, 0] = share * (1 + value[b]) / 2 + (1 - share) * (margin[b] > 0)
-        wdl[b, 1] = (1 - share) * (margin[b] == 0)
-        wdl[b, 2] = share * (1 - value[b]) / 2 + (1 - share) * (margin[b] < 0)
+        wdl[b, 0] = share * (1 + value[b]) / 2 + (1 - share) * (result[b] > 0)
+        wdl[b, 1] = (1 - share) * (result[b] == 0)
+        wdl[b, 2] = share * (1 - value[b]) / 2 + (1 - share) * (result[b] < 0)

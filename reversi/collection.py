@@ -157,6 +157,7 @@ class Collection:
             final_opp=self.final_opp[rows],
             version=np.full(len(rows), -1, np.int32),
             seed=np.zeros(len(rows), np.uint64),
+            exact_from=plies,
         )
 
 

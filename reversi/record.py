@@ -27,10 +27,10 @@ from reversi.games.rules import (
     play,
     square_of_action,
 )
-from reversi.kernel import kernel
+from reversi.kernel import bare_kernel, kernel
 
 KIND = "records"
-FORMAT = 1
+FORMAT = 2
 """Number of the byte format; changes when an older program could not read it."""
 
 MAX_BYTES = 256 << 20
@@ -54,11 +54,12 @@ REASONS = (
     "no-policy",  # a searched ply without a visit
     "bad-value",  # not a number between -1 and 1
     "bad-kind",  # a kind of ply that this format does not have
+    "bad-exact",  # `exact_from` is no ply of the game, or an exact value is worse than what the move played reached
 )
 """What `check` can say of a game, by its code; they name files, so they are words with hyphens."""
 
 GOOD, BAD_START, ILLEGAL_MOVE, PLAYS_ON, NO_END, WRONG_MARGIN, WRONG_BOARD = range(7)
-POLICY_OFF_RULES, NO_POLICY, BAD_VALUE, BAD_KIND = range(7, 11)
+POLICY_OFF_RULES, NO_POLICY, BAD_VALUE, BAD_KIND, BAD_EXACT = range(7, 12)
 
 _ONE_HALF_PRECISION = 0x3C00  # the bits of float16 1.0: no magnitude's bits are larger, infinities' and NaNs' neither
 
@@ -72,6 +73,7 @@ _GAME_COLUMNS: dict[str, type[np.generic]] = {
     "final_opp": np.uint64,
     "version": np.int32,
     "seed": np.uint64,
+    "exact_from": np.int32,
 }
 _PLY_COLUMNS: dict[str, type[np.generic]] = {
     "actions": np.uint8,
@@ -99,13 +101,14 @@ class Records:
     plies: NDArray[np.int32]  # [G] passes included
     actions: NDArray[np.uint8]  # [P]
     policy: NDArray[np.uint8]  # [P, A] visits, scaled so that the largest is 255; all 0 without a search
-    value: NDArray[np.float16]  # [P] root value, the mover's view, -1 to 1
+    value: NDArray[np.float16]  # [P] root value, the mover's view, -1 to 1; from `exact_from` on that of perfect play
     ply_kind: NDArray[np.uint8]  # [P] OPENING, SEARCHED or UNSEARCHED
     margin: NDArray[np.int8]  # [G] discs, first mover's minus second's
     final_own: Masks  # uint64[G] the first mover's discs at the end
     final_opp: Masks  # uint64[G]
     version: NDArray[np.int32]  # [G] version of the model that played
     seed: NDArray[np.uint64]  # [G] seed the game can be played again from
+    exact_from: NDArray[np.int32]  # [G] ply from which on the solver found the values; `plies` if from none
 
     def __len__(self) -> int:
         """Games."""
@@ -175,6 +178,7 @@ def check(records: Records) -> NDArray[np.uint8]:
         records.margin,
         records.final_own,
         records.final_opp,
+        records.exact_from,
         reasons,
     )
     return reasons
@@ -195,6 +199,7 @@ def refute(
     margin: NDArray[np.int8],
     final_own: Masks,
     final_opp: Masks,
+    exact_from: NDArray[np.int32],
     reasons: NDArray[np.uint8],
 ) -> None:
     """Replay every game and write what refutes it.
@@ -240,7 +245,35 @@ def refute(
                 reason = WRONG_MARGIN
             elif own != final_own[g] or opp != final_opp[g]:
                 reason = WRONG_BOARD
+            elif not _is_exact(value_bits[first - plies[g] : first], exact_from[g], margin[g]):
+                reason = BAD_EXACT
         reasons[g] = reason
+
+
+@bare_kernel
+def sign_of(value_bits: int) -> int:
+    """Return 1, 0 or -1 for the bits of a float16 that is a number."""
+    return 0 if value_bits & 0x7FFF == 0 else -1 if value_bits & 0x8000 else 1
+
+
+@bare_kernel
+def _is_exact(value_bits: NDArray[np.uint16], exact_from: int, margin: int) -> bool:
+    """Return whether the values from a ply on can be those of perfect play: none is worse than what was reached.
+
+    value_bits  uint16[plies]  of one game
+    margin      its end, as the side sees it that moved first
+    """
+    plies = value_bits.shape[0]
+    if not 0 <= exact_from <= plies:
+        return False
+    reached = int(margin > 0) - int(margin < 0)
+    reached = reached if plies % 2 == 0 else -reached  # as the side sees it whose turn it would be
+    for ply in range(plies - 1, exact_from - 1, -1):
+        result = sign_of(value_bits[ply])
+        if result < -reached:
+            return False
+        reached = result
+    return True
 
 
 @kernel

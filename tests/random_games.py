@@ -39,6 +39,7 @@ def game_record(name: str, actions: list[int], rng: np.random.Generator, opening
         final_opp=np.array([first_opp], np.uint64),
         version=rng.integers(0, 9, 1).astype(np.int32),
         seed=rng.integers(0, 1 << 63, 1).astype(np.uint64),
+        exact_from=np.array([len(actions)], np.int32),
     )
 
 

@@ -17,7 +17,7 @@ class ReplayConfig:
     """`memory`: the ring of one process, saved with the run; `redis`: `RedisReplayConfig`, which has more fields."""
 
     capacity_positions: int = 1_000_000
-    """Positions the ring holds, at least 1; the oldest make room. 101 bytes each on 8x8, and memory is taken only as it
+    """Positions the ring holds, at least 1; the oldest make room. 102 bytes each on 8x8, and memory is taken only as it
     fills. Raise it until the window fits. AlphaGo Zero: the last 500,000 games (AlphaZero: not stated)."""
 
     window_start: int = 100_000

@@ -1,6 +1,6 @@
 """Samples: a position with its targets, one row per trained ply, and how records become them.
 
-Everything is from the view of the side to move: 101 bytes on 8x8.  They are what alphazero and supervised learn from.
+Everything is from the view of the side to move: 102 bytes on 8x8.  They are what alphazero and supervised learn from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from learner.replay.rows import Rows
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named, play
 from reversi.kernel import kernel
-from reversi.record import OPENING, SEARCHED, Records
+from reversi.record import OPENING, SEARCHED, Records, sign_of
 
 COLUMNS: dict[str, type[np.generic]] = {
     "own": np.uint64,
@@ -23,6 +23,7 @@ COLUMNS: dict[str, type[np.generic]] = {
     "policy": np.uint8,
     "policy_weight": np.uint8,
     "value": np.float16,
+    "result": np.int8,
     "margin": np.int8,
     "final_own": np.uint64,
     "final_opp": np.uint64,
@@ -40,6 +41,7 @@ class Samples(Rows):
     policy: NDArray[np.uint8]  # [B, A] visits, the largest 255; all 0 without a search
     policy_weight: NDArray[np.uint8]  # [B] 1 if policy and value are those of a full search, else 0
     value: NDArray[np.float16]  # [B] root value, mover's view
+    result: NDArray[np.int8]  # [B] 1, 0 or -1: of perfect play from the ply on that the solver knew, else of the game
     margin: NDArray[np.int8]  # [B] discs at the end, own minus opponent's
     final_own: Masks  # uint64[B] discs at the end
     final_opp: Masks  # uint64[B]
@@ -60,11 +62,13 @@ def samples_of(records: Records) -> Samples:
         records.margin,
         records.final_own,
         records.final_opp,
+        records.exact_from,
         samples.own,
         samples.opp,
         samples.policy,
         samples.policy_weight,
         samples.value.view(np.uint16),
+        samples.result,
         samples.margin,
         samples.final_own,
         samples.final_opp,
@@ -85,11 +89,13 @@ def unroll(
     margin: NDArray[np.int8],
     final_own: Masks,
     final_opp: Masks,
+    exact_from: NDArray[np.int32],
     out_own: Masks,
     out_opp: Masks,
     out_policy: NDArray[np.uint8],
     out_policy_weight: NDArray[np.uint8],
     out_value_bits: NDArray[np.uint16],
+    out_result: NDArray[np.int8],
     out_margin: NDArray[np.int8],
     out_final_own: Masks,
     out_final_opp: Masks,
@@ -97,8 +103,8 @@ def unroll(
     """Play every game through and write a row for each ply that is not OPENING.
 
     inputs   columns of `Records`, float16 as bits, every game checked: plies are played unseen
-    out_...  columns of `Samples`, as many rows as there are such plies; written from the mover's view, so margin and
-             final board change sides at every ply, a pass included
+    out_...  columns of `Samples`, as many rows as there are such plies; written from the mover's view, so result,
+             margin and final board change sides at every ply, a pass included
 
     Cost: one flip and A bytes per ply.
     """
@@ -107,16 +113,23 @@ def unroll(
     for g in range(plies.shape[0]):
         own, opp = start_own[g], start_opp[g]
         final_mover, final_other, margin_mover = final_own[g], final_opp[g], margin[g]
-        for _ in range(plies[g]):
+        result = int(margin_mover > 0) - int(margin_mover < 0)
+        if exact_from[g] < plies[g]:
+            result = sign_of(value_bits[p + exact_from[g]]) * (1 - 2 * (exact_from[g] % 2))
+        for ply in range(plies[g]):
+            if ply > exact_from[g]:
+                result = sign_of(value_bits[p])
             if ply_kind[p] != OPENING:
                 out_own[row], out_opp[row] = own, opp
                 for a in range(policy.shape[1]):
                     out_policy[row, a] = policy[p, a]
                 out_policy_weight[row] = ply_kind[p] == SEARCHED
                 out_value_bits[row] = value_bits[p]
+                out_result[row] = result
                 out_margin[row] = margin_mover
                 out_final_own[row], out_final_opp[row] = final_mover, final_other
                 row += 1
             own, opp = play(game_id, own, opp, actions[p])
-            final_mover, final_other, margin_mover = final_other, final_mover, -margin_mover
+            final_mover, final_other = final_other, final_mover
+            result, margin_mover = -result, -margin_mover
             p += 1

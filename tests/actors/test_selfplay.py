@@ -38,6 +38,7 @@ ACTORS = SearchActorConfig(
     opening_plies=4,
     temperature=1.0,
     temperature_plies=8,
+    rescore_empties=0,
     round_batches=32,
 )
 SEARCH = SearchConfig(simulations=8)
@@ -275,6 +276,7 @@ def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) 
         ("temperature", 0.0),
         ("count", 0),
         ("temperature_plies", -1),
+        ("rescore_empties", 21),
         ("round_batches", 0),
     ],
 )

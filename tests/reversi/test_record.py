@@ -74,6 +74,19 @@ def with_pass_at_the_end(records: Records) -> Records:
     return changed(replace(records, **appended), "plies", VICTIM, records.plies[VICTIM] + 1)
 
 
+def last_result(records: Records) -> float:
+    """The end of the victim, as the side sees it that moves last; a draw would be of no use."""
+    result = np.sign(records.margin[VICTIM]) * (1 if records.plies[VICTIM] % 2 == 1 else -1)
+    assert result != 0
+    return float(result)
+
+
+def with_exact_end(records: Records) -> Records:
+    """The victim's last two plies with values that the solver could have given them: better than what was reached."""
+    end = changed(records, "value", last_ply(records), last_result(records))
+    return changed(changed(end, "value", last_ply(records) - 1, 1), "exact_from", VICTIM, records.plies[VICTIM] - 2)
+
+
 FORGERIES: list[tuple[str, Callable[[Records], Records]]] = [
     ("bad-start", lambda r: changed(r, "start_own", VICTIM, r.start_opp[VICTIM])),
     ("bad-start", lambda r: changed(r, "start_own", VICTIM, np.uint64(1 << 63))),
@@ -97,6 +110,9 @@ FORGERIES: list[tuple[str, Callable[[Records], Records]]] = [
     ("bad-value", lambda r: changed(r, "value", searched_ply(r), -np.inf)),
     ("bad-value", lambda r: changed(r, "value", searched_ply(r), np.nextafter(np.float16(1), np.float16(2)))),
     ("bad-kind", lambda r: changed(r, "ply_kind", searched_ply(r), 3)),
+    ("bad-exact", lambda r: changed(r, "exact_from", VICTIM, -1)),
+    ("bad-exact", lambda r: changed(r, "exact_from", VICTIM, r.plies[VICTIM] + 1)),
+    ("bad-exact", lambda r: changed(with_exact_end(r), "value", last_ply(r), -last_result(r))),
 ]
 
 
@@ -120,6 +136,10 @@ def test_the_perfect_lines_are_true_records(name: str, transcript: str, plies: i
 def test_a_forged_game_is_named_and_its_neighbours_stay_good(reason: str, forge: Callable[[Records], Records]) -> None:
     named = [REASONS[code] for code in check(forge(sound()))]
     assert named == ["good", "good", reason, "good", "good"]
+
+
+def test_values_as_good_as_what_was_reached_or_better_can_be_exact() -> None:
+    assert not check(with_exact_end(sound())).any()
 
 
 def test_a_value_of_exactly_one_is_good() -> None:
@@ -195,8 +215,8 @@ def test_foreign_bytes_are_refused() -> None:
     foreign = {
         "here: expected a records archive with a header of at most": b"not an archive\n",
         "got 100025 bytes that cannot be read": len(nested).to_bytes(8, "little") + nested.encode(),
-        "expected a records archive of format 1, got 'weights'": packed(kind="weights"),
-        "of format 1, got 'records' of 2": packed(number=2),
+        "expected a records archive of format 2, got 'weights'": packed(kind="weights"),
+        "of format 2, got 'records' of 1": packed(number=1),
         "expected the columns": packed(without="seed"),
         "one of reversi4, reversi6, reversi8, tictactoe, got 'go'": packed(game="go"),
         "tictactoe, got None": packed(game=None),

@@ -25,6 +25,7 @@ def test_samples_equal_a_slow_replay(name: str) -> None:
                 black = position.black_to_move
                 assert (samples.own[row], samples.opp[row]) == (position.own, position.opp)
                 assert samples.margin[row] == (records.margin[g] if black else -records.margin[g])
+                assert samples.result[row] == np.sign(samples.margin[row])
                 assert samples.final_own[row] == (end_black if black else end_white)
                 assert samples.final_opp[row] == (end_white if black else end_black)
                 assert samples.policy[row].tolist() == records.policy[p].tolist()
@@ -45,6 +46,6 @@ def test_no_games_give_no_samples() -> None:
     assert len(samples_of(records.select(np.zeros(1, bool)))) == 0
 
 
-def test_a_position_of_8x8_costs_101_bytes() -> None:
+def test_a_position_of_8x8_costs_102_bytes() -> None:
     samples = samples_of(random_records("reversi8", 1, seed=0))
-    assert samples.nbytes == 101 * len(samples)
+    assert samples.nbytes == 102 * len(samples)

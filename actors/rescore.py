@@ -1,0 +1,84 @@
+"""Rescoring: finished games whose late plies get the value of perfect play in place of what came of them.
+
+A game ends as its players, who search little and draw moves by chance, let it end.  From a number of empty squares on
+the solver knows better, and what it says there holds for every ply before, too, as far as those plies can know.  Leela
+Chess Zero does the same with tablebases (https://lczero.org/blog/2018/09/, "rescorer").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.games import Games
+from reversi.games.bitboard import popcount
+from reversi.games.rules import REVERSI8, Game, play, squares_of
+from reversi.kernel import kernel
+from reversi.record import OPENING
+from reversi.search.endgame_last import NODES, variant_of
+from reversi.search.endgame_search import COUNTS, LIMIT, ROUND, STOP, search
+from reversi.search.endgame_table import Table, make_table
+from reversi.search.exact import MOST, utility
+from reversi.search.rule import Rule
+from reversi.search.stack import numbers_of
+
+TABLE_BITS = 17
+"""Size of the solver's table: 3 MB, which stays in the caches."""
+
+NO_LIMIT = 1 << 62
+
+
+class Rescorer:
+    """Gives finished games of one kind exact values, from `empties` empty squares on; 0 leaves all as they are."""
+
+    def __init__(self, game: Game, rule: Rule, empties: int) -> None:
+        """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
+        self._game, self._rule = game, rule
+        self._empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
+        self._table = make_table(TABLE_BITS)
+        self._counts = np.zeros(COUNTS, np.int64)
+        self._counts[LIMIT] = NO_LIMIT
+
+    def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
+        """Write values and `exact_from` of the finished games in `rows`."""
+        if self._empties:
+            start = np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+            rescore_games(games, self._game.id, self._rule, rows, *start, self._empties, self._table, self._counts)
+
+
+@kernel
+def rescore_games(
+    games: Games,
+    game_id: int,
+    rule: Rule,
+    rows: NDArray[np.int64],
+    start_own: np.uint64,
+    start_opp: np.uint64,
+    empties: int,
+    table: Table,
+    counts_array: NDArray[np.int64],
+) -> None:
+    """Give the plies with at most `empties` empty squares, openings left out, the value that they are worth.
+
+    table, counts_array  as for `solve_root`; a game's plies share what the table knows: the last is solved first
+    """
+    counts = numbers_of(counts_array)
+    variant, squares = variant_of(game_id, False), squares_of(game_id)
+    most = MOST if rule.margin_weight > 0 else 1
+    own = np.empty(games.actions.shape[1], np.uint64)
+    opp = np.empty(games.actions.shape[1], np.uint64)
+    for index in range(rows.shape[0]):
+        g = rows[index]
+        now = games.now[g]
+        mine, theirs = start_own, start_opp
+        for ply in range(now.plies):
+            own[ply], opp[ply] = mine, theirs
+            mine, theirs = play(game_id, mine, theirs, games.actions[g, ply])
+        counts[ROUND] += 1
+        counts[NODES] = counts[STOP] = 0
+        for ply in range(now.plies - 1, -1, -1):
+            if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
+                break
+            margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
+            games.values[g, ply] = utility(game_id, rule, margin)
+            now.exact_from = ply

@@ -1,0 +1,109 @@
+"""Rescoring: late plies have the value of perfect play, by another solver, and nothing else of a game changes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from actors.selfplay import SelfPlay
+from learner.replay.samples import samples_of
+from reversi.games.position import Position
+from reversi.record import OPENING, Records, check
+from reversi.search.config import SearchConfig
+from reversi.search.endgame import Solver
+from tests.actors.test_selfplay import SEARCH, played, selfplay
+
+EMPTIES = 13
+
+
+def self_played(name: str, empties: int, search: SearchConfig = SEARCH) -> Records:
+    player: SelfPlay = selfplay(name, games=16, search=search, rescore_empties=empties)
+    return played(player, 500)
+
+
+def positions_of(records: Records) -> list[list[Position]]:
+    """Every game's positions before its plies."""
+    games, actions = [], iter(records.actions.tolist())
+    for plies in records.plies:
+        games.append([Position.start(records.game)])
+        for _ in range(plies):
+            games[-1].append(games[-1][-1].play(next(actions)))
+        games[-1].pop()
+    return games
+
+
+def sign(score: int) -> int:
+    return (score > 0) - (score < 0)
+
+
+@pytest.mark.parametrize(("name", "empties"), [("reversi4", 8), ("reversi6", EMPTIES), ("reversi8", EMPTIES)])
+def test_late_plies_have_the_result_of_perfect_play(name: str, empties: int) -> None:
+    """On 4x4 half the board is the most, whatever is asked."""
+    records = self_played(name, EMPTIES)
+    assert not check(records).any()
+    squares, first, corrected = int(name[-1]) ** 2, 0, 0
+    for g, positions in enumerate(positions_of(records)):
+        solver = Solver(positions[0].game)
+        kinds = records.ply_kind[first : first + len(positions)]
+        for ply, position in enumerate(positions):
+            few = squares - (position.own | position.opp).bit_count() <= empties and kinds[ply] != OPENING
+            assert few == (ply >= records.exact_from[g])
+            if few:
+                exact = solver.solve(position.own, position.opp, wdl=True).score
+                assert records.value[first + ply] == exact
+                corrected += exact != sign(int(records.margin[g])) * (1 - 2 * (ply % 2))
+        first += len(positions)
+    assert corrected > 0, "players of random weights err"
+
+
+def test_samples_learn_the_exact_results_and_those_before_the_first_of_them() -> None:
+    records = self_played("reversi6", EMPTIES)
+    samples, row, first, earlier = samples_of(records), 0, 0, 0
+    for g, positions in enumerate(positions_of(records)):
+        start = int(records.exact_from[g])
+        for ply, position in enumerate(positions):
+            if records.ply_kind[first + ply] == OPENING:
+                continue
+            known = max(ply, start)
+            value = int(records.value[first + known]) * (1 if (known - ply) % 2 == 0 else -1)
+            assert (samples.own[row], samples.result[row]) == (position.own, value)
+            earlier += ply < start
+            row += 1
+        first += len(positions)
+    assert row == len(samples)
+    assert earlier > 100
+
+
+def test_nothing_but_values_changes() -> None:
+    plain, rescored = self_played("reversi6", 0), self_played("reversi6", EMPTIES)
+    assert (plain.exact_from == plain.plies).all()
+    assert (rescored.exact_from < rescored.plies).all()
+    for field in {field.name for field in dataclasses.fields(Records)} - {"value", "exact_from"}:
+        np.testing.assert_array_equal(getattr(plain, field), getattr(rescored, field))
+    starts = np.repeat(rescored.plies.cumsum() - rescored.plies + rescored.exact_from, rescored.plies)
+    before = np.arange(rescored.positions) < starts
+    np.testing.assert_array_equal(plain.value[before], rescored.value[before])
+
+
+def test_with_a_margin_in_the_utility_values_are_utilities() -> None:
+    weight = 0.5
+    records = self_played("reversi6", 8, dataclasses.replace(SEARCH, margin_weight=weight))
+    assert not check(records).any()
+    first, distinct = 0, set()
+    for g, positions in enumerate(positions_of(records)):
+        solver = Solver(positions[0].game)
+        for ply in range(int(records.exact_from[g]), len(positions)):
+            margin = solver.solve(positions[ply].own, positions[ply].opp).score
+            assert margin is not None
+            utility = (1 - weight) * sign(margin) + weight * margin / 36
+            assert records.value[first + ply] == pytest.approx(utility, abs=1e-3)
+            distinct.add(margin)
+        first += len(positions)
+    assert len(distinct) > 5
+
+
+def test_tic_tac_toe_is_not_solved() -> None:
+    records = self_played("tictactoe", EMPTIES)
+    assert (records.exact_from == records.plies).all()
