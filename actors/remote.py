@@ -51,8 +51,8 @@ class RemoteWeights:
             self._asked = self._asked or self._store.fetch.remote(channel, newer_than)
             if not _has_come(self._asked, wait_s):
                 return None
-            boxed, self._asked = ray.get(self._asked), None
-            if boxed is None:
+            asked, self._asked = self._asked, None
+            if (boxed := ray.get(asked)) is None:
                 return None
             [self._coming] = boxed
         if not _has_come(self._coming, wait_s):

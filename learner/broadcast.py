@@ -7,6 +7,8 @@ gated       the champion; self-play uses it if `actors.weights=gated`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from reversi.model.weights import Weights
 
 
@@ -36,6 +38,14 @@ class WeightStore:
         """Return the archive of `channel` if its version is above `newer_than`, else None."""
         version, data = self._held.get(channel, (-1, None))
         return data if version > newer_than else None
+
+    def version(self, channel: str) -> int:
+        """Return the version that `fetch` would hand out, -1 while there is none."""
+        return self._held.get(channel, (-1, b""))[0]
+
+    def held(self) -> Iterator[tuple[int, bytes]]:
+        """Yield (version, archive) of every channel that has one; two may hold the same."""
+        yield from self._held.values()
 
     def _hold(self, channel: str, data: bytes) -> None:
         self._held[channel] = (Weights.from_bytes(data, f"weights for {channel!r}").version, data)

@@ -60,15 +60,22 @@ class RemoteLearner(Learner):
 
 
 class RemoteStore:
-    """A `WeightStore` that hands out references: every node fetches a version once."""
+    """A `WeightStore` that hands out references: its answers are a hundred bytes, however large a version is.
+
+    A version is put into the object store once, when it comes, and dropped when no channel holds it any more; who is
+    still fetching it then gets it to its end.  Nodes fetch it from one another: each asks one of those that have it, at
+    random, so this one sends it a few times and not once to every node, and all actors of a node share one copy.  The
+    references are this process's: a learner that dies takes none along, and with this process go all of them.
+    """
 
     def __init__(self) -> None:
         self._store = WeightStore()
-        self._references: dict[bytes, Any] = {}
+        self._references: dict[int, Any] = {}
 
     def publish(self, data: bytes, candidate: bool) -> None:
         """Take the learner's newest weights."""
         self._store.publish(data, candidate)
+        self._put_held()
 
     def candidate(self) -> bytes | None:
         """Hand out the waiting candidate, once."""
@@ -77,18 +84,18 @@ class RemoteStore:
     def promoted(self, data: bytes) -> None:
         """Take the gate's new champion."""
         self._store.promoted(data)
+        self._put_held()
 
-    def fetch(self, channel: str, newer_than: int) -> Any:
-        """Return a reference to the newest weights of `channel` if they are newer, else None."""
-        data = self._store.fetch(channel, newer_than)
-        if data is None:
-            return None
-        if data not in self._references:
-            held = [self._store.fetch(name, -1) for name in ("latest", "gated")]
-            self._references = {key: ref for key, ref in self._references.items() if key in held} | {
-                data: ray.put(data)
-            }
-        return [self._references[data]]
+    def fetch(self, channel: str, newer_than: int) -> list[Any] | None:
+        """Return a reference to the archive of `channel`, boxed lest Ray fetch it, if it is newer; else None."""
+        version = self._store.version(channel)
+        return [self._references[version]] if version > newer_than else None
+
+    def _put_held(self) -> None:
+        known = self._references
+        self._references = {
+            version: known[version] if version in known else ray.put(data) for version, data in self._store.held()
+        }
 
 
 LearnerActor = ray.remote(RemoteLearner)

@@ -56,3 +56,14 @@ def test_damaged_weights_go_nowhere() -> None:
         store.publish(weights(1)[:-5], candidate=True)
     assert store.candidate() is None
     assert store.fetch("latest", -1) is None
+
+
+def test_what_is_held_is_the_newest_of_each_channel() -> None:
+    store = WeightStore()
+    assert [store.version(channel) for channel in ("latest", "gated")] == [-1, -1]
+    assert list(store.held()) == []
+    store.publish(weights(8), candidate=False)
+    store.publish(weights(9), candidate=False)
+    store.promoted(weights(5))
+    assert [store.version(channel) for channel in ("latest", "gated")] == [9, 5]
+    assert dict(store.held()) == {9: weights(9), 5: weights(5)}
