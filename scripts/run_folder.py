@@ -93,19 +93,26 @@ class RunFolder:
             write_atomic(self.path / name, "".join(f"{line}\n" for line in lines).encode())
 
     def save_checkpoint(self, number: int, files: Mapping[str, bytes]) -> None:
-        """Write all files of checkpoint `number`; it counts only once it is whole.  Older ones are then removed."""
+        """Write all files of checkpoint `number`; it counts only once it is whole.  Older ones are then removed.
+
+        RunError if the disk does not take it; nothing of it stays then.
+        """
         target = self.path / "checkpoints" / f"{number:06d}"
         partial = target.with_name(f".{target.name}.partial")
         with _explained(self.path):
-            shutil.rmtree(partial, ignore_errors=True)
-            for name, data in files.items():
-                write_atomic(partial / name, data)
-            hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-            write_atomic(partial / MANIFEST, json.dumps(hashes, indent=1).encode())
-            shutil.rmtree(target, ignore_errors=True)
-            os.replace(partial, target)
-        for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
-            shutil.rmtree(old)
+            try:
+                shutil.rmtree(partial, ignore_errors=True)
+                for name, data in files.items():
+                    write_atomic(partial / name, data)
+                hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+                write_atomic(partial / MANIFEST, json.dumps(hashes, indent=1).encode())
+                shutil.rmtree(target, ignore_errors=True)
+                os.replace(partial, target)
+            except OSError:
+                shutil.rmtree(partial, ignore_errors=True)  # what was written of it fills the disk even more
+                raise
+            for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
+                shutil.rmtree(old)
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints, oldest first."""

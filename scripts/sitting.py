@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, CorruptFileError
+from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.model.registry import Registry
 from scripts.config import JobConfig
 from scripts.interrupt import Interrupt
@@ -23,8 +25,16 @@ if TYPE_CHECKING:
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 
+log = logging.getLogger(__name__)
+
 IDLE_ROUNDS = 2
 """Rounds of the learner without a step, after the last game, that end the run; one may have begun before that game."""
+
+SAVE_AGAIN_S = 5.0
+"""Pause before the end of a run is tried to be saved again."""
+
+LAST_SAVE_S = 12 * 3600.0
+"""Longest that a run waits at its end for a disk to take it: somebody has to come and make room."""
 
 
 @dataclass
@@ -152,10 +162,37 @@ class Sitting:
         return time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
     def save(self, parts: Mapping[str, bytes]) -> str:
-        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return where it lies."""
-        self._number += 1
-        state = {
-            "number": self._number,
+        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return where the newest
+        one lies, "" if there is none.
+
+        A full disk does not end a run that goes on: it is told in a line, and the next checkpoint is the next try.  At
+        the end of a run it is tried again and again, for `LAST_SAVE_S`; RunError after that, and at once if a signal
+        asked for the end.
+        """
+        number = self._number + 1
+        files = {**parts, "run.json": json.dumps(self._state(number, parts)).encode()}
+        last_try, told = time.monotonic() + LAST_SAVE_S, False
+        while True:
+            try:
+                self.folder.save_checkpoint(number, files)
+                self._number = number
+                break
+            except RunError as error:
+                if self.interrupt.requested or time.monotonic() > last_try:
+                    raise
+                if not told:
+                    print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
+                    log.warning("not saved: %s", error)
+                told = True
+            if self.goes_on:
+                break
+            time.sleep(SAVE_AGAIN_S)
+        self._saved = time.monotonic()
+        return str(max(self.folder.checkpoints(), default=""))
+
+    def _state(self, number: int, parts: Mapping[str, bytes]) -> dict[str, Any]:
+        return {
+            "number": number,
             "elapsed_s": self.elapsed_s,
             "starts": self.starts,
             "games": self.games,
@@ -170,9 +207,6 @@ class Sitting:
                 "last_offered": self.last_offered,
             },
         }
-        self.folder.save_checkpoint(self._number, {**parts, "run.json": json.dumps(state).encode()})
-        self._saved = time.monotonic()
-        return str(self.folder.checkpoints()[-1])
 
     @property
     def _setup(self) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from reversi.errors import CorruptFileError
+from reversi.archive import write_atomic
+from reversi.errors import CorruptFileError, RunError
+from scripts import run_folder
 from scripts.run_folder import MANIFEST, RunFolder
 
 FILES = {"learner.safetensors": bytes(range(200)), "replay.safetensors": b"games" * 50, "run.json": b'{"number": 1}'}
@@ -53,3 +56,20 @@ def test_without_a_whole_one_the_file_is_named(folder: RunFolder) -> None:
         os.truncate(place / "replay.safetensors", 7)
     with pytest.raises(CorruptFileError, match=r"000001: replay.safetensors is not as it was written"):
         folder.newest_checkpoint()
+
+
+def test_a_full_disk_leaves_the_checkpoints_there_are_and_nothing_of_the_new_one(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        if path.name == "run.json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_atomic(path, data)
+
+    monkeypatch.setattr(run_folder, "write_atomic", full)
+    with pytest.raises(RunError, match=r"^cannot write the run folder .*: No space left on device; free it or set"):
+        folder.save_checkpoint(3, FILES)
+    assert sorted(path.name for path in (folder.path / "checkpoints").iterdir()) == ["000001", "000002"]
+    monkeypatch.undo()
+    folder.save_checkpoint(3, FILES)
+    assert [path.name for path in folder.checkpoints()] == ["000002", "000003"]
