@@ -67,8 +67,8 @@ class SearchActorConfig:
     because late random moves make contradictory results."""
 
     rescore_empties: int
-    """Empty squares from which on the plies of a finished game, and with them those before, get the result of perfect
-    play, by the solver, in place of what came of them; 0 never, at most half a board.  AlphaZero: 0."""
+    """Empty squares from which on the plies of a finished game teach perfect play, by the solver, and those before its
+    first result in place of what came of them; 0 never, at most half a board.  AlphaZero: 0."""
 
     round_batches: int
     """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take

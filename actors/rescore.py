@@ -1,8 +1,9 @@
-"""Rescoring: finished games whose late plies get the value of perfect play in place of what came of them.
+"""Rescoring: finished games whose late plies teach perfect play in place of what came of them.
 
 A game ends as its players, who search little and draw moves by chance, let it end.  From a number of empty squares on
-the solver knows better, and what it says there holds for every ply before, too, as far as those plies can know.  Leela
-Chess Zero does the same with tablebases (https://lczero.org/blog/2018/09/, "rescorer").
+the solver knows better: a ply gets the value of perfect play there, and its policy loses the moves that throw it away.
+The earlier plies learn the first exact value in place of the game's result.  Leela Chess Zero rescores its games by
+tablebases in the same way (https://github.com/LeelaChessZero/lc0/blob/master/src/rescorer).
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.games import Games
-from reversi.games.bitboard import popcount
-from reversi.games.rules import REVERSI8, Game, play, squares_of
-from reversi.kernel import kernel
-from reversi.record import OPENING
+from reversi.games.bitboard import ONE, ZERO, lowest_square, popcount
+from reversi.games.rules import REVERSI8, Game, action_of_square, legal_moves, play, squares_of
+from reversi.kernel import bare_kernel, kernel
+from reversi.record import OPENING, SEARCHED
 from reversi.search.endgame_last import NODES, variant_of
 from reversi.search.endgame_search import COUNTS, LIMIT, ROUND, STOP, search
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.exact import MOST, utility
 from reversi.search.rule import Rule
-from reversi.search.stack import numbers_of
+from reversi.search.stack import Numbers, numbers_of
 
 TABLE_BITS = 17
 """Size of the solver's table: 3 MB, which stays in the caches."""
@@ -29,7 +30,7 @@ NO_LIMIT = 1 << 62
 
 
 class Rescorer:
-    """Gives finished games of one kind exact values, from `empties` empty squares on; 0 leaves all as they are."""
+    """Gives finished games exact values and policies, from `empties` empty squares on; 0 leaves all as they are."""
 
     def __init__(self, game: Game, rule: Rule, empties: int) -> None:
         """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
@@ -40,7 +41,7 @@ class Rescorer:
         self._counts[LIMIT] = NO_LIMIT
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
-        """Write values and `exact_from` of the finished games in `rows`."""
+        """Write values, policies and `exact_from` of the finished games in `rows`."""
         if self._empties:
             start = np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
             rescore_games(games, self._game.id, self._rule, rows, *start, self._empties, self._table, self._counts)
@@ -58,7 +59,7 @@ def rescore_games(
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Give the plies with at most `empties` empty squares, openings left out, the value that they are worth.
+    """Give the plies with at most `empties` empty squares, openings left out, what they are worth and their best moves.
 
     table, counts_array  as for `solve_root`; a game's plies share what the table knows: the last is solved first
     """
@@ -82,3 +83,40 @@ def rescore_games(
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
             games.values[g, ply] = utility(game_id, rule, margin)
             now.exact_from = ply
+            if games.kinds[g, ply] == SEARCHED and margin > -most:
+                least = min(margin, most)
+                _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
+
+
+@bare_kernel
+def _keep_best(
+    game_id: int,
+    variant: int,
+    own: np.uint64,
+    opp: np.uint64,
+    least: int,
+    table: Table,
+    counts: Numbers,
+    policy: NDArray[np.uint8],
+) -> None:
+    """Take the moves out of a policy target that end with less than `least`; if no other is in it, it becomes them.
+
+    policy  uint8[A]  visits, the largest 255, and so again when it is left
+    """
+    legal = legal_moves(game_id, own, opp)
+    best, largest = ZERO, 0  # best: a bit per action
+    while legal != ZERO:
+        action = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        after_own, after_opp = play(game_id, own, opp, action)
+        bound = search(variant, after_own, after_opp, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
+        if bound <= -least:
+            best |= ONE << np.uint64(action)
+            largest = max(largest, int(policy[action]))
+    for action in range(policy.shape[0] - 1):
+        if best & (ONE << np.uint64(action)) == ZERO:
+            policy[action] = 0
+        elif largest == 0:
+            policy[action] = 255
+        else:
+            policy[action] = (int(policy[action]) * 255 + largest // 2) // largest

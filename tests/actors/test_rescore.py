@@ -1,4 +1,4 @@
-"""Rescoring: late plies have the value of perfect play, by another solver, and nothing else of a game changes."""
+"""Rescoring: late plies have the value and the moves of perfect play, by another solver; nothing else changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
 from reversi.games.position import Position
-from reversi.record import OPENING, Records, check
+from reversi.record import OPENING, SEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
 from tests.actors.test_selfplay import SEARCH, played, selfplay
@@ -76,15 +76,38 @@ def test_samples_learn_the_exact_results_and_those_before_the_first_of_them() ->
     assert earlier > 100
 
 
-def test_nothing_but_values_changes() -> None:
+def test_late_policies_are_the_search_s_without_the_moves_that_throw_the_value_away() -> None:
+    plain, rescored = self_played("reversi6", 0), self_played("reversi6", EMPTIES)
+    first, cut, replaced = 0, 0, 0
+    for g, positions in enumerate(positions_of(rescored)):
+        solver = Solver(positions[0].game)
+        for ply in range(int(rescored.exact_from[g]), len(positions)):
+            if rescored.ply_kind[first + ply] != SEARCHED:
+                continue
+            own, opp = positions[ply].own, positions[ply].opp
+            scores = solver.solve_moves(own, opp, wdl=True).moves
+            best = np.zeros(37, bool)
+            best[[action for action, score in scores.items() if score == max(scores.values())]] = True
+            before, after = plain.policy[first + ply].astype(float), rescored.policy[first + ply]
+            left = np.where(best, before, 0) if before[best].any() else best.astype(float)
+            np.testing.assert_allclose(after, 255 * left / left.max(), atol=0.5)
+            cut += bool(before[~best].any())
+            replaced += not before[best].any()
+        first += len(positions)
+    assert cut > 20
+    assert replaced > 0
+
+
+def test_nothing_else_changes() -> None:
     plain, rescored = self_played("reversi6", 0), self_played("reversi6", EMPTIES)
     assert (plain.exact_from == plain.plies).all()
     assert (rescored.exact_from < rescored.plies).all()
-    for field in {field.name for field in dataclasses.fields(Records)} - {"value", "exact_from"}:
+    for field in {field.name for field in dataclasses.fields(Records)} - {"value", "policy", "exact_from"}:
         np.testing.assert_array_equal(getattr(plain, field), getattr(rescored, field))
     starts = np.repeat(rescored.plies.cumsum() - rescored.plies + rescored.exact_from, rescored.plies)
     before = np.arange(rescored.positions) < starts
     np.testing.assert_array_equal(plain.value[before], rescored.value[before])
+    np.testing.assert_array_equal(plain.policy[before], rescored.policy[before])
 
 
 def test_with_a_margin_in_the_utility_values_are_utilities() -> None:
