@@ -24,8 +24,9 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from learner.replay.transport import ReplayReport
 from reversi.errors import NoGatedModelError, ReversiError, RunError
+from scripts.ray_cluster import object_store_mb
 from scripts.sitting import Sitting
-from scripts.supervision import HealthReport, Lives
+from scripts.supervision import HealthReport, Lives, MemoryReport
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +125,7 @@ class Driver:
         self._measuring: dict[Any, tuple[Role, Any]] = {}
         self._held: ReplayReport | None = None
         self._full = time.monotonic()
+        self._weighed = float("-inf")
         for role in parts.all:
             role.handle = role.start(0)
             role.lives.born(time.monotonic())
@@ -150,6 +152,10 @@ class Driver:
             if self._idle([role]) and now - role.asked >= WATCH_EVERY_S:
                 self._ask(role)
         self._sitting.progress.health(self._health())
+        if now - self._weighed >= MEASURE_EVERY_S:
+            self._weighed = now
+            rss_mb = psutil.Process().memory_info().rss / (1 << 20)
+            self._sitting.progress.memory(MemoryReport(driver_mb=rss_mb, object_store_mb=object_store_mb()))
         self._sitting.progress.tick()
 
     def stop_play(self) -> None:

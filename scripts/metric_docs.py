@@ -7,7 +7,7 @@ from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
 from learner.tracking.metrics import metric_table
 from scripts.progress import PlayReport, RunReport
-from scripts.supervision import HealthReport
+from scripts.supervision import HealthReport, MemoryReport
 
 HEAD = """\
 # Metrics
@@ -15,7 +15,7 @@ HEAD = """\
 What `metrics.jsonl`, TensorBoard and wandb hold; made from the reports by `python -m scripts.metric_docs`. Rows come
 every five seconds, those of the gate with each verdict, those of `play` after every hundred games or so; every row has
 `step` (of the learner) and `elapsed_s`. Under Ray `health/ROLE` is there for learner, gate, replay, weights and
-actors, the last all together.
+actors, the last all together, and `health/memory` for what is besides them.
 
 """
 
@@ -29,6 +29,7 @@ def text() -> str:
         "replay": ReplayReport,
         "gate": GateReport,
         "health/ROLE": HealthReport,
+        "health/memory": MemoryReport,
     }
     return HEAD + metric_table(reports)
 

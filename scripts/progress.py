@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from learner.algorithms.losses import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
-    from scripts.supervision import HealthReport
+    from scripts.supervision import HealthReport, MemoryReport
 
 LINE_EVERY_S = 30.0
 """Seconds between two lines when standard output is no terminal; the first comes after `FIRST_LINE_S`."""
@@ -111,6 +111,7 @@ class Progress:
         self._replay: ReplayReport | None = None
         self._gate: GateReport | None = None
         self._health: dict[str, HealthReport] = {}
+        self._memory: MemoryReport | None = None
         self._began = self._drawn = self._written = self._printed = time.monotonic()
         self._before_s = 0.0
         self._length_s: float | None = None
@@ -194,6 +195,10 @@ class Progress:
         """Keep how each role is."""
         self._health = reports
 
+    def memory(self, report: MemoryReport) -> None:
+        """Keep what is held besides the roles."""
+        self._memory = report
+
     def tick(self) -> None:
         """Redraw, print or write what is due."""
         now = time.monotonic()
@@ -232,6 +237,8 @@ class Progress:
             self._write("replay", self._replay)
         for role, report in self._health.items():
             self._write(f"health/{role}", report)
+        if self._memory is not None:
+            self._write("health/memory", self._memory)
         self._last_row = dataclasses.replace(self._sum)
 
     def _write(self, prefix: str, report: Any) -> None:

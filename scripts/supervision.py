@@ -59,3 +59,13 @@ class HealthReport:
     """Seconds that the answer asked for has been under way; of several processes the longest, 0 if none is."""
     rss_mb: float
     """Resident memory in MB, as last told (every ten seconds); of several processes the sum."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryReport:
+    """What a run under Ray holds besides its roles."""
+
+    driver_mb: float
+    """Resident memory of the driver's process in MB, every ten seconds."""
+    object_store_mb: float
+    """Used of Ray's object stores in MB, those of all nodes together."""

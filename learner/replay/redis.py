@@ -26,6 +26,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -45,7 +46,7 @@ WAIT_S = 0.1
 """Longest the reading thread waits for entries before it looks at the bucket, at claims and at its own end."""
 
 TEND_EVERY_S = 1.0
-"""Between two looks for entries that a dead consumer owes."""
+"""Between two looks for entries that a dead consumer owes, and at the server's memory."""
 
 
 class RedisReplay:
@@ -74,6 +75,7 @@ class RedisReplay:
         self._reports: dict[tuple[str, Any], AddReport] | None = None  # of entries that `add` may be waiting for
         self._wanted_readings, self._readings = 1, 0
         self._released = False
+        self._server_mb: float | None = None
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="redis replay", daemon=True)
         self._thread.start()
@@ -124,7 +126,7 @@ class RedisReplay:
         """Return what is held and what has been done."""
         with self._changed:
             self._check()
-            return self._memory.report()
+            return replace(self._memory.report(), server_mb=self._server_mb)
 
     def state(self) -> bytes:
         """Return everything but the stream as an archive; `MemoryReplay` reads it too."""
@@ -193,6 +195,7 @@ class RedisReplay:
             self._take(self._consumer.fresh(WAIT_S))
             if time.monotonic() - tended_s >= TEND_EVERY_S:
                 tended_s = time.monotonic()
+                self._server_mb = self._consumer.used_bytes() / (1 << 20)
                 if self._consumer.take_over():
                     self._read_again()
             with self._changed:

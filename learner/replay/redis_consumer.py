@@ -103,6 +103,10 @@ class Consumer:
                     self._client.xgroup_delconsumer(stream, GROUP, other["name"])
         return claimed
 
+    def used_bytes(self) -> int:
+        """Return the memory that the server uses, all its keys and buffers together."""
+        return int(self._client.info("memory")["used_memory"])
+
     def confirm(self, entries: Sequence[Taken]) -> None:
         """Say that these are taken; those that gave nothing, and the oldest ones beyond the capacity, are deleted."""
         if not entries:

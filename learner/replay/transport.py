@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from learner.replay.rows import Rows
@@ -67,6 +67,9 @@ class ReplayReport:
 
     duplicates: int
     """Deliveries that had come before."""
+
+    server_mb: float | None = field(default=None, compare=False)
+    """Memory that the Redis server uses, in MB, as it said last; there over Redis alone."""
 
 
 class Replay(Protocol):
