@@ -11,7 +11,7 @@ from typing import Literal
 from reversi.errors import ConfigError
 
 MAX_RESCORE_EMPTIES = 20
-"""Bound of `rescore_empties`: a position of 8x8 with 20 empty squares takes 30 ms on average, most of them in a few."""
+"""Bound of `rescore_empties`: with more empty squares hardly a position is solved in the time that it is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,9 @@ class SearchActorConfig:
     because late random moves make contradictory results."""
 
     rescore_empties: int
-    """Empty squares from which on the plies of a finished game teach perfect play, by the solver, and those before its
-    first result in place of what came of them; 0 never, at most half a board.  AlphaZero: 0."""
+    """Empty squares from which on the plies of a finished game teach perfect play, as far as the solver finds it in
+    half a millisecond, and those before its first result in place of the game's; 0 never, at most half a board.
+    AlphaZero: 0."""
 
     round_batches: int
     """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take

@@ -17,17 +17,26 @@ WAIT_S = 0.2
 
 
 class RemoteRecords:
-    """A `RecordSink` over the replay actor: a push returns when at most `MAX_PUSHES` are unanswered."""
+    """A `RecordSink` over the replay actor: a push returns when at most `MAX_PUSHES` are unanswered, and there is room.
+
+    The answer says that the records are stored, and whether there was room for more then.
+    """
 
     def __init__(self, replay: Any) -> None:
         self._replay = replay
         self._pending: list[Any] = []
 
     def push(self, data: bytes) -> None:
-        """Send the records; wait for the oldest ones if the replay has not taken them yet."""
+        """Send the records; wait for the oldest ones, and for room, if the replay is behind."""
         self._pending.append(self._replay.add.remote(data))
         while len(self._pending) > MAX_PUSHES:
-            ray.get(self._pending.pop(0))
+            if not ray.get(self._pending.pop(0)).room:
+                ray.get(self._replay.room.remote())
+
+    def settle(self) -> None:
+        """Wait until all that was sent is stored, room or not."""
+        ray.get(self._pending)
+        self._pending.clear()
 
 
 class RemoteWeights:
@@ -74,6 +83,16 @@ class RemoteWorker(Worker):
 
     def __init__(self, *, weights: Any, records: Any, **rest: Any) -> None:
         super().__init__(weights=RemoteWeights(weights), records=records, **rest)
+        self._settle = records.settle if isinstance(records, RemoteRecords) else lambda: None
+
+    def state(self) -> bytes:
+        """Return the state once all that it has counted as delivered is stored: what comes after is none of it."""
+        self.settled()
+        return super().state()
+
+    def settled(self) -> None:
+        """Return once all that was delivered is stored; through Redis it is when it was pushed."""
+        self._settle()
 
 
 SelfPlayActor = ray.remote(RemoteWorker)

@@ -26,7 +26,9 @@ from reversi.search.stack import Numbers, numbers_of
 TABLE_BITS = 17
 """Size of the solver's table: 3 MB, which stays in the caches."""
 
-NO_LIMIT = 1 << 62
+NODES_A_PLY = 20_000
+"""Positions that the solver may search for a ply's value, and again for its moves: half a millisecond.  Late plies are
+solved first, and the first that takes more ends it: even games are several times as hard as one-sided ones."""
 
 
 class Rescorer:
@@ -38,7 +40,7 @@ class Rescorer:
         self._empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
         self._table = make_table(TABLE_BITS)
         self._counts = np.zeros(COUNTS, np.int64)
-        self._counts[LIMIT] = NO_LIMIT
+        self._counts[LIMIT] = NODES_A_PLY
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
@@ -76,11 +78,13 @@ def rescore_games(
             own[ply], opp[ply] = mine, theirs
             mine, theirs = play(game_id, mine, theirs, games.actions[g, ply])
         counts[ROUND] += 1
-        counts[NODES] = counts[STOP] = 0
         for ply in range(now.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
+            counts[NODES] = counts[STOP] = 0
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
+            if counts[STOP] != 0:
+                break
             games.values[g, ply] = utility(game_id, rule, margin)
             now.exact_from = ply
             if games.kinds[g, ply] == SEARCHED and margin > -most:
@@ -101,15 +105,20 @@ def _keep_best(
 ) -> None:
     """Take the moves out of a policy target that end with less than `least`; if no other is in it, it becomes them.
 
+    What would take too long to solve is left as it is.
+
     policy  uint8[A]  visits, the largest 255, and so again when it is left
     """
     legal = legal_moves(game_id, own, opp)
     best, largest = ZERO, 0  # best: a bit per action
+    counts[NODES] = 0
     while legal != ZERO:
         action = action_of_square(game_id, lowest_square(legal))
         legal &= legal - ONE
         after_own, after_opp = play(game_id, own, opp, action)
         bound = search(variant, after_own, after_opp, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
+        if counts[STOP] != 0:
+            return
         if bound <= -least:
             best |= ONE << np.uint64(action)
             largest = max(largest, int(policy[action]))

@@ -18,6 +18,11 @@ from tests.actors.test_selfplay import SEARCH, played, selfplay
 EMPTIES = 13
 
 
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.rescore.NODES_A_PLY", 1 << 40)
+
+
 def self_played(name: str, empties: int, search: SearchConfig = SEARCH) -> Records:
     player: SelfPlay = selfplay(name, games=16, search=search, rescore_empties=empties)
     return played(player, 500)
@@ -130,3 +135,16 @@ def test_with_a_margin_in_the_utility_values_are_utilities() -> None:
 def test_tic_tac_toe_is_not_solved() -> None:
     records = self_played("tictactoe", EMPTIES)
     assert (records.exact_from == records.plies).all()
+
+
+def test_what_takes_too_long_ends_the_solving_of_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    generous = self_played("reversi6", EMPTIES)
+    monkeypatch.setattr("actors.rescore.NODES_A_PLY", 100)
+    records = self_played("reversi6", EMPTIES)
+    assert not check(records).any()
+    np.testing.assert_array_equal(records.actions, generous.actions)
+    assert (records.exact_from >= generous.exact_from).all()
+    assert (records.exact_from > generous.exact_from).mean() > 0.5
+    starts = np.repeat(records.plies.cumsum() - records.plies + records.exact_from, records.plies)
+    exact = np.arange(records.positions) >= starts
+    np.testing.assert_array_equal(records.value[exact], generous.value[exact])
