@@ -7,6 +7,7 @@ state holds only what is under way, so a gate that comes back after a crash agre
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from evaluator.openings import Openings, load_openings, random_openings
 from evaluator.stats import Score, score_of
 from evaluator.truth import Truth, ask, truth_of
 from reversi import archive
-from reversi.errors import ConfigError
+from reversi.errors import ConfigError, UnwritableError
 from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
@@ -29,7 +30,13 @@ from reversi.model.weights import LARGEST_VERSION, Weights
 from reversi.players import Player, model_player, playing_config
 from reversi.search.config import SearchConfig
 
+log = logging.getLogger(__name__)
+
 STATE_FORMAT = 1
+
+UNWRITABLE_S = 12 * 3600.0
+"""Longest that a registry may refuse what is to be published before that ends the run: somebody has to come and make
+room, or mend the way to it."""
 
 _MATCH = "match."
 """Prefix of the match's arrays in the gate's state."""
@@ -146,6 +153,7 @@ class Gate:
         self._last: GateReport | None = None
         self._superseded = 0
         self._announced = False
+        self._unwritable_since: float | None = None
         self._judged = self._newest = -1
         self._champion: Weights | None = None
         self._read_registry(LARGEST_VERSION)
@@ -155,6 +163,11 @@ class Gate:
         """Whether a match is under way or a candidate is there for the next one; takes what the source has."""
         self._collect()
         return self._trial is not None or self._waiting is not None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether what the last round decided could not be published; each round tries again."""
+        return self._unwritable_since is not None
 
     def offer(self, data: bytes) -> None:
         """Let a candidate wait for the next match, in place of an older one; what was offered before is passed over.
@@ -174,18 +187,38 @@ class Gate:
         once if there is nothing to judge."""
         self._announce()
         self._collect()
+        try:
+            report = self._played(seconds)
+        except UnwritableError as error:
+            return self._refused(error)
+        self._unwritable_since = None
+        return report
+
+    def _played(self, seconds: float) -> GateReport:
+        """Do a round; UnwritableError if there is a verdict that the registry does not take, which changes nothing."""
         if self._trial is None:
             if self._waiting is None:
                 return self._report(None)
-            candidate, self._waiting = self._waiting, None
             if self._champion is None:
-                return self._crown_first(candidate)
+                return self._crown_first(self._waiting)
+            candidate, self._waiting = self._waiting, None
             self._trial = self._open_trial(candidate, self._champion)
         trial = self._trial
         begin = time.monotonic()
         done = trial.match.round(seconds)
         trial.seconds += time.monotonic() - begin
         return self._judge(trial) if done else self._report(None)
+
+    def _refused(self, error: UnwritableError) -> GateReport:
+        """Report that a verdict waits for the registry; raise the error if it has waited for too long."""
+        now = time.monotonic()
+        if self._unwritable_since is None:
+            log.warning("a verdict is not published, tried again until it is: %s", error)
+            self._unwritable_since = now
+        if now - self._unwritable_since > UNWRITABLE_S:
+            raise error
+        report = self._report(None)
+        return replace(report, summary=f"{report.summary}; not published yet: {error}")
 
     def state(self) -> bytes:
         """Return what is under way: the waiting candidate, the match with its candidate, the last report."""
@@ -265,7 +298,7 @@ class Gate:
     def _crown_first(self, candidate: Weights) -> GateReport:
         """Publish the first model: there is nobody to play against."""
         self.registry.publish(candidate, "first", None)
-        self._champion, self._judged = candidate, candidate.version
+        self._waiting, self._champion, self._judged = None, candidate, candidate.version
         self._sink.promoted(candidate.to_bytes())
         return self._report("first")
 

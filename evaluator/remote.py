@@ -13,7 +13,7 @@ from reversi.games.rules import game_named
 from reversi.model.registry import Registry
 
 IDLE_S = 0.5
-"""How long a round without a candidate takes, so that the driver's questions do not follow one another at once."""
+"""How long a round with nothing to play takes, so that the driver's questions do not follow one another at once."""
 
 
 class RemoteStore:
@@ -42,7 +42,7 @@ class RemoteGate:
     def round(self, seconds: float) -> GateReport:
         """Play for about `seconds`."""
         report = self._gate.round(seconds)
-        if report.verdict is None and not self._gate.busy:
+        if self._gate.blocked or (report.verdict is None and not self._gate.busy):
             time.sleep(IDLE_S)
         return report
 

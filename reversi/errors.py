@@ -42,6 +42,10 @@ class RunError(ReversiError):
     """A run folder that is missing, taken, held by another process, unwritable or full."""
 
 
+class UnwritableError(RunError):
+    """A disk or store that did not take what was to be written, as it is full or away; it can be tried again."""
+
+
 class EngineError(ReversiError):
     """Another program that does not start, answer, follow its protocol or play by the rules."""
 

@@ -16,7 +16,7 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from reversi import archive
-from reversi.errors import CorruptFileError, ReversiError, RunError, UnreachableError, UsageError
+from reversi.errors import CorruptFileError, ReversiError, UnreachableError, UnwritableError, UsageError
 from reversi.urls import masked
 
 CHUNK_BYTES = 1 << 20
@@ -81,7 +81,7 @@ class Folder:
                 self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
                 self._files.pipe_file(path, data)
         except Exception as error:
-            raise RunError(f"cannot write {self.address(name)}: {_reason(error)}") from error
+            raise UnwritableError(f"cannot write {self.address(name)}: {_reason(error)}") from error
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

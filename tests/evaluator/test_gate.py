@@ -15,7 +15,7 @@ from evaluator.gate import Gate, GateReport, verdict_of
 from evaluator.match import MatchResult
 from learner.tracking.metrics import flatten
 from reversi import players
-from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
+from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError, UnwritableError
 from reversi.games.rules import GAMES, Game
 from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
@@ -347,3 +347,27 @@ def test_listed_openings_are_played(registry: Registry, store: Store, tmp_path: 
     report = judge(gate, 0, 10)[1]
     assert report.verdict == "promoted"
     assert 4 <= report.wins <= 6
+
+
+def test_a_full_registry_holds_a_verdict_up_and_loses_none(registry: Registry, store: Store) -> None:
+    def full(*args: object) -> None:
+        raise UnwritableError("no space left")
+
+    gate = make(registry, store)
+    for version, verdict, before in ((1, "first", "no model yet"), (2, "rejected", "version 2 against 1: ")):
+        with pytest.MonkeyPatch.context() as disk:
+            disk.setattr(registry._folder, "write", full)
+            gate.offer(weights(version).to_bytes())
+            while not gate.blocked:
+                assert gate.round(0.0).verdict is None
+            held_up = gate.round(0.0)
+        assert held_up.verdict is None
+        assert held_up.summary.startswith(before)
+        assert held_up.summary.endswith("; not published yet: no space left")
+        assert gate.busy
+        again = make(registry, store)
+        again.restore(gate.state())
+        assert again.round(0.0).verdict == verdict
+        assert gate.round(0.0).verdict == verdict
+        assert not gate.blocked
+    assert [model.verdict for model in registry.models()] == ["first", "rejected"]
