@@ -1,0 +1,164 @@
+"""Is a run's memory flat?  Reads the metrics of a run, a finished one or one that still trains.
+
+For every role, the driver, Ray's object store and the Redis server: memory after the warm-up (ten minutes, or a third
+of the time if that is less) and how fast it grows, as the median slope of all pairs of points with its 95 % interval.
+A part grows if the lower end of that is above --bound and what it has gained above 5 % of what it had; the exit code is
+then 1.  What the replay gains because it fills up to its capacity is allowed for.  The picture shows all of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from reversi.errors import RunError
+from scripts.arguments import add_json
+from scripts.curves import Curve, Panel, draw
+from scripts.memory_series import ROLES, Series, series_of
+from scripts.picture import rows_of
+from scripts.trend import slope_of
+
+EXAMPLES = """
+reversi soak runs/long
+reversi soak runs/long --out soak.svg
+reversi soak runs/long --json
+"""
+
+WARM_UP_S = 600.0
+"""Longest that a process may take to reach its size: caches fill, kernels and graphs are made."""
+
+GAIN = 0.05
+"""Share of the memory at the beginning that may come, whatever the slope: a short run says no more."""
+
+Verdict = Literal["flat", "grows", "too short"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What became of the memory of one part."""
+
+    part: str
+    minutes: float
+    """Time looked at, the warm-up left out."""
+    first_mb: float
+    last_mb: float
+    """Medians of the first and the last tenth of that time."""
+    most_mb: float
+    """The largest value, the warm-up included."""
+    mb_per_h: float | None
+    low_mb_per_h: float | None
+    high_mb_per_h: float | None
+    """The slope and its 95 % interval; None where too little was seen."""
+    filling_mb_per_h: float
+    """Growth that is allowed because the replay fills."""
+    verdict: Verdict
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the run, the bound, and where the answer goes."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
+    parser.add_argument(
+        "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="growth that is flat, per part (default 20)"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="draw memory over time into this SVG file")
+    add_json(parser, "one JSON object a part, as a list")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge every part of the run; 1 if one grows."""
+    from reversi.archive import write_atomic
+
+    series = series_of(rows_of(args.run))
+    findings = [judge(each, args.bound) for each in series]
+    if all(finding.verdict == "too short" for finding in findings):
+        raise RunError(f"expected some minutes of training in {args.run / 'metrics.jsonl'}, got too little to judge")
+    if args.out is not None:
+        write_atomic(args.out, picture(args.run.resolve().name, series, findings).encode())
+    print(json.dumps([asdict(finding) for finding in findings]) if args.json else table(findings))
+    return int(any(finding.verdict == "grows" for finding in findings))
+
+
+def judge(series: Series, bound_mb_per_h: float) -> Finding:
+    """Return whether a part's memory is flat after its warm-up."""
+    begin, end = series.times_s[0], series.times_s[-1]
+    warm_s = begin + min(WARM_UP_S, (end - begin) / 3)
+    points = [(s, mb) for s, mb in zip(series.times_s, series.mb, strict=True) if s >= warm_s]
+    times_s, values = [s for s, _ in points], [mb for _, mb in points]
+    hours = (times_s[-1] - times_s[0]) / 3600
+    slope = slope_of([s / 3600 for s in times_s], values)
+    tenth = -(-len(values) // 10)
+    first, last = statistics.median(values[:tenth]), statistics.median(values[-tenth:])
+    allowed = bound_mb_per_h + series.filling_mb_per_h
+    more = slope is not None and slope.low > allowed and (slope.low - series.filling_mb_per_h) * hours > GAIN * first
+    return Finding(
+        part=series.part,
+        minutes=60 * hours,
+        first_mb=first,
+        last_mb=last,
+        most_mb=max(series.mb),
+        mb_per_h=slope.value if slope else None,
+        low_mb_per_h=slope.low if slope else None,
+        high_mb_per_h=slope.high if slope else None,
+        filling_mb_per_h=series.filling_mb_per_h,
+        verdict="too short" if slope is None else "grows" if more else "flat",
+    )
+
+
+def table(findings: list[Finding]) -> str:
+    """Return the findings for people."""
+    lines = [f"{'part':<13}{'minutes':>8}{'first MB':>10}{'last MB':>9}{'most MB':>9}  {'MB/h, 95 %':<32}verdict"]
+    for finding in findings:
+        slope = _slope_text(finding)
+        note = f", {finding.filling_mb_per_h:,.0f} MB/h as the replay fills" if finding.filling_mb_per_h >= 1 else ""
+        lines.append(
+            f"{finding.part:<13}{finding.minutes:>8.1f}{finding.first_mb:>10,.1f}{finding.last_mb:>9,.1f}"
+            f"{finding.most_mb:>9,.1f}  {slope:<32}{finding.verdict}{note}"
+        )
+    return "\n".join(lines)
+
+
+def picture(title: str, series: list[Series], findings: list[Finding]) -> str:
+    """Return memory over time as SVG: the roles, actors and driver, the stores, the whole."""
+    rates = {finding.part: finding.mb_per_h for finding in findings}
+    in_hours = max(each.times_s[-1] for each in series) > 3 * 3600
+    unit_s = 3600 if in_hours else 60
+
+    def panel(name: str, parts: tuple[str, ...], height: int) -> Panel:
+        found = [each for each in series if each.part in parts]
+        curves = [
+            Curve(_named(each.part, rates[each.part]), [s / unit_s for s in each.times_s], each.mb) for each in found
+        ]
+        return Panel(name, curves, height, low=0.0)
+
+    panels = [
+        panel("MB", ROLES, 170),
+        panel("MB of an actor, in the mean, and of the driver", ("actors", "driver"), 130),
+        panel("MB in stores", ("object store", "redis"), 90),
+        panel("MB in all, shared pages once a process", ("whole run",), 130),
+    ]
+    x_title = f"{'hours' if in_hours else 'minutes'} of training; MB/h after the warm-up"
+    return draw(f"{title}: resident memory", x_title, [each for each in panels if each.curves])
+
+
+def _named(part: str, mb_per_h: float | None) -> str:
+    return part if mb_per_h is None else f"{part} {mb_per_h:+.1f}/h"
+
+
+def _slope_text(finding: Finding) -> str:
+    if finding.mb_per_h is None:
+        return "-"
+    return f"{finding.mb_per_h:+,.1f} [{finding.low_mb_per_h:+,.1f}, {finding.high_mb_per_h:+,.1f}]"
+
+
+def _rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected MB per hour from 0, got {text!r}")
+    return value
