@@ -133,6 +133,7 @@ def _hand_to_hydra(arguments: list[str]) -> int:
 
 def _log_to(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
     handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 
 class JsonlTracker:
-    """Appends every row at once; a row cut by a crash is left alone, the next one starts a new line."""
+    """Appends every row at once; a row cut by a crash is left alone, the next one starts a new line.
+
+    A full disk costs rows and never the run.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        self._file = path.open("a", encoding="utf-8")
-        if cut:
-            self._file.write("\n")
+        self._cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+        self._file = path.open(
+            "ab", buffering=0
+        )  # a buffer keeps what the disk refused, and mixes it with later rows
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
         """Append one row; numbers that are not finite become null."""
         finite = {name: value if abs(value) < float("inf") else None for name, value in metrics.items()}
-        self._file.write(json.dumps({"step": step, "elapsed_s": round(elapsed_s, 3), **finite}) + "\n")
-        self._file.flush()
+        row = json.dumps({"step": step, "elapsed_s": round(elapsed_s, 3), **finite}).encode() + b"\n"
+        data = b"\n" + row if self._cut else row
+        try:
+            self._cut = self._file.write(data) != len(data)
+        except OSError as error:
+            log.warning("a row of metrics is lost: %s", error)
 
     def close(self) -> None:
         """Close the file."""

@@ -14,7 +14,7 @@ import pytest
 
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
-from learner.tracking import open_trackers
+from learner.tracking import open_trackers, tensorboard
 from learner.tracking.jsonl import JsonlTracker
 from learner.tracking.metrics import flatten, metric_table
 from learner.tracking.tensorboard import TensorboardTracker
@@ -148,3 +148,29 @@ def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> Non
         tracker.close()
     assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 0')
     assert list((tmp_path / "tensorboard").glob("events.*"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_costs_rows_and_not_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    tracker = JsonlTracker(Path("/dev/full"))
+    tracker.write(1, 1.0, {"run/games": 1.0})
+    tracker.close()
+    assert caplog.messages == ["a row of metrics is lost: [Errno 28] No space left on device"]
+
+
+def test_tensorboard_goes_on_in_another_file_once_the_disk_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    def full(event: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tensorboard, "AGAIN_S", 0.0)
+    tracker = TensorboardTracker(tmp_path)
+    monkeypatch.setattr(tracker._writer, "add_event", full)
+    tracker.write(1, 1.0, {"run/games": 1.0})
+    tracker.write(2, 2.0, {"run/games": 2.0})
+    tracker.close()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert [event.step for event in EventAccumulator(str(tmp_path)).Reload().Scalars("run/games")] == [2]
