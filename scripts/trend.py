@@ -8,11 +8,10 @@ the points for independent, so a series is first made of medians of equal stretc
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import combinations
 
 MOST_POINTS = 120
 """Stretches that a series is cut into, at most: 7,140 pairs."""
@@ -34,24 +33,26 @@ class Slope:
 
 def slope_of(times: Sequence[float], values: Sequence[float]) -> Slope | None:
     """Return how fast `values` change with `times` (ascending); None of fewer than `LEAST_POINTS` stretches."""
-    x, y = _medians(np.asarray(times, float), np.asarray(values, float))
-    count = len(x)
+    points = _medians(times, values)
+    count = len(points)
     if count < LEAST_POINTS:
         return None
-    first, second = np.triu_indices(count, 1)
-    slopes = np.sort((y[second] - y[first]) / (x[second] - x[first]))
+    slopes = sorted((y1 - y0) / (x1 - x0) for (x0, y0), (x1, y1) in combinations(points, 2))
     half = NORMAL_95 * math.sqrt(count * (count - 1) * (2 * count + 5) / 18) / 2
     low = max(0, math.floor(len(slopes) / 2 - half))
     high = min(len(slopes) - 1, math.ceil(len(slopes) / 2 + half))
-    return Slope(float(np.median(slopes)), float(slopes[low]), float(slopes[high]))
+    return Slope(statistics.median(slopes), slopes[low], slopes[high])
 
 
-def _medians(times: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return the medians of `MOST_POINTS` equal stretches of time, those without a point left out."""
-    if not len(times) or times[-1] <= times[0]:
-        return times[:1], values[:1]
-    share = (times - times[0]) / (times[-1] - times[0])
-    stretch = np.minimum((share * MOST_POINTS).astype(int), MOST_POINTS - 1)
-    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
-    parts = [np.split(each, starts[1:]) for each in (times, values)]
-    return tuple(np.array([np.median(part) for part in each]) for each in parts)
+def _medians(times: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    """Return the median time and value of `MOST_POINTS` equal stretches of time, those without a point left out."""
+    if not times or times[-1] <= times[0]:
+        return list(zip(times, values, strict=True))[:1]
+    stretches: dict[int, list[int]] = {}
+    for index, time in enumerate(times):
+        stretch = min(int((time - times[0]) / (times[-1] - times[0]) * MOST_POINTS), MOST_POINTS - 1)
+        stretches.setdefault(stretch, []).append(index)
+    return [
+        (statistics.median(times[i] for i in held), statistics.median(values[i] for i in held))
+        for held in stretches.values()
+    ]

@@ -16,19 +16,19 @@ from scripts.soak import WARM_UP_S, Finding, judge
 from scripts.trend import LEAST_POINTS, slope_of
 from tests.scripts.conftest import Reversi
 
+Row = dict[str, Any]
+
 HOUR_S = 3600.0
 
 
-def write(run: Path, rows: list[dict[str, Any]]) -> None:
+def write(run: Path, rows: list[Row]) -> None:
     (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def rows(
-    learner_mb_per_h: float, hours: float = 2.0, every_s: float = 10.0, begin_s: float = 0.0
-) -> list[dict[str, Any]]:
+def rows(learner_mb_per_h: float, hours: float = 2.0, begin_s: float = 0.0, every_s: float = 10.0) -> list[Row]:
     """Rows of a run whose learner grows so fast, with the jitter of an allocator."""
     rng = random.Random(7)
-    found: list[dict[str, Any]] = []
+    found: list[Row] = []
     for index in range(int(hours * HOUR_S / every_s)):
         at_s = index * every_s
         found.append(
