@@ -27,6 +27,7 @@ COMMANDS = {
     "launch": "submit a training job to a Ray cluster",
     "status": "what a run or a job is doing",
     "stop": "ask a run or a job to save and end",
+    "scale": "more or fewer actors for a run or a job that trains",
     "soak": "is the memory of a run flat?",
     "drill": "do harm to a small run and see how it goes on",
     "play": "play in the terminal against any player",

@@ -140,7 +140,7 @@ def _run(sitting: Sitting, parts: SerialParts) -> None:
     if not sitting.interrupt.requested:
         parts.learner.saved(sitting.save(parts.state()))
         _finish(sitting, parts)
-    sitting.save(parts.state())
+    sitting.save(parts.state(), judged=sitting.last_offered)
 
 
 def _turn(sitting: Sitting, parts: SerialParts) -> None:

@@ -7,7 +7,9 @@ Records flow actor -> replay -> learner and weights learner -> weights actor -> 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,14 @@ from actors.remote import RemoteRecords, SelfPlayActor
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
-from scripts.driver import Driver, Parts, Role, measured
+from scripts.control import Wishes
+from scripts.crew import Crew, group_of, trimmed
+from scripts.driver import Driver
 from scripts.game_files import validation_games
-from scripts.placement import ActorPlace, Placement
+from scripts.placement import ActorPlace, Placement, another_place
 from scripts.ray_cluster import options, placement_of, ray_of
 from scripts.redis_run import RedisRun, redis_of
+from scripts.roles import Parts, Role, measured
 from scripts.run_folder import newest_whole
 from scripts.sitting import Sitting, registry_url
 from scripts.supervision import Lives
@@ -32,35 +37,48 @@ KEPT_UP: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
 their deaths and bounds them."""
 
 
+STARTS_APART = 1_000_000
+"""Numbers of producers' names between two starts of a run: a role is not started again so often in one."""
+
+
 def run_ray(sitting: Sitting) -> None:
-    """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match."""
+    """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match.
+
+    A checkpoint before the last candidate is offered, one when the gate has it and one when it is judged: whenever the
+    run is stopped or killed, it is offered and judged once.
+    """
     job = sitting.job
     with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: sitting.interrupt.requested)
-        driver = Driver(sitting, _parts_of(sitting, placement, redis))
-        driver.wait_until_up()
+        wishes = Wishes(sitting.folder.path, job)
+        driver = Driver(sitting, _parts_of(sitting, placement, redis, wishes), wishes)
+        if not driver.wait_until_up():
+            return
         sitting.begin()
         while sitting.goes_on:
             driver.turn()
             if sitting.checkpoint_due:
-                driver.saved(sitting.save(driver.state()))
+                driver.save()
         driver.stop_play()
-        sitting.save(driver.state())
+        driver.save_at_last()
         if not sitting.interrupt.requested:
+            driver.offer_last()
+            driver.save_at_last()
             driver.finish_gate()
-            sitting.save(driver.state())
+            driver.save_at_last(judged=True)
 
 
-def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -> Parts:
+def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wishes: Wishes) -> Parts:
     """Return every role of the job, wired to the others; replay and weights are started here."""
     job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
     common = {"game": job.game.name, "seed": job.run.seed}
     weights = WeightActor.options(**options(placement.weights), **KEPT_UP).remote()
     replay, records = _replay_of(sitting, placement, redis)
-    epoch = 1000 * (redis.start if redis else sitting.starts)
+    first_epoch = STARTS_APART * (redis.start if redis else sitting.starts)
+    epochs: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_epoch))
     validation = validation_games(sitting)
 
-    def learner(starts: int) -> Any:
+    def learner() -> Any:
         return LearnerActor.options(**options(placement.learner)).remote(
             config=job.learner,
             algorithm=job.algorithm,
@@ -72,41 +90,50 @@ def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) ->
             **common,
         )
 
-    def gate(starts: int) -> Any:
+    def gate() -> Any:
         return GateActor.options(**options(placement.gate)).remote(
             config=job.gate, registry=registry_url(job, folder), store=weights, **common
         )
 
-    def worker(index: int, actor: ActorPlace) -> Callable[[int], Any]:
-        return lambda starts: SelfPlayActor.options(**options(actor.place)).remote(
+    def worker(index: int, actor: ActorPlace) -> Any:
+        return SelfPlayActor.options(**options(actor.place)).remote(
             index=index,
             config=actor.config,
             search=job.search,
             weights=weights,
             records=records,
-            epoch=epoch + starts,
+            epoch=next(epochs[index]),
             background=True,
             **common,
+        )
+
+    def actor(index: int, place: ActorPlace, awaited: bool) -> Role:
+        return Role(
+            f"actor-{index}",
+            lambda: worker(index, place),
+            lambda a: a.round.remote(sitting.fraction),
+            sitting.actor,
+            lives(),
+            group=group_of(place),
+            games=getattr(place.config, "games", 0),
+            awaited=awaited,
         )
 
     def lives() -> Lives:
         return Lives(job.cluster.max_restarts)
 
+    asked = dict(Counter(map(group_of, placement.actors))) | (wishes.news() or {})
+    first = trimmed(placement.actors, asked)
     return Parts(
         learner=Role("learner", learner, lambda a: a.round.remote(sitting.fraction), sitting.learner, lives()),
         gate=Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate, lives()),
-        workers=[
-            Role(
-                f"actor-{index}",
-                worker(index, actor),
-                lambda a: a.round.remote(sitting.fraction),
-                sitting.actor,
-                lives(),
-            )
-            for index, actor in enumerate(placement.actors)
-        ],
-        replay=Role("replay", lambda _: replay, lambda a: a.report.remote(), sitting.replay, lives(), by_ray=True),
-        weights=Role("weights", lambda _: weights, measured, lambda _: None, lives(), by_ray=True),
+        crew=Crew(
+            [actor(index, place, awaited=True) for index, place in enumerate(first)],
+            lambda group, index: actor(index, another_place(job, placement, group), awaited=False),
+            asked,
+        ),
+        replay=Role("replay", lambda: replay, lambda a: a.report.remote(), sitting.replay, lives(), by_ray=True),
+        weights=Role("weights", lambda: weights, measured, lambda _: None, lives(), by_ray=True),
         stateless=redis is not None,
         restores_itself=redis is None,
     )

@@ -129,6 +129,15 @@ def cluster_placement(job: JobConfig, nodes: Iterable[Node], driver: str) -> Pla
     return Placement(**roles, actors=tuple(actors))
 
 
+def another_place(job: JobConfig, placement: Placement, group: str) -> ActorPlace:
+    """Return what one more actor of a group asks for, its node left to Ray, which may let it wait for one."""
+    if not isinstance(job.cluster, RayClusterConfig):
+        return placement.actors[0]
+    config = group_config(job, group)
+    place = _wanted(f"actors.{group}", job.cluster.actors[group], actor_threads(config))
+    return ActorPlace(config=config, place=place)
+
+
 def group_config(job: JobConfig, name: str) -> ActorConfig:
     """Return how the actors of a group make games: `actors` with the group's own settings."""
     assert isinstance(job.cluster, RayClusterConfig)

@@ -166,7 +166,7 @@ class Progress:
 
     def learner(self, report: LearnerReport) -> None:
         """Keep the learner's newest losses."""
-        self._sum.steps += report.steps
+        self._sum.steps = max(self._sum.steps, report.step)  # steps that a learner's death has undone count once
         self._sum.samples += report.samples
         if report.steps:
             self._learner = report
@@ -298,6 +298,7 @@ class Progress:
         if self._gate is not None:
             cells["gate"] = self._gate.summary
         if self._health:
+            cells["actors"] = _actors_text(self._health["actors"])
             cells["health"] = _health_text(self._health)
         if self._length_s is not None:
             left = max(0.0, self._length_s - now.at_s)
@@ -329,6 +330,11 @@ class Progress:
 def _replay_text(report: ReplayReport) -> str:
     rejected = f", {report.rejected_games} games rejected" if report.rejected_games else ""
     return f"{report.positions:,} positions, window {report.window_positions:,}{rejected}"
+
+
+def _actors_text(report: HealthReport) -> str:
+    missing = report.wanted - report.alive
+    return f"{report.alive} of {report.wanted}" if missing > 0 else str(report.alive)
 
 
 def _health_text(reports: dict[str, HealthReport]) -> str:

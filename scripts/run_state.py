@@ -60,7 +60,10 @@ class RunState:
     checkpoint_age_s: float | None
     """Seconds since it was saved."""
     health: dict[str, dict[str, float]]
-    """What the driver knows of each role while it trains: `alive`, `restarts`, `silent_s`, `rss_mb`, by the role."""
+    """What the driver knows of each role while it trains: `alive`, `wanted`, `restarts`, `silent_s`, `rss_mb`, by the
+    role."""
+    actors_asked: dict[str, int]
+    """Actors of each group, as `reversi scale` asked for them last; empty if it never did."""
 
     @property
     def resume_command(self) -> str:
@@ -107,6 +110,7 @@ def read_run(folder: Path) -> RunState:
         checkpoint=str(saved) if saved else None,
         checkpoint_age_s=_age_s(saved) if saved else None,
         health=_health(row) if held else {},
+        actors_asked=_actors_asked(folder),
     )
 
 
@@ -165,6 +169,14 @@ def _newest_values(path: Path) -> dict[str, float]:
             row = json.loads(line)
             values |= row if isinstance(row, dict) else {}
     return values
+
+
+def _actors_asked(folder: Path) -> dict[str, int]:
+    from scripts.control import read_wish
+
+    with contextlib.suppress(ReversiError):  # `reversi scale` and the run's log say what is wrong with it
+        return read_wish(folder)
+    return {}
 
 
 def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:

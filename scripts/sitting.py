@@ -54,7 +54,7 @@ class Sitting:
     validation: ValidationReport | None = None
     """What the last candidate makes of all games kept aside."""
     last_offered: bool = False
-    """Whether the run's last candidate has been offered to the gate."""
+    """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
     repeats: bool = False
     """Whether what came after the checkpoint comes again, bit for bit: see `JobConfig.repeats`."""
     _number: int = 0
@@ -81,7 +81,9 @@ class Sitting:
             end = state.get("end", {"reached": True})
             if not end["reached"]:
                 self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
-                self._idle_rounds, self.last_offered = int(end["idle_rounds"]), bool(end["last_offered"])
+                self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
+                # a run that was given more since has another last candidate
+                self.last_offered = bool(end["last_offered"]) and not self.goes_on
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{where}: the newest checkpoint's run.json lacks {error}") from error
         if missing:
@@ -161,16 +163,16 @@ class Sitting:
         """True when the last save is `run.checkpoint_minutes` old."""
         return time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
-    def save(self, parts: Mapping[str, bytes]) -> str:
+    def save(self, parts: Mapping[str, bytes], judged: bool = False) -> str:
         """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return where the newest
-        one lies, "" if there is none.
+        one lies, "" if there is none.  `judged` says that the last candidate's match is over: the run is at its end.
 
         A full disk does not end a run that goes on: it is told in a line, and the next checkpoint is the next try.  At
         the end of a run it is tried again and again, for `LAST_SAVE_S`; RunError after that, and at once if a signal
         asked for the end.
         """
         number = self._number + 1
-        files = {**parts, "run.json": json.dumps(self._state(number, parts)).encode()}
+        files = {**parts, "run.json": json.dumps(self._state(number, parts, judged)).encode()}
         last_try, told = time.monotonic() + LAST_SAVE_S, False
         while True:
             try:
@@ -190,7 +192,7 @@ class Sitting:
         self._saved = time.monotonic()
         return str(max(self.folder.checkpoints(), default=""))
 
-    def _state(self, number: int, parts: Mapping[str, bytes]) -> dict[str, Any]:
+    def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:
         return {
             "number": number,
             "elapsed_s": self.elapsed_s,
@@ -200,7 +202,7 @@ class Sitting:
             "progress": self.progress.state(),
             "setup": self._setup,
             "end": {
-                "reached": self.last_offered and not self.interrupt.requested,
+                "reached": judged and not self.interrupt.requested,
                 "files_read": self._files_read,
                 "learned": self._learned,
                 "idle_rounds": self._idle_rounds,

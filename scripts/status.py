@@ -95,6 +95,12 @@ def _lines(state: RunState) -> list[str]:
         f"  {role}: " + ", ".join(f"{name} {value:,.0f}" for name, value in values.items())
         for role, values in state.health.items()
     ]
+    actors = state.health.get("actors", {})
+    if missing := max(0.0, actors.get("wanted", 0.0) - actors.get("alive", 0.0)):
+        lines.append(f"  {missing:,.0f} actors start, or wait for a node with room")
+    if state.actors_asked:
+        asked = ", ".join(f"{count:,} {group}" for group, count in state.actors_asked.items())
+        lines.append(f"  asked for by reversi scale: {asked}")
     return lines if state.state == "training" else [*lines, f"go on with:  {state.resume_command}"]
 
 

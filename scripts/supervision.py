@@ -53,6 +53,9 @@ class HealthReport:
 
     alive: int
     """Processes that have answered since their start and have not died."""
+    wanted: int
+    """Processes that there shall be; of actors as many as were asked for.  Those that are not alive start, wait for a
+    node with room or have died."""
     restarts: int
     """Deaths since the driver started that were answered by a new start."""
     silent_s: float

@@ -27,18 +27,24 @@ def run(overrides: list[str]) -> int:
     """Train as `overrides` say; return the exit code."""
     if any(item.startswith("-") for item in overrides):
         return _hand_to_hydra(overrides)
+    from scripts.control import sets_actors
+
     folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
     rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
     if folders and folders[-1] not in ("", "null"):
-        return train(_resumed_values(folders[-1], rest), folders[-1])
+        return train(_resumed_values(folders[-1], rest), folders[-1], counts_actors=any(map(sets_actors, rest)))
     return train(compose(rest), None)
 
 
-def train(values: dict[str, Any], resume: str | None) -> int:
-    """Run the job of a composed configuration, new or in the folder `resume`; return the exit code."""
+def train(values: dict[str, Any], resume: str | None, counts_actors: bool = False) -> int:
+    """Run the job of a composed configuration, new or in the folder `resume`; return the exit code.
+
+    counts_actors  whether the command line said how many actors there shall be: what `reversi scale` said is over then
+    """
     from learner.algorithms.fit import check_fit
     from reversi.games.rules import game_named
     from scripts.config import job_of
+    from scripts.control import forget_wish
     from scripts.preflight import check_game_files, check_kept, check_machine, check_openings
     from scripts.run_folder import RunFolder
 
@@ -50,6 +56,8 @@ def train(values: dict[str, Any], resume: str | None) -> int:
     check_openings(job)
     check_game_files(job)
     folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
+    if counts_actors:
+        forget_wish(folder.path)
     try:
         return _sit(job, folder, values, bool(resume))
     except BaseException:

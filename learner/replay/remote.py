@@ -20,7 +20,7 @@ SAMPLE_WAIT_S = 1.0
 
 
 class AsyncReplay:
-    """A `MemoryReplay` for many callers in one event loop; an `add` is stored at once, answered when there is room."""
+    """A `MemoryReplay` for many callers in one event loop; an `add` is stored and answered at once, `room` waits."""
 
     def __init__(
         self,
@@ -42,11 +42,14 @@ class AsyncReplay:
         self._stopped = False
 
     async def add(self, data: bytes) -> AddReport:
-        """Take one delivery; its sender waits here while the token bucket is full."""
+        """Take one delivery; the answer says that it is stored, and whether its sender has to wait for `room`."""
         report = self._replay.add(data)
         await self._notify()
-        await self._until(self._replay.room)
         return report
+
+    async def room(self) -> None:
+        """Answer when there is room; senders wait here while the token bucket is full."""
+        await self._until(self._replay.room)
 
     async def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""

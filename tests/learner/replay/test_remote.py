@@ -37,12 +37,13 @@ async def begun(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
 def test_an_actor_waits_for_the_learner_and_its_records_are_already_there() -> None:
     async def scene() -> None:
         replay = opened()
-        adding = await begun(replay.add(batch(0)))
-        assert not adding.done()
+        added = await asyncio.wait_for(replay.add(batch(0)), 1)
+        assert (added.games, added.room) == (10, False)
+        waiting = await begun(replay.room())
+        assert not waiting.done()
         assert (await replay.report()).games_total == 10
         assert await replay.sample(1, 100) is not None
-        added = await asyncio.wait_for(adding, 1)
-        assert added.games == 10
+        await asyncio.wait_for(waiting, 1)
 
     asyncio.run(scene())
 
@@ -70,12 +71,12 @@ def test_the_learner_hears_none_in_bounded_time(monkeypatch: pytest.MonkeyPatch)
 def test_a_stop_answers_every_call_that_waits_and_later_ones_at_once() -> None:
     async def scene() -> None:
         replay = opened()
-        waiting = [await begun(replay.add(batch(sequence))) for sequence in range(3)]
+        assert [(await replay.add(batch(sequence))).games for sequence in range(3)] == [10, 10, 10]
+        waiting = [await begun(replay.room()) for _ in range(3)]
         assert not any(call.done() for call in waiting)
         await replay.stop()
-        reports = await asyncio.wait_for(asyncio.gather(*waiting), 1)
-        assert [report.games for report in reports] == [10, 10, 10]
-        assert (await asyncio.wait_for(replay.add(batch(3)), 1)).games == 10
+        await asyncio.wait_for(asyncio.gather(*waiting), 1)
+        await asyncio.wait_for(replay.room(), 1)
         assert await asyncio.wait_for(replay.sample(1, 8), 0.05) is None
 
     asyncio.run(scene())
@@ -89,6 +90,7 @@ def test_many_actors_and_a_learner_never_stall_and_never_overuse() -> None:
         async def actor() -> None:
             for sequence in batches:
                 await replay.add(batch(sequence))
+                await replay.room()
 
         actors = asyncio.gather(*(actor() for _ in range(3)))
         drawn = 0

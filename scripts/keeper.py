@@ -1,0 +1,293 @@
+"""What keeps the roles of a run on Ray alive: every call that is under way, deaths and stalls answered, health known.
+
+A role that dies is started again (`supervision.Lives` says when, and when the run gives up); one that has been asked
+and stays silent for `cluster.stall_s` is killed, which makes it one that died.  The replay and the weights actor are
+started again by Ray, under the same handle, so that whoever calls them only waits.  A start, a restore and a round are
+all answers that come when they come: nobody is waited for while others could work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayError, RayTaskError
+
+from learner.replay.transport import ReplayReport
+from reversi.errors import NoGatedModelError, ReversiError, RunError
+from scripts.roles import Parts, Process, Role, end_process, measured
+from scripts.sitting import Sitting
+from scripts.supervision import HealthReport
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.25
+"""Longest that one look for answers waits, before the clock and signals are looked at."""
+
+BACK = "%s works again"
+"""What the log says when a role that died has done its first round; `reversi drill` waits for it."""
+
+WATCH_EVERY_S = 1.0
+"""Seconds between two looks at the replay; asked without a pause, the answers alone took a whole core."""
+
+MEASURE_EVERY_S = 10.0
+"""Seconds between two questions to a role for its process and its memory."""
+
+STOP_S = 5.0
+"""Longest that rounds under way, or an answer, are waited for once a signal has asked for the end."""
+
+LOST = object()
+"""Instead of an answer: the role died, or took too long."""
+
+START_S = 300.0
+"""Longest from a start to the first answer: imports, kernels, CUDA graphs, a node that is still coming up."""
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call under way: whose it is, of which of its processes, and who hears the answer."""
+
+    role: Role
+    hear: Callable[[Any], None]
+    handle: Any
+    works: bool = True
+    """Whether the answer says that the role is up; that it has taken its state does not."""
+    began: float = field(default_factory=time.monotonic)
+
+
+class Keeper:
+    """Holds the calls of a run's roles; `hear` is where everything happens."""
+
+    def __init__(self, sitting: Sitting, parts: Parts) -> None:
+        self._sitting, self._parts = sitting, parts
+        self._stall_s = sitting.job.cluster.stall_s
+        self._pending: dict[Any, _Call] = {}
+        self._measuring: dict[Any, tuple[Role, Any]] = {}
+        self._held: ReplayReport | None = None
+        self._full = time.monotonic()
+
+    def start(self, role: Role) -> None:
+        """Start a process for a role; if there is something to go on from it is given that first."""
+        role.handle = role.start()
+        role.lives.born(time.monotonic())
+        if role.saved is not None:
+            self.call(role, role.handle.restore.remote(role.saved), _nothing, works=False)
+
+    def until_idle(self, roles: Sequence[Role]) -> None:
+        """Wait until none of `roles` has a call under way or is to be started again."""
+        while not all(role.idle for role in roles):
+            self.hear(POLL_S)
+
+    def ask(self, role: Role) -> None:
+        """Ask a role for a round."""
+        role.saved = None
+        self.call(role, role.ask(role.handle), self._hear_replay if role is self._parts.replay else role.hear)
+
+    def call(self, role: Role, reference: Any, hear: Callable[[Any], None], works: bool = True) -> None:
+        """Let `hear` have the answer to a call, when it comes; if the role dies before, nobody hears of it."""
+        role.calls += 1
+        role.asked = time.monotonic()
+        self._pending[reference] = _Call(role, hear, role.handle, works)
+
+    def answers(self, calls: Sequence[tuple[Role, Any]], within_s: float) -> list[Any]:
+        """Return the answers to calls just made, hearing others meanwhile; LOST for a role that died or was too late.
+
+        Nobody is asked anew meanwhile.  A signal that asks for the end leaves `STOP_S`.
+        """
+        got: dict[int, Any] = {}
+        handles = [role.handle for role, _ in calls]
+        for number, (role, reference) in enumerate(calls):
+            self.call(role, reference, functools.partial(got.__setitem__, number))
+        deadline, hurried = time.monotonic() + within_s, False
+        while time.monotonic() < deadline:
+            if all(n in got or role.handle is not handles[n] for n, (role, _) in enumerate(calls)):
+                break
+            if self._sitting.interrupt.requested and not hurried:
+                deadline, hurried = min(deadline, time.monotonic() + STOP_S), True
+            self.hear(min(POLL_S, max(0.0, deadline - time.monotonic())))
+        return [got.get(number, LOST) for number in range(len(calls))]
+
+    def hear(self, timeout_s: float) -> None:
+        """Take what is answered within `timeout_s`, answer deaths, start again who is due."""
+        self._start_due()
+        self._kill_stalled()
+        self._hear_measures()
+        if not self._pending:
+            time.sleep(timeout_s)
+            return
+        done, rest = ray.wait(list(self._pending), num_returns=1, timeout=timeout_s)
+        if done and rest:
+            done += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+        for reference in done:
+            self._heard(reference)
+
+    def drop(self, role: Role) -> None:
+        """End the process of a role that is not needed any more; what it was asked is forgotten."""
+        handle, role.handle, role.due, role.up, role.calls = role.handle, None, None, False, 0
+        self._pending = {reference: call for reference, call in self._pending.items() if call.role is not role}
+        if handle is not None:
+            ray.kill(handle)
+
+    def end(self, what: str, error: Exception | None = None) -> RunError:
+        """Return the error that ends the run: what happened, how to go on, where to read more."""
+        log.error(what, exc_info=error)
+        there = self._sitting.folder.checkpoints()
+        again = f"go on from the last checkpoint with: {self._sitting.resume_command}" if there else "start it again"
+        return RunError(f"{what}; {again}; see {self._sitting.folder.path / 'logs' / 'run.log'}")
+
+    def health(self) -> dict[str, HealthReport]:
+        """Return the health of each role; actors are one, as there may be a thousand."""
+        parts, crew = self._parts, self._parts.crew
+        groups: dict[str, Sequence[Role]] = {
+            role.name: [role] for role in (parts.learner, parts.gate, parts.replay, parts.weights)
+        }
+        now = time.monotonic()
+        return {
+            name: HealthReport(
+                alive=sum(role.up for role in roles),
+                wanted=crew.wanted if name == "actors" else 1,
+                restarts=sum(role.restarts for role in roles),
+                silent_s=max((now - role.asked for role in roles if role.calls), default=0.0),
+                rss_mb=sum(role.process.rss_mb for role in roles if role.process is not None),
+            )
+            for name, roles in (groups | {"actors": crew.members}).items()
+        }
+
+    def _heard(self, reference: Any) -> None:
+        call = self._pending.pop(reference, None)
+        if call is None or call.handle is not call.role.handle:
+            return  # of a role that has left, or of a process that is gone
+        role = call.role
+        role.calls -= 1
+        try:
+            call.hear(ray.get(reference))
+        except (RayActorError, RayTaskError) as error:
+            if isinstance(error, RayTaskError) and isinstance(error.cause, ReversiError):
+                raise error.cause from None
+            self._died(role, error)
+            return
+        if role.handle is None:
+            return  # it has left, by what was heard
+        if call.hear == role.hear:
+            role.took_s = time.monotonic() - call.began
+        if not role.up and call.works:
+            role.up = True
+            role.lives.born(time.monotonic())
+            if role.restarts:
+                log.warning(BACK, role.name)
+        self._measure(role)
+
+    def _measure(self, role: Role) -> None:
+        """Ask a role that is free, now and then, which process it is and how large."""
+        now = time.monotonic()
+        every_s = WATCH_EVERY_S if role.by_ray else MEASURE_EVERY_S
+        if now - role.measured >= every_s and not any(role is asked for asked, _ in self._measuring.values()):
+            role.measured = now
+            self._measuring[measured(role.handle)] = (role, role.handle)
+
+    def _hear_measures(self) -> None:
+        if not self._measuring:
+            return
+        done, _ = ray.wait(list(self._measuring), num_returns=len(self._measuring), timeout=0)
+        for reference in done:
+            role, handle = self._measuring.pop(reference)
+            if role.handle is not handle:
+                continue  # told of a process that is gone
+            with contextlib.suppress(RayError):  # its death is heard where its round is
+                process: Process = ray.get(reference)
+                if role.by_ray and role.process is not None and role.process.pid != process.pid:
+                    self._restarted_by_ray(role)
+                role.process = process
+
+    def _kill_stalled(self) -> None:
+        """Kill who was asked and has been silent for too long; the call then fails, as it does after any death.
+
+        Actors are not late while the replay is full: they wait for the learner.
+        """
+        now = time.monotonic()
+        if self._held is not None and self._held.tokens >= self._sitting.job.replay.bucket_capacity:
+            self._full = now
+        for call in self._pending.values():
+            role = call.role
+            since = max(call.began, self._full) if role.group is not None else call.began
+            if now - since < (self._stall_s if role.up else max(self._stall_s, START_S)):
+                continue
+            if not role.up and role.group is not None:
+                continue  # it waits for a node with room; the others play on
+            log.error("%s has not answered for %.0f s and is killed", role.name, now - since)
+            call.began = now  # its death takes a moment to be heard
+            end_process(role)
+
+    def _died(self, role: Role, error: RayError) -> None:
+        """Note a death and when to start again; one death too many ends the run."""
+        log.error("%s died", role.name, exc_info=error)
+        if role.leaving:
+            self._parts.crew.gone(role)
+            self.drop(role)
+            return
+        pause_s = None if role.by_ray else role.lives.died(time.monotonic())
+        if pause_s is None:
+            times = f"{role.lives.deaths} times, the last time" if role.lives.deaths > 1 else "and ended the run,"
+            raise self.end(f"the {role.name} died {times} by {_last_line(error)!r}", error) from error
+        role.handle, role.calls = None, 0
+        role.up, role.process, role.due = False, None, time.monotonic() + pause_s
+        if pause_s:
+            log.error("%s is started again in %.0f s", role.name, pause_s)
+
+    def _start_due(self) -> None:
+        """Start again whose pause is over.
+
+        The learner and the gate go on from the last checkpoint.  An actor begins new games under a new producer name,
+        as its old sequence numbers have been counted already, unless it died before its first round.
+        """
+        for role in self._parts.all:
+            if role.due is None or time.monotonic() < role.due:
+                continue
+            role.due, role.restarts = None, role.restarts + 1
+            self._sitting.progress.restarted()
+            if role.group is None and self._sitting.folder.checkpoints():
+                role.saved = self._sitting.folder.newest_checkpoint()[f"{role.name}.safetensors"]
+            self.start(role)
+
+    def _restarted_by_ray(self, role: Role) -> None:
+        """Hear that Ray has started the replay or the weights actor again; one death too many ends the run."""
+        role.restarts += 1
+        self._sitting.progress.restarted()
+        if role.lives.died(time.monotonic()) is None:
+            raise self.end(f"the {role.name} died {role.lives.deaths} times within an hour")
+        log.error("%s died, and Ray has started it again", role.name)
+        log.warning(BACK, role.name)
+        if role is self._parts.replay and not self._parts.restores_itself and self._sitting.folder.checkpoints():
+            saved = self._sitting.folder.newest_checkpoint()["replay.safetensors"]
+            self.call(role, role.handle.restore.remote(saved), _nothing, works=False)
+        if role is self._parts.weights:
+            self._send_champion()
+
+    def _send_champion(self) -> None:
+        """Give a weights actor that begins anew what the gate will not say again; the learner publishes by itself."""
+        registry = self._sitting.open_registry()
+        with contextlib.suppress(NoGatedModelError):
+            self._parts.weights.handle.promoted.remote(registry.load(registry.gated()).to_bytes())
+
+    def _hear_replay(self, report: ReplayReport) -> None:
+        """Pass on what the replay holds; games fewer than before are those that its death has cost."""
+        if self._held is not None and report.games_total < self._held.games_total:
+            log.error("the replay lost %d games with its death", self._held.games_total - report.games_total)
+        self._held = report
+        self._parts.replay.hear(report)
+
+
+def _nothing(answer: Any) -> None:
+    """Hear nothing: a role has taken its state and is free."""
+
+
+def _last_line(error: Exception) -> str:
+    """Return the first sentence of the last line; Ray goes on for paragraphs, which the log has."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1].strip().split(". ")[0]

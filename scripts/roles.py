@@ -1,0 +1,123 @@
+"""The roles of a run on Ray: what each is, which process it has, and how that process is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from scripts.supervision import Lives
+
+if TYPE_CHECKING:
+    from scripts.crew import Crew
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """Where a role runs, as it says itself."""
+
+    pid: int
+    node: str
+    rss_mb: float
+
+
+@dataclass(eq=False)
+class Role:
+    """One remote part: how to start it, how to ask for a round, what to do with the answer, and how it is."""
+
+    name: str
+    start: Callable[[], Any]
+    """Starts a process and returns its handle; an actor gets another producer's name each time."""
+    ask: Callable[[Any], Any]
+    hear: Callable[[Any], None]
+    lives: Lives
+    by_ray: bool = False
+    """Whether Ray starts it again itself, under the same handle."""
+    group: str | None = None
+    """Of an actor, the group it belongs to."""
+    games: int = 0
+    """Of an actor, the games it has in progress at any time."""
+    awaited: bool = True
+    """Whether the run's clock waits for it: room was found for it before it was started."""
+    handle: Any = None
+    """None before its first start, and once it has left."""
+    restarts: int = 0
+    up: bool = False
+    """Whether it has answered since it was started."""
+    due: float | None = None
+    """When it is to be started again; None unless it is dead."""
+    leaving: bool = False
+    """Whether it has been dismissed: the round under way is its last one."""
+    saved: bytes | None = None
+    """What it goes on from, as long as it has not been asked for its first round since."""
+    calls: int = 0
+    """Calls under way."""
+    asked: float = 0.0
+    """When the last call was made."""
+    took_s: float = 0.0
+    """Seconds from question to answer of its last round."""
+    process: Process | None = None
+    measured: float = 0.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is there and no call is under way."""
+        return self.handle is not None and self.calls == 0
+
+    @property
+    def free(self) -> bool:
+        """Whether it can be asked: it is up and idle."""
+        return self.up and self.idle
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The roles of a run."""
+
+    learner: Role
+    gate: Role
+    crew: Crew
+    replay: Role
+    weights: Role
+    stateless: bool
+    """Whether actors begin anew instead of going on from a checkpoint: over Redis, under new producers' names."""
+    restores_itself: bool
+    """Whether a replay that Ray started again has read the last checkpoint by itself."""
+
+    @property
+    def all(self) -> tuple[Role, ...]:
+        """Every role."""
+        return (self.learner, self.gate, *self.crew.members, self.replay, self.weights)
+
+
+def measured(handle: Any) -> Any:
+    """Ask a role which process it is and how large."""
+    return handle.__ray_call__.remote(_process)
+
+
+def _process(part: object) -> Process:
+    node = ray.get_runtime_context().get_node_id()
+    return Process(pid=os.getpid(), node=node, rss_mb=psutil.Process().memory_info().rss / (1 << 20))
+
+
+def end_process(role: Role) -> None:
+    """End the process of a role.  Ray's own way asks the process, which one that is stopped does not hear."""
+    if role.process is None:
+        ray.kill(role.handle, no_restart=not role.by_ray)
+    elif role.process.node == ray.get_runtime_context().get_node_id():
+        _end(role.process.pid)
+    else:
+        there = NodeAffinitySchedulingStrategy(role.process.node, soft=False)
+        ray.remote(num_cpus=0)(_end).options(scheduling_strategy=there).remote(role.process.pid)
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

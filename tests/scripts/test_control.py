@@ -1,0 +1,122 @@
+"""What is asked of a running run: the file, its bounds, who believes it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from reversi.errors import ConfigError, CorruptFileError, UsageError
+from scripts.compose import compose
+from scripts.config import JobConfig, job_of
+from scripts.control import (
+    CONTROL,
+    MAX_BYTES,
+    MOST_A_CORE,
+    MOST_ON_A_CLUSTER,
+    Wishes,
+    check_wish,
+    forget_wish,
+    groups_of,
+    read_wish,
+    sets_actors,
+    write_wish,
+)
+
+
+def job(*overrides: str) -> JobConfig:
+    return job_of(compose(["actors.count=1", *overrides]))
+
+
+def test_a_wish_comes_back_and_is_forgotten(tmp_path: Path) -> None:
+    assert read_wish(tmp_path) == {}
+    write_wish(tmp_path, {"cpu": 40, "gpu": 2})
+    assert read_wish(tmp_path) == {"cpu": 40, "gpu": 2}
+    assert [path.name for path in tmp_path.iterdir()] == [CONTROL], "replaced whole, nothing left beside it"
+    forget_wish(tmp_path)
+    forget_wish(tmp_path)
+    assert read_wish(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"3",
+        b'{"format": 2, "actors": {"actors": 3}}',
+        b'{"format": 1}',
+        b'{"format": 1, "actors": [3]}',
+        b'{"format": 1, "actors": {"actors": 3.0}}',
+        b'{"format": 1, "actors": {"actors": true}}',
+        b'{"format": 1, "actors": {"actors": "3"}}',
+        b"\xff\xfe",
+        b"[" * 50_000,
+        b" " * (MAX_BYTES + 1),
+    ],
+)
+def test_a_file_that_is_none_of_ours_is_one_error_and_changes_nothing(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / CONTROL).write_bytes(text)
+    with pytest.raises(CorruptFileError, match="expected what `reversi scale` writes"):
+        read_wish(tmp_path)
+    assert Wishes(tmp_path, job()).news() is None
+
+
+def test_news_are_told_once_and_again_when_the_file_is_another(tmp_path: Path) -> None:
+    wishes = Wishes(tmp_path, job())
+    assert wishes.news() is None
+    for count in (2, 3, 3):
+        write_wish(tmp_path, {"actors": count})
+        assert wishes.news() == {"actors": count}
+        assert wishes.news() is None
+    write_wish(tmp_path, {"actors": 10**9})
+    assert wishes.news() is None, "out of range, whoever wrote it"
+
+
+def test_groups_are_those_of_the_configuration() -> None:
+    assert groups_of(job()) == {"actors": 1}
+    assert groups_of(job("cluster=ray", "cluster.actors.gpu.count=2")) == {"cpu": None, "gpu": 2}
+    with pytest.raises(ConfigError, match="cluster=serial"):
+        groups_of(job("cluster=serial"))
+    with pytest.raises(ConfigError, match="one actor reads the files"):
+        groups_of(job_of(compose(["experiment=wthor"])))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "wish", "fits"),
+    [
+        ([], {"actors": 1}, True),
+        ([], {"actors": MOST_A_CORE * (os.cpu_count() or 1)}, True),
+        ([], {"actors": MOST_A_CORE * (os.cpu_count() or 1) + 1}, False),
+        ([], {"actors": 0}, False),
+        ([], {"actors": -1}, False),
+        ([], {"cpu": 1}, False),
+        (["cluster=ray"], {"cpu": MOST_ON_A_CLUSTER}, True),
+        (["cluster=ray"], {"cpu": MOST_ON_A_CLUSTER + 1}, False),
+        (["cluster=ray"], {"cpu": MOST_ON_A_CLUSTER, "gpu": 1}, False),
+        (["cluster=ray"], {"cpu": 0}, False),
+        (["cluster=ray"], {"cpu": 0, "gpu": 1}, True),
+        (["cluster=ray"], {"gpu": 0}, True),
+        (["cluster=ray"], {"actors": 1}, False),
+    ],
+)
+def test_there_is_an_actor_at_least_and_a_bound(overrides: list[str], wish: dict[str, int], fits: bool) -> None:
+    if fits:
+        check_wish(job(*overrides), wish)
+    else:
+        with pytest.raises(UsageError, match="expected"):
+            check_wish(job(*overrides), wish)
+
+
+def test_an_override_that_counts_actors_is_known() -> None:
+    counting = ["actors.count=3", "cluster.actors.cpu.count=null"]
+    others = ["actors.games=3", "cluster.actors.cpu.cpus=2", "gate.games=20", "cluster.max_restarts=1"]
+    assert [sets_actors(item) for item in (*counting, *others)] == [True] * 2 + [False] * 4
+
+
+def test_the_file_is_plain_json(tmp_path: Path) -> None:
+    write_wish(tmp_path, {"actors": 3})
+    assert json.loads((tmp_path / CONTROL).read_text()) == {"format": 1, "actors": {"actors": 3}}
