@@ -1,18 +1,17 @@
 """Do harm to a small run of its own, see how it goes on, and print what was lost.
 
 Each drill starts a run under Ray on this machine in a folder of its own, kills, stops or cuts a part of it, and
-measures the seconds until the work goes on.  Its job is tiny; --run replaces values of it, replay=redis for one.
+measures the seconds until the work goes on.  Roles that are named together are killed in one and the same run, each at
+random moments, so that several are down at once.  The job is tiny; --run replaces values of it, replay=redis for one.
 Without names all drills are done, one after another, which takes some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import signal
-import statistics
+import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,14 @@ from reversi.errors import UsageError
 from scripts.arguments import add_json, positive
 
 if TYPE_CHECKING:
-    from scripts.drill_faults import Outcome
+    from collections.abc import Sequence
+
+    from scripts.drill_outcome import Outcome
 
 EXAMPLES = """
 reversi drill --list
 reversi drill actor learner --kills 5
-reversi drill replay --run replay=redis
+reversi drill actor learner gate replay weights redis --kills 200 --out drill.json
 """
 
 
@@ -37,39 +38,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", action="append", default=[], metavar="KEY=VALUE", help="an override of the run's job, as for train"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the outcomes as JSON as well")
-    add_json(parser, "one JSON list of outcomes")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the outcomes so far as JSON, after every kill")
+    add_json(parser, "one JSON list of outcomes (docs/reliability.md)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do the drills; 1 if one of them lost what it must not lose."""
     from scripts.drill_faults import DRILLS
+    from scripts.drill_kills import ROLES, kill_roles
+    from scripts.drill_outcome import to_json, write
 
+    summaries = ROLES | {name: drill.summary for name, drill in DRILLS.items()}
     if args.list:
-        print("\n".join(f"{name:<14}{drill.summary}" for name, drill in DRILLS.items()))
+        print("\n".join(f"{name:<16}{summary}" for name, summary in summaries.items()))
         return 0
     for name in args.names:
-        if name not in DRILLS:
-            raise UsageError(f"expected drills among {', '.join(DRILLS)}, got {name!r}")
-    outcomes = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the run under way is ended with the drill
-    for name in args.names or DRILLS:
-        with tempfile.TemporaryDirectory(prefix="reversi-drill-", ignore_cleanup_errors=True) as folder:
-            outcomes.append(DRILLS[name].do(Path(folder), args.run, args.kills))
-        if not args.json:
-            print(_line(outcomes[-1]), flush=True)
+        if name not in summaries:
+            raise UsageError(f"expected drills among {', '.join(summaries)}, got {name!r}")
+    outcomes: list[Outcome] = []
+
+    def hear(so_far: list[Outcome], step: str) -> None:
+        print(step, file=sys.stderr, flush=True)
         if args.out is not None:
-            args.out.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
+            write(args.out, [*outcomes, *so_far])
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the run under way is ended with the drill
+    for names in together(args.names, list(ROLES), list(DRILLS)):
+        with tempfile.TemporaryDirectory(prefix="reversi-drill-", ignore_cleanup_errors=True) as folder:
+            if names[0] in ROLES:
+                done = kill_roles(names, Path(folder), args.run, args.kills, hear)
+            else:
+                done = [DRILLS[names[0]].do(Path(folder), args.run, args.kills)]
+        outcomes += done
+        if not args.json:
+            print("\n".join(outcome.line for outcome in done), flush=True)
+        if args.out is not None:
+            write(args.out, outcomes)
     if args.json:
-        print(json.dumps([asdict(outcome) for outcome in outcomes]))
+        print(to_json(outcomes))
     return 0 if all(outcome.kept for outcome in outcomes) else 1
 
 
-def _line(outcome: Outcome) -> str:
-    times = ""
-    if outcome.went_on_s:
-        times = f"went on after {statistics.median(outcome.went_on_s):.1f} s, at worst {max(outcome.went_on_s):.1f} s"
-    lost = "" if outcome.lost_games is None else f"{outcome.lost_games} games lost"
-    verdict = "kept" if outcome.kept else "BROKEN"
-    told = "; ".join(part for part in (times, lost, outcome.seen) if part)
-    return f"{outcome.drill:<14}{verdict:<8}{outcome.kills} times; {told}"
+def together(names: Sequence[str], roles: list[str], others: list[str]) -> list[list[str]]:
+    """Return the drills to do, those that share a run in one list: the roles named, or all but Redis' server."""
+    if not names:
+        with_memory = [role for role in roles if not role.startswith("redis")]
+        return [with_memory, *([role] for role in roles if role not in with_memory), *([name] for name in others)]
+    killed = list(dict.fromkeys(name for name in names if name in roles))
+    return [*([killed] if killed else []), *([name] for name in dict.fromkeys(names) if name not in roles)]

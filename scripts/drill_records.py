@@ -13,7 +13,7 @@ from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.record import Records, encode
 from scripts.bench_setup import Settings, records_of
-from scripts.drill_faults import Outcome
+from scripts.drill_outcome import Outcome
 
 PLAYED = Settings(size=6, blocks=1, channels=8)
 """What plays the games."""
@@ -54,7 +54,15 @@ def deliver_damaged(folder: Path, rounds: int) -> Outcome:
     kept = taken == good == counted.games_total and counted.duplicates >= rounds * DELIVERIES
     reasons = ", ".join(f"{count} {reason}" for reason, count in refused.most_common())
     seen = f"rejected_games {counted.rejected_games}, duplicates {counted.duplicates}, files in rejected/: {reasons}"
-    return Outcome(drill="records", kills=rounds * DELIVERIES * 4, lost_games=good - taken, kept=kept, seen=seen)
+    done = rounds * DELIVERIES * 4
+    return Outcome(
+        drill="records",
+        asked=done,
+        kills=done,
+        lost_games=good - taken,
+        kept=kept,
+        seen=seen,
+    )
 
 
 def _some(records: Records, chance: random.Random) -> Records:

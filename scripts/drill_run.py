@@ -9,15 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from learner.replay.deliveries import Deliveries
+from learner.replay.redis_stream import KEY_FILE, streams
+from learner.replay.redis_url import RedisServer
 from reversi import archive
 from reversi.errors import RunError
+from scripts.drill_ledger import Delivery, Ledger
+from scripts.drill_log import LogFollower
 
 SMALL = (
     "game=reversi4",
@@ -27,14 +32,17 @@ SMALL = (
     "actors.games=16",
     "actors.opening_plies=2",
     "actors.precision=float32",
+    "actors.rescore_empties=0",
+    "actors.round_batches=4",
     "replay.min_positions=200",
+    "replay.reuse=1.0",
     "replay.bucket_capacity=5000",
     "learner.batch=64",
     "learner.publish_every_steps=10",
-    "learner.candidate_every_steps=40",
-    "gate.games=20",
-    "gate.wins=11",
-    "gate.simulations=4",
+    "learner.candidate_every_steps=400",
+    "gate.games=60",
+    "gate.wins=33",
+    "gate.simulations=100",
     "gate.opening_plies=4",
     "run.minutes=600",
     "run.summary_games=0",
@@ -63,9 +71,14 @@ POLL_S = 0.05
 class DrillRun:
     """One run in `folder`, with its driver as a child of this process."""
 
-    def __init__(self, folder: Path, overrides: Sequence[str], name: str = "drill") -> None:
+    def __init__(
+        self, folder: Path, overrides: Sequence[str], name: str = "drill", environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start it; `environment` is its own where that is not this process'."""
+        self._environment = environment
         self.path = folder / name
         self._start = ["train", f"run.dir={folder}", f"run.name={name}", *SMALL, *overrides]
+        self._log = LogFollower(self.path / "logs" / "run.log")
         self.driver = self._spawn(self._start)
 
     def resume(self, *overrides: str) -> None:
@@ -113,31 +126,93 @@ class DrillRun:
     def processes(self, role: str) -> list[psutil.Process]:
         """Return the processes of a role."""
         titles = tuple(f"ray::{name}" for name in CLASSES[role])
-        found = []
-        for child in psutil.Process(self.driver.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if " ".join(child.cmdline()).startswith(titles) and child.status() != psutil.STATUS_ZOMBIE:
-                    found.append(child)
-        return found
+        return [child for child, title in self._children() if title.startswith(titles)]
 
-    def log(self) -> str:
-        """Return the run's log so far."""
-        path = self.path / "logs" / "run.log"
-        return path.read_text(encoding="utf-8") if path.exists() else ""
+    def redis(self) -> tuple[psutil.Process, RedisServer] | None:
+        """Return the server that runs with this run, and how it is reached; None while there is none."""
+        for supervisor, command in self._children():
+            words = command.split()
+            if "learner.replay.embedded" in words:
+                with contextlib.suppress(psutil.Error):
+                    servers = [child for child in supervisor.children() if child.status() != psutil.STATUS_ZOMBIE]
+                    if servers:
+                        return servers[0], RedisServer(url=f"unix://{words[words.index('--unixsocket') + 1]}")
+        return None
+
+    @contextmanager
+    def ledger(self) -> Iterator[Ledger | None]:
+        """Follow meanwhile what the run's Redis confirms; None if the run has no Redis."""
+        if not (self.path / KEY_FILE).exists():
+            yield None
+            return
+
+        def server() -> RedisServer | None:
+            found = self.redis()
+            return found[1] if found else None
+
+        with contextlib.closing(Ledger(server, self.streams())) as ledger:
+            yield ledger
+
+    def streams(self) -> list[str]:
+        """Return the keys of the run's streams."""
+        return streams((self.path / KEY_FILE).read_text(encoding="utf-8").strip(), 1)
+
+    def kill(self, process: psutil.Process) -> float:
+        """Kill -9 a process and return when it was gone, in seconds since 1970."""
+        process.kill()
+        with contextlib.suppress(psutil.Error):
+            while process.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.001)
+        return time.time()
+
+    def log(self) -> list[str]:
+        """Return the lines of the run's log so far."""
+        self._log.read()
+        return self._log.lines
 
     def last_words(self) -> str:
         """Return the last line that the run wrote to standard error."""
-        lines = (self.path.parent / f"{self.path.name}.err").read_text(encoding="utf-8").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return next(reversed(self.complaints()), "it said nothing")
 
     def deaths_answered(self, role: str) -> int:
         """Return how often a process of a role has come back so far."""
-        name = rf"{role}-\d+" if role == "actor" else role
-        return len(re.findall(rf" {name} works again$", self.log(), re.MULTILINE))
+        self._log.read()
+        if role == "actor":
+            return sum(count for name, count in self._log.returns.items() if name.startswith("actor-"))
+        return self._log.returns[role]
+
+    def wait_for_return(self, role: str, before: int) -> float:
+        """Wait until a role has come back more than `before` times; return the seconds that took."""
+        return self.wait_for(lambda: self.deaths_answered(role) > before, f"the {role} back")
+
+    def complaints(self) -> list[str]:
+        """Return the lines that the run wrote to standard error, over all its starts."""
+        return (self.path.parent / f"{self.path.name}.err").read_text(encoding="utf-8").strip().splitlines()
+
+    def games_played(self) -> int:
+        """Return the games that the newest row of metrics counts."""
+        found = re.findall(r'"run/games": ([0-9.]+)', (self.path / "metrics.jsonl").read_text(encoding="utf-8"))
+        return int(float(found[-1])) if found else 0
+
+    def metrics_age_s(self) -> float:
+        """Return the seconds since the driver has last written a row of metrics."""
+        return time.time() - (self.path / "metrics.jsonl").stat().st_mtime
+
+    def wait_for_games(self, more_than: int) -> float:
+        """Wait until more games are played; return the seconds that took, up to five of which the metrics come late."""
+        return self.wait_for(lambda: self.games_played() > more_than, "more games")
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints, oldest first."""
         return sorted(p for p in (self.path / "checkpoints").glob("*") if p.name.isdigit())
+
+    def newest_checkpoint(self) -> str:
+        """Return the name of the newest one, "" before there is one; later ones are greater."""
+        return max((path.name for path in self.checkpoints()), default="")
+
+    def wait_for_checkpoint(self, after: str) -> float:
+        """Wait for a checkpoint that is newer than `after`; return the seconds that took."""
+        return self.wait_for(lambda: self.newest_checkpoint() > after, f"a checkpoint after {after}")
 
     def games_heard(self) -> int:
         """Return the games that the last checkpoint's driver had heard of: each had been taken by the replay."""
@@ -146,9 +221,30 @@ class DrillRun:
 
     def games_held(self) -> int:
         """Return the games that the last checkpoint's replay has taken."""
+        return int(self._replay_header()["counts"]["games_total"])
+
+    def deliveries_held(self, ones: Iterable[Delivery]) -> set[Delivery]:
+        """Return those of `ones` that the last checkpoint's replay has taken."""
+        taken = Deliveries.restored(self._replay_header()["deliveries"])
+        return {one for one in ones if one in taken}
+
+    def _replay_header(self) -> archive.Header:
         data = (self.checkpoints()[-1] / "replay.safetensors").read_bytes()
-        _, header = archive.unpack(data, "replay", 1, "replay state")
-        return int(header["counts"]["games_total"])
+        return archive.unpack(data, "replay", 1, "replay state")[1]
+
+    def child_numbers(self) -> list[int]:
+        """Return the process numbers of the run, without its driver's."""
+        return [child.pid for child, _ in self._children()]
+
+    def _children(self) -> list[tuple[psutil.Process, str]]:
+        """Return every process of the run that lives, with its command line."""
+        found = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self.driver.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if child.status() != psutil.STATUS_ZOMBIE:
+                        found.append((child, " ".join(child.cmdline())))
+        return found
 
     def _spawn(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         out = self.path.parent / f"{self.path.name}.out"
@@ -158,16 +254,27 @@ class DrillRun:
                 stdout=said,
                 stderr=complained,
                 cwd=Path(__file__).parents[1],
+                env=self._environment,
                 start_new_session=True,
             )
 
 
 @contextmanager
-def drill_run(folder: Path, overrides: Sequence[str], name: str = "drill") -> Iterator[DrillRun]:
+def drill_run(
+    folder: Path, overrides: Sequence[str], name: str = "drill", environment: Mapping[str, str] | None = None
+) -> Iterator[DrillRun]:
     """Yield a run that is under way; end all of it afterwards."""
-    run = DrillRun(folder, overrides, name)
+    run = DrillRun(folder, overrides, name, environment)
     try:
         run.wait_until_under_way()
         yield run
     finally:
         run.end()
+
+
+def child_runs(pid: int) -> bool:
+    """Whether a process lives."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

@@ -1,4 +1,4 @@
-"""The drills in short: the list, what cannot be asked, and one kill of the replay as `reversi drill` does it."""
+"""The drills in short: the list, what cannot be asked, and two kills in one run as `reversi drill` does them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 
 from scripts.cli import main
 from scripts.drill_faults import DRILLS
+from scripts.drill_kills import ROLES
 from scripts.drill_records import deliver_damaged
 
 
 def test_every_drill_is_listed_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["drill", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(DRILLS)
-    assert {"actor", "learner", "gate", "replay", "weights", "driver", "redis"} <= set(DRILLS)
+    assert [line.split()[0] for line in lines] == [*ROLES, *DRILLS]
+    assert all(len(line.split(maxsplit=1)[1]) > 5 for line in lines)
 
 
 def test_an_unknown_drill_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,11 +34,18 @@ def test_damaged_repeated_and_poisoned_records_are_counted_and_never_taken(tmp_p
     assert len(list((tmp_path / "rejected").glob("*-illegal-move.records"))) > 0
 
 
-def test_a_killed_actor_costs_nothing_that_was_delivered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_actor_and_the_redis_server_killed_in_one_run_cost_nothing_that_was_acknowledged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "outcomes.json"
-    assert main(["drill", "actor", "--json", "--out", str(out)]) == 0
-    (outcome,) = json.loads(capsys.readouterr().out)
-    assert json.loads(out.read_text()) == [outcome]
-    assert outcome["kept"]
-    assert outcome["lost_games"] == 0
-    assert len(outcome["went_on_s"]) == outcome["kills"] == 1
+    assert main(["drill", "actor", "redis", "--json", "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    outcomes = json.loads(said.out)
+    assert json.loads(out.read_text()) == outcomes
+    assert [outcome["drill"] for outcome in outcomes] == ["actor", "redis"]
+    for outcome in outcomes:
+        assert outcome["kept"], outcome["seen"]
+        assert (outcome["lost"], outcome["twice_games"], outcome["lost_games"]) == (0, 0, 0)
+        assert outcome["acknowledged"] > 10
+        assert len(outcome["went_on_s"]) == outcome["kills"] == outcome["asked"] == 1
+    assert sorted(line.split(":")[0] for line in said.err.splitlines()) == ["actor 1/1", "redis 1/1"]

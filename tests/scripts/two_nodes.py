@@ -1,46 +1,52 @@
-"""A real Ray cluster of two nodes on this machine: two raylets with resources of their own, a token, jobs."""
+"""A real Ray cluster of two nodes on this machine, and command lines that use it."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-import shutil
-import socket
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
-ROOT = Path(__file__).parents[2]
-START_S = 60.0
+from scripts.drill_nodes import ROOT, Node, Nodes, ray_nodes
 
 
 @dataclass(frozen=True)
 class TwoNodes:
-    """The cluster: how it is reached, and the process under which each node's processes are."""
+    """The cluster: how it is reached, and its nodes."""
 
-    dashboard: str
-    token: str
-    token_file: Path
-    environment: dict[str, str]
-    head: psutil.Process
-    worker: psutil.Process
+    nodes: Nodes
+    worker: Node
 
-    def roles(self, node: psutil.Process) -> set[str]:
-        """Return the actor classes that run on a node; Ray names processes after them."""
-        names = set()
-        for process in node.children(recursive=True):
-            with contextlib.suppress(psutil.Error, IndexError):
-                title = process.cmdline()[0]
-                names |= {title.removeprefix("ray::").split(".")[0]} if title.startswith("ray::") else set()
-        return names
+    @property
+    def head(self) -> Node:
+        """The node with the driver."""
+        return self.nodes.head
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the dashboard."""
+        return f"http://127.0.0.1:{self.nodes.dashboard_port}"
+
+    @property
+    def token(self) -> str:
+        """What opens it."""
+        return self.nodes.token
+
+    @property
+    def token_file(self) -> Path:
+        """The file with it."""
+        return self.nodes.token_file
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For processes that use the cluster."""
+        return self.nodes.environment
+
+    def roles(self, node: Node) -> set[str]:
+        """Return the actor classes that run on a node."""
+        return node.roles()
 
     def reversi(self, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a command line with the cluster and its token in the environment."""
@@ -56,98 +62,8 @@ class TwoNodes:
 
 @contextmanager
 def two_nodes() -> Iterator[TwoNodes]:
-    """Start a head with 3 CPUs and a node with 2 CPUs, a GPU by name only and the label role=actors; end them after.
-
-    Never by `ray stop`, which ends every Ray of the machine.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="two-"))  # pytest's own is too long for Ray's sockets
-    gcs, dashboard, *agents = _free_ports(5)
-    token = secrets.token_hex(32)
-    (folder / "token").write_text(token)
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{dashboard}",
-    }
-    environment.pop("RAY_AUTH_TOKEN", None)
-    common = ["--block", "--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0"]
-    head_options = [
-        "--head",
-        f"--port={gcs}",
-        f"--dashboard-port={dashboard}",
-        f"--dashboard-agent-listen-port={agents[0]}",
-        f"--ray-client-server-port={agents[1]}",
-        f"--temp-dir={folder}",
-        "--num-cpus=3",
-        "--num-gpus=0",
-    ]
-    node_options = [
-        f"--address=127.0.0.1:{gcs}",
-        f"--dashboard-agent-listen-port={agents[2]}",
-        "--num-cpus=2",
-        "--num-gpus=1",
-        "--labels=role=actors",
-    ]
-    head = _start([*common, *head_options], environment, folder / "head.log")
-    try:
-        _wait_for_port(gcs)
-        node = _start([*common, *node_options], environment, folder / "node.log")
-        try:
-            _wait_for_port(dashboard)
-            yield TwoNodes(
-                f"http://127.0.0.1:{dashboard}",
-                token,
-                folder / "token",
-                environment,
-                psutil.Process(head.pid),
-                psutil.Process(node.pid),
-            )
-        finally:
-            _end(node)
-    finally:
-        _end(head)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _start(options: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "ray.scripts.scripts", "start", *options]
-    with open(log, "wb") as out:
-        return subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=out)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a node and every process of it, by their numbers."""
-    children = psutil.Process(process.pid).children(recursive=True)
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=2)
-    for child in children:
-        with contextlib.suppress(psutil.Error):
-            child.kill()
-    process.kill()
-    process.wait()
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
-def _wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if time.monotonic() >= deadline:
-                raise
-        time.sleep(0.2)
+    """Start a head with 3 CPUs and a node with 2 CPUs, a GPU by name only and the label role=actors; end them after."""
+    with ray_nodes("--num-cpus=3", "--num-gpus=0") as nodes:
+        worker = nodes.join("--num-cpus=2", "--num-gpus=1", "--labels=role=actors")
+        nodes.wait_for_dashboard()
+        yield TwoNodes(nodes, worker)

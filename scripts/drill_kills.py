@@ -1,0 +1,145 @@
+"""Kill -9 in a loop: every role named is killed again and again at random moments of one and the same run.
+
+Each role has a clock of its own, so that several are down at once as chance will have it.  What was acknowledged is
+counted outside of the run (`drill_ledger.py`) and compared with what is held when the run was stopped.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reversi.errors import RunError
+from scripts.drill_account import Settled, settle
+from scripts.drill_ledger import Ledger
+from scripts.drill_outcome import Outcome
+from scripts.drill_run import POLL_S, START_S, DrillRun, drill_run
+
+PAUSE_S = (10.5, 16.0)
+"""A role lives so long, drawn at random, between coming back and its next death: deaths in the first ten seconds are
+answered by longer and longer pauses, which is another promise."""
+
+FIRST_S = 4.0
+"""The first deaths come within so many seconds of the run's first checkpoint."""
+
+ROLES = {
+    "actor": "kill -9 an actor",
+    "learner": "kill -9 the learner",
+    "gate": "kill -9 the evaluator in mid-match",
+    "replay": "kill -9 the replay actor",
+    "weights": "kill -9 the weights actor",
+    "redis": "kill -9 the Redis server, append-only file",
+    "redis-memory": "kill -9 the Redis server without one",
+}
+"""Who can be killed in a run, and goes on by itself."""
+
+SERVERS = ("redis", "redis-memory")
+
+
+@dataclass
+class _Victim:
+    """A role between two deaths, or dead and not back yet."""
+
+    role: str
+    due: float
+    went_on_s: list[float] = field(default_factory=list)
+    killed: float | None = None
+    """When it was killed, by the monotonic clock; None while it lives."""
+    before: int = 0
+    """Its returns before that death; of a server the time of its death, in milliseconds since 1970."""
+
+
+def kill_roles(
+    roles: Sequence[str],
+    folder: Path,
+    overrides: Sequence[str],
+    kills: int,
+    hear: Callable[[list[Outcome], str], None],
+    seed: int = 1,
+) -> list[Outcome]:
+    """Kill each of `roles` so many times, in one run; `hear` is told of every return, with the outcomes so far.
+
+    A run that ends in between, or a role that does not come back, is an outcome that was not kept, and its last words.
+    """
+    chance = random.Random(seed)
+    servers = [role for role in roles if role in SERVERS]
+    if servers:
+        redis = ["replay=redis", f"replay.append_only={str('redis' in servers).lower()}"]
+        overrides = [*overrides, *redis]
+    settled, words = None, "the run goes on"
+    with drill_run(folder, overrides) as run, run.ledger() as ledger:
+        now = time.monotonic()
+        victims = [_Victim(role, now + chance.uniform(0, FIRST_S)) for role in roles]
+        try:
+            while any(len(victim.went_on_s) < kills for victim in victims):
+                for victim in chance.sample(victims, len(victims)):
+                    if _turn(run, ledger, victim, kills, chance):
+                        step = f"{victim.role} {len(victim.went_on_s)}/{kills}: {victim.went_on_s[-1]:.1f} s"
+                        hear(_outcomes(victims, kills, None, words), step)
+                time.sleep(POLL_S)
+            run.wait_for_checkpoint(run.newest_checkpoint())
+            settled = settle(run, ledger, append_only=not _may_lose(victims))
+        except RunError as error:
+            words = str(error)
+    return _outcomes(victims, kills, settled, words)
+
+
+def _turn(run: DrillRun, ledger: Ledger | None, victim: _Victim, kills: int, chance: random.Random) -> bool:
+    """Kill a role whose time has come, or look whether it is back; True if it has just come back."""
+    now = time.monotonic()
+    if victim.killed is None:
+        if len(victim.went_on_s) < kills and now >= victim.due:
+            _kill(run, victim, chance)
+        return False
+    if not _is_back(run, ledger, victim):
+        if run.driver.poll() is not None:
+            raise RunError(f"the run ended with code {run.driver.returncode}: {run.last_words()}")
+        if now - victim.killed > START_S:
+            raise RunError(f"expected the {victim.role} back within {START_S:.0f} s of its death; see {run.path}")
+        return False
+    victim.went_on_s.append(round(now - victim.killed, 2))
+    victim.killed, victim.due = None, now + chance.uniform(*PAUSE_S)
+    return True
+
+
+def _kill(run: DrillRun, victim: _Victim, chance: random.Random) -> None:
+    """Kill one process of a role, if it has one just now: it may be down with another one's death."""
+    if victim.role in SERVERS:
+        server = run.redis()
+        processes = [server[0]] if server else []
+    else:
+        processes = run.processes(victim.role)
+        victim.before = run.deaths_answered(victim.role)
+    if processes:
+        killed_s = run.kill(chance.choice(processes))
+        victim.killed = time.monotonic()
+        if victim.role in SERVERS:
+            victim.before = int(1000 * killed_s)
+
+
+def _is_back(run: DrillRun, ledger: Ledger | None, victim: _Victim) -> bool:
+    """Whether a role has done its first round; a server is back with the first delivery that it has confirmed since."""
+    if victim.role in SERVERS:
+        return ledger is not None and ledger.newest_ms > victim.before
+    return run.deaths_answered(victim.role) > victim.before
+
+
+def _outcomes(victims: Sequence[_Victim], kills: int, settled: Settled | None, words: str) -> list[Outcome]:
+    return [_outcome(victim, kills, settled, words, _may_lose(victims)) for victim in victims]
+
+
+def _outcome(victim: _Victim, kills: int, settled: Settled | None, words: str, may_lose: bool) -> Outcome:
+    times = victim.went_on_s
+    if settled is None:
+        done = len(times)
+        return Outcome(drill=victim.role, asked=kills, kills=done, went_on_s=list(times), kept=False, seen=words)
+    shown = "actors" if victim.role == "actor" else victim.role
+    seen = "nothing; games/s is 0 meanwhile" if victim.role in SERVERS else f"health: {shown} {len(times)} restarts"
+    return settled.outcome(victim.role, asked=kills, went_on_s=times, kept=may_lose or settled.whole, seen=seen)
+
+
+def _may_lose(victims: Sequence[_Victim]) -> bool:
+    return any(victim.role == "redis-memory" for victim in victims)

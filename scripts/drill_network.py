@@ -1,0 +1,179 @@
+"""A bad network between a run and its Redis: a relay that freezes, cuts connections, or delays as lost packets do.
+
+    run --127.0.0.1:PORT--> relay --socket--> the drill's own Redis server
+
+TCP sends a lost packet again until it arrives: on a connection loss is delay, 0.2 s and its doubles, never a gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from learner.replay.embedded import EmbeddedServer
+from scripts.drill_account import MEMORY_MB, settle
+from scripts.drill_ledger import Ledger
+from scripts.drill_outcome import Outcome
+from scripts.drill_run import DrillRun, drill_run
+
+FREEZE_S = 30.0
+"""How long nothing is relayed while every connection stays open."""
+
+CUTS, CUT_EVERY_S = 5, (0.5, 3.0)
+"""Times that every connection is cut in one drill, and the seconds between two, drawn at random."""
+
+LOSS, LOSS_S, SLOW_S = 0.05, (0.2, 0.4, 0.8), 30.0
+"""Share of the pieces that are lost, the seconds until one has come through, one of these, and how long it goes on."""
+
+PIECE_BYTES = 1 << 16
+
+DEAF_S = 15.0
+"""A driver that writes no row of metrics for so long is held up by the network; one comes every five seconds."""
+
+
+class Relay:
+    """Passes bytes between its port and a unix socket, in a thread of its own, until `close`."""
+
+    def __init__(self, target: str, seed: int = 1) -> None:
+        """`target` is the socket's path."""
+        self._target, self._chance = target, random.Random(seed)
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loss = 0.0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="relay", daemon=True)
+        self._thread.start()
+        self._passable = asyncio.Event()
+        self._passable.set()
+        self._server = self._done(asyncio.start_server(self._accept, "127.0.0.1", 0))
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    def freeze(self) -> None:
+        """Relay nothing; connections stay open, new ones are taken and left without an answer."""
+        self._loop.call_soon_threadsafe(self._passable.clear)
+
+    def thaw(self) -> None:
+        """Relay again, what was held back first."""
+        self._loop.call_soon_threadsafe(self._passable.set)
+
+    def cut(self) -> None:
+        """Break every connection, whatever is under way on it."""
+        self._loop.call_soon_threadsafe(self._abort)
+
+    def lose(self, share: float) -> None:
+        """Delay this share of all pieces, as packets that are lost and sent again; 0 for none."""
+        self._loss = share
+
+    def close(self) -> None:
+        """End the relay with every connection."""
+        self._loop.call_soon_threadsafe(self._server.close)
+        self.cut()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _done(self, coroutine: object) -> asyncio.Server:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()  # type: ignore[arg-type]
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._passable.wait()
+        with contextlib.suppress(OSError):
+            there, back = await asyncio.open_unix_connection(self._target)
+            self._writers |= {writer, back}
+            await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Relay one direction until either end breaks, pieces in their order."""
+        with contextlib.suppress(OSError):
+            while data := await reader.read(PIECE_BYTES):
+                await self._passable.wait()
+                if self._chance.random() < self._loss:
+                    await asyncio.sleep(self._chance.choice(LOSS_S))
+                writer.write(data)
+                await writer.drain()
+        self._writers.discard(writer)
+        writer.close()
+
+    def _abort(self) -> None:
+        reset = struct.pack("ii", 1, 0)  # SO_LINGER of no seconds: the other end hears of a reset, not of an end
+        for writer in self._writers:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            writer.transport.abort()
+        self._writers.clear()
+
+
+@contextmanager
+def _run_over_relay(folder: Path, overrides: Sequence[str]) -> Iterator[tuple[DrillRun, Ledger, Relay, EmbeddedServer]]:
+    """Yield a run whose Redis is reached through a relay, and a ledger that reaches it directly."""
+    with contextlib.ExitStack() as ends:
+        server = ends.enter_context(
+            contextlib.closing(EmbeddedServer(folder / "redis", memory_mb=MEMORY_MB, append_only=True))
+        )
+        relay = ends.enter_context(contextlib.closing(Relay(server.server.url.removeprefix("unix://"))))
+        there = ["replay=redis", f"replay.url=redis://127.0.0.1:{relay.port}/0"]
+        run = ends.enter_context(drill_run(folder, [*overrides, *there]))
+        ledger = ends.enter_context(contextlib.closing(Ledger(lambda: server.server, run.streams())))
+        yield run, ledger, relay, server
+
+
+def _disturbed(
+    drill: str,
+    folder: Path,
+    overrides: Sequence[str],
+    times: int,
+    disturb: Callable[[Relay, random.Random], None],
+    seen: str,
+) -> Outcome:
+    """Disturb the network and wait, from its end on, for the next delivery; the driver must never be held up."""
+    chance = random.Random(1)
+    went_on_s, deaf = [], False
+    with _run_over_relay(folder, overrides) as (run, ledger, relay, server):
+        for _ in range(times):
+            time.sleep(chance.uniform(2, 5))
+            disturb(relay, chance)
+            deaf |= run.metrics_age_s() > DEAF_S
+            over_ms = int(1000 * time.time())
+            went_on_s.append(run.wait_for(lambda: ledger.newest_ms > over_ms, "a delivery after it"))  # noqa: B023
+        settled = settle(run, ledger, server=server.server)
+    kept = settled.whole and not deaf
+    return settled.outcome(drill, asked=times, went_on_s=went_on_s, kept=kept, seen=seen)
+
+
+def frozen_network(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Freeze every connection to Redis for 30 s."""
+
+    def freeze(relay: Relay, chance: random.Random) -> None:
+        relay.freeze()
+        time.sleep(FREEZE_S)
+        relay.thaw()
+
+    seen = "games/s falls to 0; the log says `trying again` after 10 s, then `back after N s`"
+    return _disturbed("frozen-network", folder, overrides, kills, freeze, seen)
+
+
+def cut_network(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Cut every connection to Redis, several times at random moments."""
+
+    def cut(relay: Relay, chance: random.Random) -> None:
+        for _ in range(CUTS):
+            time.sleep(chance.uniform(*CUT_EVERY_S))
+            relay.cut()
+
+    return _disturbed("cut-network", folder, overrides, kills, cut, "nothing; connections are made anew")
+
+
+def slow_network(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Lose one packet in twenty for half a minute, which TCP turns into delay."""
+
+    def lose(relay: Relay, chance: random.Random) -> None:
+        relay.lose(LOSS)
+        time.sleep(SLOW_S)
+        relay.lose(0.0)
+
+    return _disturbed("slow-network", folder, overrides, kills, lose, "fewer games/s meanwhile")

@@ -1,0 +1,162 @@
+"""A Ray cluster of several nodes on this machine, each a real raylet with resources of its own, and a token.
+
+Never ended by `ray stop`, which ends every Ray of the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from reversi.errors import UnreachableError
+
+ROOT = Path(__file__).parents[1]
+
+START_S = 60.0
+"""Longest until a node listens."""
+
+COMMON = ("--block", "--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node: the process under which all of its processes are."""
+
+    process: subprocess.Popen[bytes]
+
+    def children(self) -> list[tuple[psutil.Process, str]]:
+        """Return its processes that live, with their command lines."""
+        found = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self.process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if child.status() != psutil.STATUS_ZOMBIE:
+                        found.append((child, " ".join(child.cmdline())))
+        return found
+
+    def roles(self) -> set[str]:
+        """Return the actor classes that run on it; Ray names processes after them."""
+        titles = [title for _, title in self.children() if title.startswith("ray::")]
+        return {title.removeprefix("ray::").split(".")[0].split()[0] for title in titles}
+
+    def raylet(self) -> psutil.Process:
+        """Return the node's raylet."""
+        return next(child for child, title in self.children() if Path(title.split()[0]).name == "raylet")
+
+    def end(self) -> None:
+        """End it and every process of it, by their numbers."""
+        children = [child for child, _ in self.children()]
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=2)
+        for child in children:
+            with contextlib.suppress(psutil.Error):
+                child.kill()
+        self.process.kill()
+        self.process.wait()
+
+
+@dataclass
+class Nodes:
+    """A cluster: its head, the nodes that have joined, and how it is reached."""
+
+    folder: Path
+    port: int
+    dashboard_port: int
+    token: str
+    environment: dict[str, str]
+    """For processes that use the cluster."""
+    head: Node
+    joined: list[Node] = field(default_factory=list)
+
+    @property
+    def token_file(self) -> Path:
+        """The file with the token."""
+        return self.folder / "token"
+
+    def join(self, *options: str) -> Node:
+        """Start another node with options of `ray start`."""
+        (agent,) = _free_ports(1)
+        where = [f"--address=127.0.0.1:{self.port}", f"--dashboard-agent-listen-port={agent}"]
+        log = self.folder / f"node-{len(self.joined)}.log"
+        self.joined.append(_started([*where, *options], self.environment, log))
+        return self.joined[-1]
+
+    def wait_for_dashboard(self) -> None:
+        """Wait until jobs can be submitted."""
+        _wait_for_port(self.dashboard_port)
+
+
+@contextmanager
+def ray_nodes(*head_options: str) -> Iterator[Nodes]:
+    """Start a head with options of `ray start`, and end it afterwards with all nodes that have joined it."""
+    folder = Path(tempfile.mkdtemp(prefix="ray-"))  # a run's folder may be too long for Ray's sockets
+    port, dashboard, *agents = _free_ports(4)
+    token = secrets.token_hex(32)
+    (folder / "token").write_text(token)
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{dashboard}",
+    }
+    environment.pop("RAY_AUTH_TOKEN", None)
+    where = [
+        "--head",
+        f"--port={port}",
+        f"--dashboard-port={dashboard}",
+        f"--dashboard-agent-listen-port={agents[0]}",
+        f"--ray-client-server-port={agents[1]}",
+        f"--temp-dir={folder}",
+    ]
+    head = _started([*where, *head_options], environment, folder / "head.log")
+    nodes = Nodes(folder, port, dashboard, token, environment, head)
+    try:
+        _wait_for_port(port)
+        yield nodes
+    finally:
+        for node in (*nodes.joined, head):
+            node.end()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(options: Sequence[str], environment: dict[str, str], log: Path) -> Node:
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", *COMMON, *options]
+    with open(log, "wb") as out:
+        return Node(subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=out))
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def _wait_for_port(port: int) -> None:
+    deadline = time.monotonic() + START_S
+    while True:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        if time.monotonic() >= deadline:
+            raise UnreachableError(f"expected a Ray head on port {port} within {START_S:.0f} s, none came")
+        time.sleep(0.2)

@@ -1,0 +1,63 @@
+"""The death of a node: kill -9 of the raylet that has the actor, on a cluster of three nodes started for this drill."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from scripts.drill_account import settle
+from scripts.drill_nodes import Node, Nodes, ray_nodes
+from scripts.drill_outcome import Outcome
+from scripts.drill_run import CLASSES, DrillRun, drill_run
+
+ACTOR_NODE = ("--num-cpus=1", "--num-gpus=0", "--labels=role=actors")
+"""Of the two nodes that actors may use, one with the run's only actor and one with room for it."""
+
+
+def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Kill the raylet under the actor; the actor starts again on the other node, and a new node takes the dead one's
+    place."""
+    chance = random.Random(1)
+    went_on_s = []
+    with ExitStack() as ends:
+        nodes = ends.enter_context(ray_nodes("--num-cpus=4", "--num-gpus=0"))
+        for _ in range(2):
+            nodes.join(*ACTOR_NODE)
+        run = ends.enter_context(drill_run(folder, [*overrides, *_on(nodes)], environment=nodes.environment))
+        ledger = ends.enter_context(run.ledger())
+        for _ in range(kills):
+            time.sleep(chance.uniform(10.5, 16.0))
+            node = _node_of_the_actor(nodes, run)
+            before = run.deaths_answered("actor")
+            run.kill(node.raylet())
+            went_on_s.append(run.wait_for_return("actor", before))
+            node.end()
+            nodes.joined.remove(node)
+            nodes.join(*ACTOR_NODE)
+        settled = settle(run, ledger)
+    seen = f"health: actors {len(went_on_s)} restarts; the actor plays on the other node"
+    return settled.outcome("raylet", asked=kills, went_on_s=went_on_s, kept=settled.whole, seen=seen)
+
+
+def _on(nodes: Nodes) -> list[str]:
+    """Return the overrides of a run on these nodes."""
+    return [
+        "cluster=ray",
+        f"cluster.address=127.0.0.1:{nodes.port}",
+        f"cluster.token_file={nodes.token_file}",
+        "cluster.max_restarts=1000000",
+        "learner.threads=1",
+        "cluster.actors.cpu.count=1",
+        "+cluster.actors.cpu.labels.role=actors",
+    ]
+
+
+def _node_of_the_actor(nodes: Nodes, run: DrillRun) -> Node:
+    def found() -> list[Node]:
+        return [node for node in nodes.joined if node.roles() & set(CLASSES["actor"])]
+
+    run.wait_for(lambda: bool(found()), "an actor on a node of its own")
+    return found()[0]

@@ -1,0 +1,151 @@
+"""What drills observe with: a log that is put aside, a server's confirmations, a relay that misbehaves, outcomes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+import pytest
+
+from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis_sink import RedisSink
+from learner.replay.redis_stream import streams
+from reversi.record import encode
+from scripts.bench_setup import Settings, records_of
+from scripts.drill import together
+from scripts.drill_ledger import Ledger
+from scripts.drill_log import LogFollower
+from scripts.drill_network import Relay
+from scripts.drill_outcome import Outcome, to_json
+from tests.scripts.test_train import wait_for
+
+DRILL = Outcome(drill="actor", asked=2, kills=2, went_on_s=[1.5, 4.0], lost_games=0, kept=True, seen="nothing")
+
+
+def test_a_log_is_read_once_over_the_moment_at_which_it_is_put_aside(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    follower = LogFollower(path)
+    follower.read()
+    handler = RotatingFileHandler(path, maxBytes=1000, backupCount=3)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    for number in range(100):
+        record = logging.LogRecord(
+            "scripts.driver", logging.WARNING, "", 0, "%s works again", (f"actor-{number % 3}",), None
+        )
+        handler.emit(record)
+        if number % 7 == 0:
+            follower.read()
+    handler.close()
+    follower.read()
+    assert (tmp_path / "run.log.3").exists()
+    assert len(follower.lines) == 100
+    assert follower.returns == {"actor-0": 34, "actor-1": 33, "actor-2": 33}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=True)) as running:
+        yield running
+
+
+def test_a_ledger_has_what_was_acknowledged_before_and_after_the_death_of_the_server(server: EmbeddedServer) -> None:
+    records = records_of(Settings(size=4, blocks=1, channels=2))
+    keys = streams("drill", 1)
+    ledger = Ledger(lambda: server.server, keys)
+    sink = RedisSink(server.server, "drill", shards=1, backlog_batches=1000, patience_s=30)
+    try:
+        for sequence in range(20):
+            sink.push(encode(records, "actor-0", sequence))
+            if sequence == 9:
+                with contextlib.closing(server.server.client()) as client, contextlib.suppress(Exception):
+                    client.execute_command("SHUTDOWN", "NOSAVE")
+        wait_for(lambda: len(ledger.games) == 20, 20)
+    finally:
+        sink.close()
+        ledger.close()
+    assert ledger.games == {("actor-0", sequence): len(records) for sequence in range(20)}
+    assert abs(ledger.newest_ms / 1000 - time.time()) < 60
+
+
+class Echo:
+    """Answers what it is sent, on a unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(path))
+        self._listening.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := connection.recv(1000):
+                connection.sendall(data)
+
+    def close(self) -> None:
+        self._listening.close()
+
+
+@pytest.fixture
+def relay(tmp_path: Path) -> Iterator[Relay]:
+    with contextlib.closing(Echo(tmp_path / "echo")), contextlib.closing(Relay(str(tmp_path / "echo"))) as made:
+        yield made
+
+
+def test_a_relay_holds_back_what_is_sent_until_it_thaws_and_breaks_connections_when_told(relay: Relay) -> None:
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=5) as line:
+        line.sendall(b"one")
+        assert line.recv(10) == b"one"
+        relay.freeze()
+        line.sendall(b"two")
+        line.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            line.recv(10)
+        line.settimeout(5)
+        relay.thaw()
+        assert line.recv(10) == b"two"
+        relay.lose(1.0)
+        began = time.monotonic()
+        line.sendall(b"three")
+        assert line.recv(10) == b"three"
+        assert time.monotonic() - began >= 0.4, "lost on the way there and on the way back"
+        relay.cut()
+        with pytest.raises(ConnectionResetError):
+            line.recv(10)
+    with socket.create_connection(("127.0.0.1", relay.port), timeout=5) as line:
+        relay.lose(0.0)
+        line.sendall(b"again")
+        assert line.recv(10) == b"again"
+
+
+def test_outcomes_have_one_form_for_programs_and_a_line_for_people() -> None:
+    (read,) = json.loads(to_json([DRILL]))
+    assert list(read) == [field.name for field in fields(Outcome)]
+    assert read["went_on_s"] == [1.5, 4.0]
+    assert DRILL.line.split()[:4] == ["actor", "kept", "2", "times;"]
+    assert "went on after 2.8 s, at worst 4.0 s; 0 games lost; nothing" in DRILL.line
+
+
+def test_the_reliability_page_describes_every_field_of_an_outcome() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for field in fields(Outcome):
+        assert f"| `{field.name}` |" in page
+
+
+def test_roles_named_together_share_a_run_and_other_drills_have_their_own() -> None:
+    roles, others = ["actor", "gate", "redis", "redis-memory"], ["disk", "stall"]
+    assert together(["disk", "redis", "actor", "disk"], roles, others) == [["redis", "actor"], ["disk"]]
+    assert together([], roles, others) == [["actor", "gate"], ["redis"], ["redis-memory"], ["disk"], ["stall"]]
