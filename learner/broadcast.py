@@ -48,4 +48,7 @@ class WeightStore:
         yield from self._held.values()
 
     def _hold(self, channel: str, data: bytes) -> None:
-        self._held[channel] = (Weights.from_bytes(data, f"weights for {channel!r}").version, data)
+        """Keep what is newer: a learner that goes on from a checkpoint begins with what it had published by then."""
+        version = Weights.from_bytes(data, f"weights for {channel!r}").version
+        if version > self.version(channel):
+            self._held[channel] = (version, data)

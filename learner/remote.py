@@ -6,6 +6,7 @@ from typing import Any
 
 import ray
 
+from learner.algorithms.losses import ValidationReport
 from learner.broadcast import WeightStore
 from learner.learner import Learner
 from learner.replay.rows import Rows
@@ -39,18 +40,37 @@ class RemoteSink:
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self._last: Any = None
 
     def publish(self, data: bytes, candidate: bool) -> None:
         """Hand the archive over by value: what a process puts into the object store dies with it."""
-        self._store.publish.remote(data, candidate)
+        self._last = self._store.publish.remote(data, candidate)
+
+    def settle(self) -> None:
+        """Wait until the weights handed over last are there."""
+        if self._last is not None:
+            ray.get(self._last)
+
+    def newest(self) -> int:
+        """Return the highest version that is there, -1 if none is."""
+        version: int = ray.get(self._store.newest.remote())
+        return version
 
 
 class RemoteLearner(Learner):
     """A `Learner` whose source and sink are actor handles."""
 
-    def __init__(self, *, game: str, source: Any, sink: Any, **rest: Any) -> None:
-        self._samples = RemoteSamples(source)
-        super().__init__(game=game_named(game), source=self._samples, sink=RemoteSink(sink), **rest)
+    def __init__(self, *, game: str, source: Any, sink: Any, newest: int, **rest: Any) -> None:
+        """A learner that goes on from a checkpoint has published more since then: those versions are taken too."""
+        self._samples, self._weights = RemoteSamples(source), RemoteSink(sink)
+        newest = max(newest, self._weights.newest())
+        super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=newest, **rest)
+
+    def offer_candidate(self, look: bool = True) -> ValidationReport | None:
+        """Publish and offer the averaged weights; whoever asks for the candidate from now on finds it."""
+        report = super().offer_candidate(look)
+        self._weights.settle()
+        return report
 
     def state(self) -> bytes:
         """Return the learner's state; the replay has counted the chunk that is on its way, so it is part of it."""
@@ -76,6 +96,10 @@ class RemoteStore:
         """Take the learner's newest weights."""
         self._store.publish(data, candidate)
         self._put_held()
+
+    def newest(self) -> int:
+        """Return the version of the learner's newest weights, -1 before the first."""
+        return self._store.version("latest")
 
     def candidate(self) -> bytes | None:
         """Hand out the waiting candidate, once."""

@@ -67,3 +67,11 @@ def test_what_is_held_is_the_newest_of_each_channel() -> None:
     store.promoted(weights(5))
     assert [store.version(channel) for channel in ("latest", "gated")] == [9, 5]
     assert dict(store.held()) == {9: weights(9), 5: weights(5)}
+
+
+def test_versions_never_go_back() -> None:
+    store = WeightStore()
+    store.publish(weights(7), candidate=False)
+    store.publish(weights(4), candidate=False)
+    assert store.version("latest") == 7
+    assert store.fetch("latest", 4) == weights(7)
