@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reversi.errors import ConfigError
+from reversi.urls import has_password
+
+SECRET_WORDS = ("KEY", "KEYS", "TOKEN", "TOKENS", "PASSWORD", "PASSWORDS", "PASSWD", "SECRET", "SECRETS")
+"""Ends of the words of a secret variable's name, as in WANDB_API_KEY and PGPASSWORD; TOKENIZERS_PARALLELISM is none."""
+
+PLACE_WORDS = ("FILE", "PATH", "DIR")
+"""What the name of a variable ends in that says where a secret is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +106,8 @@ class RayClusterConfig:
     of your actors, a step of your learner or a checkpoint takes as long."""
 
     env_vars: dict[str, str]
-    """Environment variables of every process of the run.  Nothing secret: the cluster's dashboard shows them."""
+    """Environment variables of every process of the run.  Nothing secret: the run's folder and the cluster's dashboard
+    show them, so names such as WANDB_API_KEY and URLs with a password are refused."""
 
     working_dir: str | None
     """Folder with this code that `reversi launch` sends to the cluster, for nodes on which it is not installed (its
@@ -129,11 +137,23 @@ class RayClusterConfig:
         _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
         _require(self.stall_s > 0, "stall_s", "positive", self.stall_s)
         _require(any(group.count != 0 for group in self.actors.values()), "actors", "a group with actors", "none")
+        for name, value in self.env_vars.items():
+            if is_secret(name) or has_password(str(value)):
+                raise ConfigError(
+                    f"cluster.env_vars.{name} must be nothing secret, which would end in the run's folder and on the "
+                    "cluster's dashboard; set it in the environment that `ray start` has on every node, or name a file"
+                )
         open_ended = [name for name, group in self.actors.items() if group.count is None]
         _require(len(open_ended) <= 1, "actors", "at most one group with count=null", ", ".join(open_ended))
 
 
 ClusterConfig = LocalClusterConfig | RayClusterConfig
+
+
+def is_secret(name: str) -> bool:
+    """Whether an environment variable of this name holds a secret, as far as its name tells."""
+    words = name.upper().split("_")
+    return words[-1] not in PLACE_WORDS and any(word.endswith(SECRET_WORDS) for word in words)
 
 
 def _require(fits: bool, name: str, expected: str, got: object) -> None:

@@ -11,6 +11,7 @@ model on.  A network beats its own predecessor by more than a stranger would see
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -55,16 +56,15 @@ def picture_of(folder: Path, target: Path) -> Path:
 
 
 def rows_of(folder: Path) -> list[Row]:
-    """Return the rows of a run's metrics; a last line cut by a crash is left out."""
+    """Return the rows of a run's metrics; a last line cut by a crash is left out, as is what is no row."""
     path = folder / "metrics.jsonl"
     if not path.is_file():
         raise RunError(f"expected the folder of a run with its metrics, but there is no {path} (tracking=jsonl)")
     rows = []
     for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            continue
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line)
+            rows += [row] if isinstance(row, dict) and "elapsed_s" in row else []
     return rows
 
 

@@ -99,6 +99,6 @@ def check_registry(job: JobConfig, registry: Registry) -> None:
     for model in registry.models()[-1:]:
         if (model.game, model.network) != (job.game.name, job.network):
             raise IncompatibleModelError(
-                f"{registry.url}: expected models of {job.game.name} with {job.network}, it holds {model.game} with "
+                f"{registry.name}: expected models of {job.game.name} with {job.network}, it holds {model.game} with "
                 f"{model.network}; set registry.url to another place"
             )

@@ -161,7 +161,7 @@ def read_json(files: Mapping[str, bytes], name: str, where: Path) -> dict[str, A
     """Return the JSON object `name` of a checkpoint, or raise CorruptFileError."""
     try:
         value = json.loads(files[name])
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, RecursionError) as error:  # the last from brackets without end
         raise CorruptFileError(f"{where}: checkpoint file {name!r} is missing or cannot be read") from error
     if not isinstance(value, dict):
         raise CorruptFileError(f"{where}: checkpoint file {name!r} is not an object")

@@ -159,6 +159,58 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
         assert "hunter22" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "refused"),
+    [
+        ("WANDB_API_KEY", "hunter22", True),
+        ("PGPASSWORD", "hunter22", True),
+        ("my_token", "hunter22", True),
+        ("AWS_ACCESS_KEY_ID", "hunter22", True),
+        ("MIRROR", "https://me:hunter22@host/", True),
+        ("RAY_AUTH_TOKEN_PATH", "/keys/token", False),
+        ("TOKENIZERS_PARALLELISM", "false", False),
+        ("KEYBOARD", "us", False),
+        ("OMP_PROC_BIND", "close", False),
+    ],
+)
+def test_a_secret_among_a_clusters_variables_is_refused_by_its_name(name: str, value: str, refused: bool) -> None:
+    from scripts.compose import compose
+    from scripts.config import job_of
+
+    values = compose(["cluster=ray", f"+cluster.env_vars.{name}='{value}'"])
+    if not refused:
+        job_of(values)
+        return
+    with pytest.raises(ConfigError, match=rf"cluster\.env_vars\.{name} must be nothing secret") as error:
+        job_of(values)
+    assert "hunter22" not in str(error.value)
+
+
+def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+    from typing import Any, cast
+
+    from scripts.preflight import check_registry
+
+    other = Registry("memory://me:hunter22@host/models")
+    monkeypatch.setattr(other, "models", lambda: [SimpleNamespace(game="reversi4", network="n")])
+    job: Any = SimpleNamespace(game=SimpleNamespace(name="reversi8"), network="n")
+    with pytest.raises(ReversiError) as error:
+        check_registry(cast(Any, job), other)
+    assert str(error.value).startswith("memory://me:***@host/models: expected models of reversi8")
+
+
+def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
+    from scripts.picture import rows_of
+    from scripts.run_folder import read_json
+
+    deep = b"[" * 1_000_000
+    with pytest.raises(CorruptFileError, match=r"run\.json' is missing or cannot be read"):
+        read_json({"run.json": deep}, "run.json", tmp_path)
+    (tmp_path / "metrics.jsonl").write_bytes(deep + b'\n5\n{"elapsed_s": 1.0}\n{"a')
+    assert rows_of(tmp_path) == [{"elapsed_s": 1.0}]
+
+
 def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.MonkeyPatch) -> None:
     from scripts.cluster_config import LocalClusterConfig
     from scripts.ray_environment import prepare
