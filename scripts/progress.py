@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import sys
 import time
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
     from scripts.supervision import HealthReport, MemoryReport
+
+log = logging.getLogger(__name__)
 
 LINE_EVERY_S = 30.0
 """Seconds between two lines when standard output is no terminal; the first comes after `FIRST_LINE_S`."""
@@ -211,7 +214,7 @@ class Progress:
             self._live.update(self._table(), refresh=True)
         elif self._live is None and now - self._printed >= LINE_EVERY_S:
             self._printed = now
-            print(self._line(), file=self._out, flush=True)
+            self._print(self._line())
             self._last_line = dataclasses.replace(self._sum)
 
     def state(self) -> dict[str, Any]:
@@ -227,7 +230,16 @@ class Progress:
         if self._live is not None:
             self._live.console.print(text)
         else:
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        """Print a line; where the output is a file, a full disk costs lines and not the run."""
+        try:
             print(text, file=self._out, flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            log.warning("a line is lost: %s", error)
 
     def _write_row(self) -> None:
         self._write("run", self._run_report())

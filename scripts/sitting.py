@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -183,8 +184,9 @@ class Sitting:
                 if self.interrupt.requested or time.monotonic() > last_try:
                     raise
                 if not told:
-                    print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
                     log.warning("not saved: %s", error)
+                    with contextlib.suppress(OSError):  # a file on that very disk may be what hears of it
+                        print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
                 told = True
             if self.goes_on:
                 break
