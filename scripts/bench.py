@@ -25,7 +25,7 @@ from scripts.bench_limits import limits
 from scripts.bench_measure import Row
 from scripts.bench_page import blocks_of, check_page, write_page
 from scripts.bench_peer import PEER_ROWS
-from scripts.bench_rows import ROWS
+from scripts.bench_rows import ROWS, SCENARIOS
 from scripts.bench_setup import Settings
 from scripts.bench_sweep import SWEEPS
 
@@ -35,6 +35,8 @@ reversi bench perft_leaves_per_s playout_games_per_s
 reversi bench inference_positions_per_s --size 6 --blocks 4 --channels 32 --batch 512 --json
 reversi bench --peer
 reversi bench --sweep --page docs/performance.md
+reversi bench weights_fanout --crowd 1000 --learner-threads 1 --repeats 3
+reversi bench redis_producers --crowd 1000 --json
 """
 
 
@@ -57,6 +59,7 @@ SIZES = {
     "actors": "actor processes of the rows about several of them",
     "learner_batch": "samples of one training step",
     "learner_threads": "threads of training",
+    "crowd": "simulated actors of a scenario",
     "repeats": "measurements of each row",
 }
 """What can be set besides; the names are those of `Settings`."""
@@ -65,7 +68,13 @@ SIZES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the rows and their sizes."""
     default = Settings()
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"rows to measure (default: all): {', '.join(ROWS)}")
+    parser.add_argument(
+        "rows",
+        nargs="*",
+        metavar="ROW",
+        help=f"rows to measure (default: all): {', '.join(ROWS)}; or a scenario, which takes minutes: "
+        f"{', '.join(SCENARIOS)}",
+    )
     for name in SHAPE:
         shown = f"{getattr(default, name)}, for training {getattr(default, f'learner_{name}')}"
         parser.add_argument(f"--{name}", type=positive, metavar="N", help=f"{SHAPE[name]} (default {shown})")
@@ -97,13 +106,14 @@ def run(args: argparse.Namespace) -> int:
     if args.sweep:
         return _sweep(args, settings)
     table_of = PEER_ROWS if args.peer else ROWS
-    names = _chosen(args.rows, table_of)
+    scenario = _scenario(args)
+    names = [] if scenario else _chosen(args.rows, table_of)
     if args.peer:
         _check_peers(settings)
     machine = describe_machine()
     if not args.json:
         print(sentence(machine), flush=True)
-    rows = measure(names, settings, table_of)
+    rows = list(SCENARIOS[scenario](settings)) if scenario else measure(names, settings, table_of)
     if args.json:
         print(json.dumps({"machine": machine, "rows": [dataclasses.asdict(row) for row in rows]}))
     else:
@@ -222,6 +232,14 @@ def _chosen(names: Sequence[str], table_of: RowTable) -> list[str]:
     if unknown := [name for name in names if name not in table_of]:
         raise UsageError(f"expected rows out of {', '.join(table_of)}; got {unknown[0]!r}")
     return [name for name in table_of if name in names or not names]
+
+
+def _scenario(args: argparse.Namespace) -> str | None:
+    """Return the scenario that was asked for, None if rows were; the two do not go together."""
+    scenario = next((name for name in args.rows if name in SCENARIOS), None)
+    if scenario and (len(args.rows) > 1 or args.peer):
+        raise UsageError(f"{scenario} is a scenario and measured by itself, without other rows or --peer")
+    return scenario
 
 
 def _check_peers(settings: Settings) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import count, cycle
 
 from scripts.bench_actors import bench_actors, bench_selfplay, bench_tree_threads
+from scripts.bench_fanout import bench_fanout
 from scripts.bench_limits import (
     bench_legal_moves,
     bench_matmul_bf16,
@@ -15,6 +16,7 @@ from scripts.bench_limits import (
     bench_plies,
 )
 from scripts.bench_measure import Row, rates, row
+from scripts.bench_producers import bench_producers
 from scripts.bench_redis import bench_redis
 from scripts.bench_setup import (
     PERFT_DEPTH,
@@ -253,3 +255,9 @@ ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "memory_copy_gb_per_s": bench_memory,
 }
 """Every row with what measures it, in the order of the table; the last ones are what the machine can do at most."""
+
+SCENARIOS: dict[str, Callable[[Settings], Iterator[Row]]] = {
+    "weights_fanout": bench_fanout,
+    "redis_producers": bench_producers,
+}
+"""What takes minutes and is measured when asked for only: many rows about a whole system with simulated parts."""

@@ -22,6 +22,7 @@ DOORS = {
         "*/remote.py",
         "learner/replay/remote.py",
         "learner/replay/redis_remote.py",
+        "scripts/bench_fanout.py",
         "scripts/keeper.py",
         "scripts/launch_ray.py",
         "scripts/ray_cluster.py",

@@ -1,0 +1,284 @@
+"""`reversi bench weights_fanout`: a model on its way to a thousand actors, and what the learner beside them notices.
+
+Real are Ray, the weights actor, the learner's `RemoteSink`, the actors' `RemoteWeights`, an archive of 10 MB and the
+training steps.  Simulated are the actors: they share some processes of this machine, ask once a round as actors do,
+evenly spread, and throw the archive away.  So there is one node, one object store, and no network between; what the
+crowd's processes take is what actors take on machines of their own.  The learner has a core to itself, as it has a
+machine to itself on a cluster; everything else of the simulation has the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from statistics import median, quantiles
+from typing import Any
+
+import psutil
+
+from scripts.bench_measure import Row, ratio, row
+from scripts.bench_setup import Settings, algorithm_config, learner_config, random_weights, training_batches
+
+TURN_S = 20.0
+"""Length of a turn; in every second one a version is published, and everyone pulls it."""
+
+ROUND_S = 2.0
+"""Seconds between two questions of an actor: a round of self-play."""
+
+BLOCKS, CHANNELS = 8, 128
+"""The network that is sent: 9.5 MB on 8x8, whatever network the learner trains."""
+
+PROCESSES, THREADS = 4, 16
+"""Processes that the crowd shares, and threads in each; a thread serves one actor at a time."""
+
+LEAD_S = 0.5
+"""From the order to the start of a turn."""
+
+WATCH_S = 0.2
+"""Between two looks at the object store."""
+
+
+@dataclass
+class Seen:
+    """What some of the crowd saw in a turn."""
+
+    arrived_s: list[float] = field(default_factory=list)
+    """When each pull ended, by the machine's monotonic clock."""
+    pull_s: list[float] = field(default_factory=list)
+    """How long each took, the question included."""
+    ask_s: list[float] = field(default_factory=list)
+    """How long each question took whose answer was that there is nothing newer."""
+    put_off: int = 0
+    """Rounds that went on without the answer or the archive, which came for the next one."""
+    bytes: int = 0
+    """Bytes that came."""
+
+
+class Crowd:
+    """Some of the actors, as far as weights go: a `RemoteWeights` each, of which a few threads take turns."""
+
+    def __init__(self, store: Any, numbers: Sequence[int], of: int) -> None:
+        """The actors called `numbers`, `of` so many in all, which says when in a round each asks."""
+        from actors.remote import RemoteWeights
+
+        self._actors = [(number / of, RemoteWeights(store)) for number in numbers]
+
+    def work(self, version: int, start_s: float, end_s: float) -> Seen:
+        """Ask once a round, from `start_s` to `end_s`, for `version` until it comes and then for a newer one."""
+        shares = [self._actors[first::THREADS] for first in range(THREADS)]
+        with ThreadPoolExecutor(THREADS) as pool:
+            return together(list(pool.map(lambda share: _rounds(share, version, start_s, end_s), shares)))
+
+
+def _rounds(actors: Sequence[tuple[float, Any]], version: int, start_s: float, end_s: float) -> Seen:
+    from actors.remote import WAIT_S
+
+    seen, held = Seen(), dict.fromkeys(range(len(actors)), version - 1)
+    at_s = start_s
+    while actors:
+        for index, (phase, weights) in enumerate(actors):
+            if (due_s := at_s + phase * ROUND_S) >= end_s:
+                return seen
+            time.sleep(max(0.0, due_s - time.monotonic()))
+            began_s = time.monotonic()
+            data = weights.fetch("latest", held[index])
+            ended_s = time.monotonic()
+            if data is not None:
+                held[index] = version
+                seen.arrived_s.append(ended_s)
+                seen.pull_s.append(ended_s - began_s)
+                seen.bytes += len(data)
+            elif ended_s - began_s < WAIT_S:
+                seen.ask_s.append(ended_s - began_s)
+            else:
+                seen.put_off += 1
+        at_s += ROUND_S
+    return seen
+
+
+def together(parts: Sequence[Seen]) -> Seen:
+    """Return what several saw as one."""
+    return Seen(
+        [each for part in parts for each in part.arrived_s],
+        [each for part in parts for each in part.pull_s],
+        [each for part in parts for each in part.ask_s],
+        sum(part.put_off for part in parts),
+        sum(part.bytes for part in parts),
+    )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A turn of the learner."""
+
+    samples_per_s: float
+    samples_per_cpu_s: float
+    """By the CPU time of the process, Ray's own threads in it included; other work on the machine changes it little."""
+    published_s: float
+    """When the version was handed over, by the machine's monotonic clock."""
+    publish_s: float
+    """How long that kept the learner from its steps."""
+
+
+class Training:
+    """The learner's loop: real steps, and a large archive handed over by `RemoteSink` at the beginning of a turn."""
+
+    def __init__(self, store: Any, settings: Settings) -> None:
+        from learner.remote import RemoteSink
+        from learner.trainer import Trainer
+
+        self._sink = RemoteSink(store)
+        self._model = random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
+        training = settings.training
+        self._batch, self._batches = training.batch, training_batches(training)
+        self._trainer = Trainer(
+            training.game, training.network, learner_config(training), algorithm_config(training), 0
+        )
+        for _ in range(3):
+            self._trainer.step(next(self._batches), 0.0)
+
+    def work(self, version: int | None, start_s: float, end_s: float) -> Trained:
+        """Train from `start_s` to `end_s`; publish `version` first, unless it is None."""
+        data = None if version is None else dataclasses.replace(self._model, version=version).to_bytes()
+        time.sleep(max(0.0, start_s - time.monotonic()))
+        began_s, spent_s = time.monotonic(), time.process_time()
+        if data is not None:
+            self._sink.publish(data, False)
+        published_s, steps = time.monotonic(), 0
+        while (now_s := time.monotonic()) < end_s:
+            self._trainer.step(next(self._batches), 0.0)
+            steps += 1
+        samples, cpu_s = steps * self._batch, time.process_time() - spent_s
+        return Trained(samples / (now_s - began_s), samples / cpu_s, published_s, published_s - began_s)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn with everyone at work."""
+
+    trained: Trained
+    seen: Seen
+    cpu_s: dict[str, float]
+    """CPU seconds of the weights actor, of Ray's own processes and of the crowd's."""
+    store_bytes: float
+    """Most that the object store held."""
+
+
+class Stage:
+    """All processes of the simulation on a Ray that has been started."""
+
+    def __init__(self, settings: Settings) -> None:
+        import ray
+
+        from learner.remote import WeightActor
+        from scripts.launch_ray import KEPT_UP
+        from scripts.roles import measured
+
+        self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
+        numbers = range(settings.crowd)
+        crowd, training = ray.remote(num_cpus=0)(Crowd), ray.remote(num_cpus=0)(Training)
+        self._crowd = [
+            crowd.remote(self.store, numbers[first::PROCESSES], settings.crowd) for first in range(PROCESSES)
+        ]
+        threads = {"env_vars": {"OMP_NUM_THREADS": str(settings.learner_threads)}}
+        self._learner = training.options(runtime_env=threads).remote(self.store, settings)
+        handles = (self._learner, self.store, *self._crowd)
+        learner, store, *crowds = (psutil.Process(each.pid) for each in ray.get([measured(part) for part in handles]))
+        rays = [each for each in psutil.Process().children() if each.name() in ("raylet", "gcs_server")]
+        self._processes = {"weights": [store], "ray": rays, "crowd": crowds}
+        first, *others = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else [0]
+        for process in (learner, store, *crowds, *rays) if others else ():
+            _keep_to(process, [first] if process is learner else others)
+        self._capacity = ray.cluster_resources()["object_store_memory"]
+        self._version = 0
+
+    def alone(self) -> Trained:
+        """Let the learner train for a turn."""
+        import ray
+
+        start_s = time.monotonic() + LEAD_S
+        trained: Trained = ray.get(self._learner.work.remote(None, start_s, start_s + TURN_S))
+        return trained
+
+    def beside(self) -> Turn:
+        """Let it publish a version and train, and the crowd pull."""
+        import ray
+
+        self._version += 1
+        start_s = time.monotonic() + LEAD_S
+        span = (self._version, start_s, start_s + TURN_S)
+        training = self._learner.work.remote(*span)
+        crowd = [part.work.remote(*span) for part in self._crowd]
+        before, most = self._cpu_s(), 0.0
+        while ray.wait([training, *crowd], num_returns=1 + PROCESSES, timeout=WATCH_S)[1]:
+            free = ray.available_resources().get("object_store_memory", self._capacity)
+            most = max(most, self._capacity - free)
+        after = self._cpu_s()
+        spent = {name: after[name] - before[name] for name in after}
+        return Turn(ray.get(training), together(ray.get(crowd)), spent, most)
+
+    def _cpu_s(self) -> dict[str, float]:
+        return {
+            name: sum(sum(process.cpu_times()[:2]) for process in processes)
+            for name, processes in self._processes.items()
+        }
+
+
+def _keep_to(process: psutil.Process, cores: Sequence[int]) -> None:
+    """Keep every thread of a process, and those that they start, to some cores."""
+    for thread in process.threads():
+        os.sched_setaffinity(thread.id, cores)
+
+
+def bench_fanout(settings: Settings) -> Iterator[Row]:
+    """A version of 10 MB to a thousand actors, again and again, beside a learner that trains; and the learner alone."""
+    from scripts.cluster_config import LocalClusterConfig
+    from scripts.ray_environment import prepare
+
+    config = LocalClusterConfig(kind="local", object_store_mb=200, max_restarts=0, stall_s=60)
+    prepare(config)
+    from scripts.ray_cluster import ray_of
+
+    with ray_of(config):
+        stage = Stage(settings)
+        turns = [(stage.alone(), stage.beside()) for _ in range(settings.repeats)]
+    yield from _rows(settings, [alone for alone, _ in turns], [beside for _, beside in turns])
+
+
+def _rows(settings: Settings, alone: Sequence[Trained], beside: Sequence[Turn]) -> Iterator[Row]:
+    sent_mb = beside[0].seen.bytes / len(beside[0].seen.pull_s) / 1e6
+    note = (
+        f"{settings.crowd} simulated actors in {PROCESSES} processes of one node, {sent_mb:.1f} MB every {TURN_S:g} s, "
+        f"each asks every {ROUND_S:g} s"
+    )
+
+    def per_minute(name: str) -> list[float]:
+        return [turn.cpu_s[name] * 60 / TURN_S for turn in beside]
+
+    def of_each(name: str, unit: str, values: Sequence[float]) -> Row:
+        return row(name, list(values), unit, note)
+
+    yield of_each("weights_pulls_per_turn", "pulls", [len(turn.seen.pull_s) for turn in beside])
+    yield of_each("weights_pull_ms", "ms", [1000 * median(turn.seen.pull_s) for turn in beside])
+    yield of_each("weights_pull_p99_ms", "ms", [1000 * quantiles(turn.seen.pull_s, n=100)[-1] for turn in beside])
+    yield of_each("weights_ask_ms", "ms", [1000 * median(turn.seen.ask_s) for turn in beside])
+    yield of_each("weights_put_off_per_turn", "rounds", [turn.seen.put_off for turn in beside])
+    last = [max(turn.seen.arrived_s) - turn.trained.published_s for turn in beside]
+    yield of_each("weights_reach_all_s", "s", last)
+    yield of_each("weights_moved_mb_per_min", "MB/min", [turn.seen.bytes / 1e6 * 60 / TURN_S for turn in beside])
+    yield of_each("weights_actor_cpu_s_per_min", "s/min", per_minute("weights"))
+    yield of_each("weights_ray_cpu_s_per_min", "s/min", per_minute("ray"))
+    yield of_each("weights_crowd_cpu_s_per_min", "s/min", per_minute("crowd"))
+    yield of_each("weights_object_store_mb", "MB", [turn.store_bytes / 1e6 for turn in beside])
+    yield of_each("learner_publish_ms", "ms", [1000 * turn.trained.publish_s for turn in beside])
+    trained = f"{settings.training}, threads {settings.learner_threads}, to the learner alone; {note}"
+    for name, rate in (
+        ("learner_beside_weights", "samples_per_s"),
+        ("learner_cpu_beside_weights", "samples_per_cpu_s"),
+    ):
+        rates = [getattr(turn.trained, rate) for turn in beside]
+        yield ratio(name, rates, [getattr(turn, rate) for turn in alone], trained)

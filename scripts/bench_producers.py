@@ -1,0 +1,173 @@
+"""`reversi bench redis_producers`: a thousand actors' records into one Redis, and how long until the learner has them.
+
+Real are the server, with its append-only file, a connection for each producer, the actors' `RedisSink`, the records'
+bytes and the `RedisReplay` that reads the stream, checks every move and stores.  Simulated are the actors: they share
+some processes of this machine and deliver the same games again and again, at the rate that an actor was measured to
+have, evenly spread.  There is no network between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+from typing import TYPE_CHECKING, Any
+
+from scripts.bench_crew import LEAD_S, Crew, Work
+from scripts.bench_measure import Row, row
+from scripts.bench_setup import Settings, records_of
+
+if TYPE_CHECKING:
+    from learner.replay.redis import RedisReplay
+    from learner.replay.redis_sink import RedisSink
+    from reversi.record import Records
+
+POSITIONS_PER_S = 560
+"""What an actor makes on 8x8 with 4 blocks x 64 and 32 simulations on a CPU without AMX: docs/performance.md."""
+
+ROUND_S = 2.0
+"""Seconds between two deliveries of a producer: a round of self-play."""
+
+TURN_S = 10.0
+"""Length of a measurement."""
+
+PROCESSES, THREADS = 2, 16
+"""Processes that the producers share, and threads in each; a thread serves one producer at a time."""
+
+PROBE_S = 0.1
+"""Pause between two deliveries whose way into the ring is timed."""
+
+MEMORY_MB = 1024
+"""Memory of the server that is measured."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one measurement found."""
+
+    pushed: dict[str, float]
+    """What the producers did per second."""
+    per_s: dict[str, float]
+    """Per second the positions that the ring took, CPU seconds of the server and of the learner's side (reading,
+    checking, storing), bytes that the server received."""
+    lag_s: list[float]
+    """From the push of a delivery until the ring had it."""
+
+
+def bench_producers(settings: Settings) -> Iterator[Row]:
+    """Deliveries of many producers at an actor's rate through one server into the ring."""
+    from learner.replay.embedded import server_of
+    from learner.replay.memory import MemoryReplay
+    from learner.replay.redis import RedisReplay
+    from learner.replay.redis_config import RedisReplayConfig
+
+    config = RedisReplayConfig(min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=MEMORY_MB)
+    with tempfile.TemporaryDirectory() as folder, server_of(config, Path(folder)) as server:
+        memory = MemoryReplay(settings.game, config, 0, None)
+        client = server.client()
+        with contextlib.closing(RedisReplay(memory, config, server, "bench")) as replay:
+            numbers = range(settings.crowd)
+            shares = [numbers[first::PROCESSES] for first in range(PROCESSES)]
+            producers = [functools.partial(_producers, replay.sink(), share, settings) for share in shares]
+            with contextlib.closing(Crew(producers)) as crew:
+                turns = [_turn(crew, replay, client, _games(settings, 1)) for _ in range(settings.repeats)]
+            memory_mb = client.info("memory")["used_memory"] / 1e6
+    note = (
+        f"{settings.crowd} simulated actors in {PROCESSES} processes, {settings.game.name}, {POSITIONS_PER_S} "
+        f"positions/s each, a delivery every {ROUND_S:g} s, append-only file"
+    )
+    yield from _rows(turns, memory_mb, note)
+
+
+def _producers(sink: RedisSink, numbers: Sequence[int], settings: Settings) -> Work:
+    """Return the work of some producers: a round, in which each pushes once when its time comes."""
+    from reversi.record import encode
+
+    records = _games(settings, round(POSITIONS_PER_S * ROUND_S / settings.game.squares))
+    sinks = [copy.copy(sink) for _ in numbers]
+    sequences, names = count(), [f"bench-{number}-{os.getpid()}" for number in numbers]
+
+    def push(index: int, due_s: float, sequence: int) -> int:
+        data = encode(records, names[index], sequence)
+        time.sleep(max(0.0, due_s - time.monotonic()))
+        began_s = time.monotonic()
+        sinks[index].push(data)
+        return int(1e6 * (time.monotonic() - began_s))
+
+    def work() -> dict[str, int]:
+        start_s, sequence = time.monotonic(), next(sequences)
+        due_s = [start_s + ROUND_S * index / len(sinks) for index in range(len(sinks))]
+        with ThreadPoolExecutor(THREADS) as pool:
+            waits = list(pool.map(push, range(len(sinks)), due_s, [sequence] * len(sinks)))
+        time.sleep(max(0.0, start_s + ROUND_S - time.monotonic()))
+        return {"positions": len(sinks) * records.positions, "deliveries": len(sinks), "push_us": sum(waits)}
+
+    return work
+
+
+def _games(settings: Settings, count: int) -> Records:
+    """Return so many games, at least one; a game has about as many positions as the board has squares."""
+    import numpy as np
+
+    records = records_of(settings)
+    return records.select(np.arange(len(records)) < max(1, count))
+
+
+def _turn(crew: Crew, replay: RedisReplay, client: Any, probe: Records) -> Turn:
+    """Let the producers push for a turn; meanwhile deliver `probe` again and again and see when it is stored."""
+    from reversi.record import encode
+
+    lag_s: list[float] = []
+    with ThreadPoolExecutor(1) as pool:
+        pushing = pool.submit(crew.rates, TURN_S)
+        time.sleep(2 * LEAD_S)
+        before, start_s = _state(replay, client), time.monotonic()
+        for sequence in count():
+            if (now_s := time.monotonic()) >= start_s + TURN_S - 3 * LEAD_S:
+                break
+            replay.add(encode(probe, f"probe-{start_s}", sequence))
+            lag_s.append(time.monotonic() - now_s)
+            time.sleep(PROBE_S)
+        after, elapsed_s = _state(replay, client), time.monotonic() - start_s
+        rates = pushing.result()
+    per_s = {name: (after[name] - before[name]) / elapsed_s for name in after}
+    return Turn({name: sum(each[name] for each in rates) for name in rates[0]}, per_s, lag_s)
+
+
+def _state(replay: RedisReplay, client: Any) -> dict[str, float]:
+    """Return what has been taken, spent and received so far; of this process all but the probes' own work."""
+    server = client.info("cpu")
+    return {
+        "taken": replay.report().positions_total,
+        "server_cpu_s": server["used_cpu_user"] + server["used_cpu_sys"],
+        "learner_cpu_s": time.process_time() - time.thread_time(),
+        "bytes": client.info("stats")["total_net_input_bytes"],
+    }
+
+
+def _rows(turns: Sequence[Turn], memory_mb: float, note: str) -> Iterator[Row]:
+    def of_each(name: str, unit: str, values: Sequence[float]) -> Row:
+        return row(name, list(values), unit, note)
+
+    yield of_each("redis_pushed_positions_per_s", "positions/s", [turn.pushed["positions"] for turn in turns])
+    yield of_each("redis_taken_positions_per_s", "positions/s", [turn.per_s["taken"] for turn in turns])
+    pushes = [turn.pushed["push_us"] / turn.pushed["deliveries"] / 1000 for turn in turns]
+    yield of_each("redis_push_ms", "ms", pushes)
+    yield of_each("redis_lag_ms", "ms", [1000 * median(turn.lag_s) for turn in turns])
+    yield of_each("redis_lag_p99_ms", "ms", [1000 * quantiles(turn.lag_s, n=100)[-1] for turn in turns])
+    yield of_each("redis_received_mb_per_s", "MB/s", [turn.per_s["bytes"] / 1e6 for turn in turns])
+    yield of_each("redis_server_cores", "cores", [turn.per_s["server_cpu_s"] for turn in turns])
+    yield of_each("redis_learner_cores", "cores", [turn.per_s["learner_cpu_s"] for turn in turns])
+    yield of_each("redis_memory_mb", "MB", [memory_mb])
+    for who in ("server", "learner"):
+        carried = [turn.per_s["taken"] / turn.per_s[f"{who}_cpu_s"] / POSITIONS_PER_S for turn in turns]
+        yield of_each(f"redis_actors_per_{who}_core", "actors", carried)

@@ -1,0 +1,66 @@
+"""Scenarios in small: weights to ten simulated actors under a real Ray, ten producers into a real Redis server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import bench_producers
+from scripts.bench_setup import Settings
+from tests.scripts.conftest import Reversi
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def scene() -> Any:
+    """One Ray, in a process of its own as it reads its environment when it is imported."""
+    command = [sys.executable, "-m", "tests.scripts.weights_scene"]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_version_is_put_once_and_dropped_when_no_channel_has_it(scene: Any) -> None:
+    references = scene["versions"]["of_version"]
+    assert [len(set(each)) for each in references] == [1, 1, 1]
+    assert len({each[0] for each in references}) == 3
+    assert scene["versions"]["promoted"] == references[-1][0]
+    assert scene["versions"]["up_to_date"] is None
+    assert 0.9 < scene["versions"]["held_archives"] < 1.5
+
+
+def test_an_archive_whose_owner_died_is_lost_and_asked_for_again(scene: Any) -> None:
+    assert scene["versions"]["lost"] == "OwnerDiedError"
+
+
+def test_ten_actors_pull_a_version_once_each_and_ask_without_moving_bytes(scene: Any) -> None:
+    crowd = scene["crowd"]
+    assert crowd["weights_pulls_per_turn"] == 10
+    assert crowd["bytes"] == pytest.approx(10 * 9.546e6, rel=1e-3)
+    assert crowd["asked"] >= 5
+    assert crowd["weights_object_store_mb"] < 2.5 * 9.546
+    assert 0 < crowd["weights_pull_ms"] <= crowd["weights_pull_p99_ms"]
+
+
+def test_ten_producers_are_taken_at_the_rate_they_push(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_producers, "TURN_S", 3.0)
+    monkeypatch.setattr(bench_producers, "PROCESSES", 1)
+    rows = {row.name: row for row in bench_producers.bench_producers(Settings(crowd=10, repeats=1))}
+    pushed, taken = rows["redis_pushed_positions_per_s"], rows["redis_taken_positions_per_s"]
+    assert 0.5 * pushed.value < taken.value < 2 * pushed.value
+    assert pushed.value < 1.5 * 10 * bench_producers.POSITIONS_PER_S
+    assert 50 < 1e6 * rows["redis_received_mb_per_s"].value / taken.value < 150, "bytes a position"
+    assert 0 < rows["redis_lag_ms"].value <= rows["redis_lag_p99_ms"].value
+    assert rows["redis_actors_per_server_core"].value > 100
+
+
+def test_a_scenario_is_measured_by_itself(reversi: Reversi) -> None:
+    answer = reversi("bench", "weights_fanout", "playout_games_per_s")
+    assert answer.code == 2
+    assert "weights_fanout is a scenario" in answer.err

@@ -1,0 +1,99 @@
+"""Weights on a real Ray of their own, in a process of its own: prints what happened as one JSON object."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from typing import Any
+
+from scripts import bench_fanout
+from scripts.bench_fanout import Stage
+from scripts.bench_setup import Settings, random_weights
+from scripts.cluster_config import LocalClusterConfig
+from scripts.ray_environment import prepare
+
+CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
+SMALL = Settings(
+    crowd=10, learner_size=4, learner_blocks=1, learner_channels=8, learner_batch=32, learner_threads=1, repeats=1
+)
+MODEL = random_weights(Settings(size=8, blocks=4, channels=64))
+PATIENCE_S = 60.0
+
+
+def crowd(stage: Stage) -> dict[str, float]:
+    """Let ten simulated actors pull version 1 and ask again."""
+    turn = stage.beside()
+    rows = {row.name: row.value for row in bench_fanout._rows(SMALL, [turn.trained], [turn])}
+    return rows | {"bytes": turn.seen.bytes, "asked": len(turn.seen.ask_s) + turn.seen.put_off}
+
+
+def versions(store: Any) -> dict[str, Any]:
+    """Publish one version after another, promote the newest, then kill the weights actor whose archive is wanted."""
+    import ray
+    from ray.exceptions import ObjectLostError
+
+    from actors.remote import RemoteWeights
+    from learner.remote import RemoteSink
+
+    sink, capacity = RemoteSink(store), ray.cluster_resources()["object_store_memory"]
+
+    def publish(version: int) -> bytes:
+        data = dataclasses.replace(MODEL, version=version).to_bytes()
+        sink.publish(data, False)
+        until(lambda: ray.get(store.fetch.remote("latest", version - 1)) is not None)
+        return data
+
+    def put(channel: str) -> str:
+        [reference] = ray.get(store.fetch.remote(channel, -1))
+        return str(reference.hex())
+
+    found: dict[str, Any] = {"of_version": []}
+    for version in (2, 3, 4):
+        data = publish(version)
+        found["of_version"].append([put("latest") for _ in range(3)])
+    ray.get(store.promoted.remote(data))
+    found["promoted"] = put("gated")
+    found["up_to_date"] = ray.get(store.fetch.remote("latest", 4))
+
+    def held() -> float:
+        return float(capacity - ray.available_resources().get("object_store_memory", capacity)) / len(data)
+
+    until(lambda: held() < 1.5)
+    found["held_archives"] = held()
+
+    [wanted] = ray.get(store.fetch.remote("latest", -1))
+    ray.kill(store, no_restart=False)
+    weights = RemoteWeights(store)
+    until(lambda: ray.get(store.fetch.remote("latest", -1)) is None)
+    try:
+        ray.get(wanted, timeout=PATIENCE_S)
+    except ObjectLostError as error:
+        found["lost"] = type(error).__name__
+    assert weights.fetch("latest", 4) is None
+    data = publish(5)
+    until(lambda: weights.fetch("latest", 4) == data)
+    return found
+
+
+def until(condition: Any) -> None:
+    """Wait for a condition, for `PATIENCE_S` at most."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def main() -> None:
+    """Play both scenes on one Ray."""
+    prepare(CONFIG)
+    from scripts.ray_cluster import ray_of
+
+    bench_fanout.TURN_S, bench_fanout.PROCESSES = 2 * bench_fanout.ROUND_S, 2
+    with ray_of(CONFIG):
+        stage = bench_fanout.Stage(SMALL)
+        print(json.dumps({"crowd": crowd(stage), "versions": versions(stage.store)}))
+
+
+if __name__ == "__main__":
+    main()
