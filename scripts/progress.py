@@ -44,6 +44,8 @@ class RunReport:
 
     elapsed_s: float
     """Seconds of training, earlier sittings included."""
+    sitting_s: float
+    """Seconds of training since the run was started or resumed last."""
     games: int
     """Games finished since the run began."""
     positions: int
@@ -265,6 +267,7 @@ class Progress:
         actor_s = playing_s + waiting_s + between_s
         return RunReport(
             elapsed_s=now.at_s,
+            sitting_s=now.at_s - self._before_s,
             games=now.games,
             positions=now.positions,
             simulations=now.simulations,

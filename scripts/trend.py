@@ -16,7 +16,7 @@ from itertools import combinations
 MOST_POINTS = 120
 """Stretches that a series is cut into, at most: 7,140 pairs."""
 
-LEAST_POINTS = 6
+LEAST_POINTS = 5
 """Points below which nothing is said: the interval of fewer is all there is."""
 
 NORMAL_95 = 1.959964

@@ -1,0 +1,64 @@
+"""A run on Ray and Redis for forty seconds: where it listens, what its metrics say of memory, whether that is flat.
+
+Hours are for `reversi soak` and docs/reliability.md; what grows by 5 % within half a minute is found here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scripts import cli
+from tests.scripts.test_train import command, metrics, wait_for
+
+ON_REDIS = ("cluster=local", "replay=redis", "tracking=jsonl", "run.name=soak", "run.summary_games=0")
+STEADY = ("replay.capacity_positions=20000", "replay.window_start=1000")
+"""A ring that is full within seconds."""
+
+
+def listening(driver: int) -> Iterator[tuple[str, str]]:
+    """Yield (process, address) of every socket on which a process of the run listens or takes datagrams."""
+    process = psutil.Process(driver)
+    for each in (process, *process.children(recursive=True)):
+        try:
+            held = each.net_connections("inet")
+        except psutil.Error:  # it has ended meanwhile
+            continue
+        yield from ((each.name(), each_held.laddr.ip) for each_held in held if not each_held.raddr)
+
+
+def is_loopback(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return (mapped or parsed).is_loopback
+
+
+def test_a_run_on_one_machine_listens_on_loopback_alone_and_its_memory_is_flat(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "soak"
+    start = command(tmp_path, *ON_REDIS, *STEADY, "run.minutes=0.7")
+    with subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "health/actors"), 120)
+        sockets = list(listening(process.pid))
+        _, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    assert {"raylet", "gcs_server"} <= {name for name, _ in sockets}
+    assert [(name, address) for name, address in sockets if not is_loopback(address)] == []
+
+    code = cli.main(["soak", str(run), "--json"])
+    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)}
+    assert set(found) == {
+        "whole run", "learner", "gate", "replay", "weights", "actors", "driver", "object store", "redis"
+    }  # fmt: skip
+    assert code == 0, found
+    assert {finding["verdict"] for finding in found.values()} == {"flat"}
+    assert found["object store"]["most_mb"] < 50
+    assert 1 < found["redis"]["most_mb"] < 30
+    assert all(found[role]["most_mb"] > 100 for role in ("learner", "gate", "replay", "weights", "actors", "driver"))
