@@ -216,9 +216,13 @@ class Driver:
         return files
 
     def _actor_states(self) -> dict[str, bytes]:
-        """Return the states of the actors that are between two rounds; those under way are waited for, unless late."""
-        crew = self._parts.crew
+        """Return the states of the actors that are between two rounds; those under way are waited for, unless late.
+
+        A round that has delivered waits for nothing but room in the replay, and is let go.
+        """
+        crew, replay = self._parts.crew, self._parts.replay
         while self._sitting.goes_on and self._playing():
+            replay.handle.release.remote()
             self._ask(play=False)
             self._keeper.hear(POLL_S)
             self._sitting.progress.tick()

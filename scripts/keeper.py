@@ -174,8 +174,6 @@ class Keeper:
             return
         if role.handle is None:
             return  # it has left, by what was heard
-        if call.hear == role.hear:
-            role.took_s = time.monotonic() - call.began
         if not role.up and call.works:
             role.up = True
             role.lives.born(time.monotonic())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.remote import RemoteRecords, SelfPlayActor
+from actors.worker import ActorReport
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
@@ -108,16 +109,21 @@ def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wi
         )
 
     def actor(index: int, place: ActorPlace, awaited: bool) -> Role:
-        return Role(
+        def hear(report: ActorReport) -> None:
+            made.took_s = report.playing_s
+            sitting.actor(report)
+
+        made = Role(
             f"actor-{index}",
             lambda: worker(index, place),
             lambda a: a.round.remote(sitting.fraction),
-            sitting.actor,
+            hear,
             lives(),
             group=group_of(place),
             games=getattr(place.config, "games", 0),
             awaited=awaited,
         )
+        return made
 
     def lives() -> Lives:
         return Lives(job.cluster.max_restarts)

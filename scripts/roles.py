@@ -62,7 +62,7 @@ class Role:
     asked: float = 0.0
     """When the last call was made."""
     took_s: float = 0.0
-    """Seconds from question to answer of its last round."""
+    """Of an actor, the seconds that its last round played; waiting for the replay is not its own."""
     process: Process | None = None
     measured: float = 0.0
 

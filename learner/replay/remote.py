@@ -40,6 +40,7 @@ class AsyncReplay:
             self._replay.restore(state)  # before any call that waits is answered
         self._changed = asyncio.Condition()
         self._stopped = False
+        self._releases = 0
 
     async def add(self, data: bytes) -> AddReport:
         """Take one delivery; the answer says that it is stored, and whether its sender has to wait for `room`."""
@@ -48,8 +49,14 @@ class AsyncReplay:
         return report
 
     async def room(self) -> None:
-        """Answer when there is room; senders wait here while the token bucket is full."""
-        await self._until(self._replay.room)
+        """Answer when there is room, or at the next `release`; senders wait here while the token bucket is full."""
+        seen = self._releases
+        await self._until(lambda: self._replay.room() or self._releases > seen)
+
+    async def release(self) -> None:
+        """Answer every sender that waits for room: what it has sent is stored, and its state may be asked for."""
+        self._releases += 1
+        await self._notify()
 
     async def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""

@@ -48,6 +48,18 @@ def test_an_actor_waits_for_the_learner_and_its_records_are_already_there() -> N
     asyncio.run(scene())
 
 
+def test_a_release_answers_who_waits_for_room_now_and_nobody_later() -> None:
+    async def scene() -> None:
+        replay = opened()
+        await replay.add(batch(0))
+        waiting = [await begun(replay.room()) for _ in range(3)]
+        await replay.release()
+        await asyncio.wait_for(asyncio.gather(*waiting), 1)
+        assert not (await begun(replay.room())).done()
+
+    asyncio.run(scene())
+
+
 def test_the_learner_waits_for_actors() -> None:
     async def scene() -> None:
         replay = opened()
