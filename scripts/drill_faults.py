@@ -24,6 +24,8 @@ STALL_S = 15.0
 
 FREEZE_S = 30.0
 
+PASSED_OVER = "checkpoint passed over: "
+
 FULL_BYTES = 4096
 """Largest file that a full disk takes, in the drill of one."""
 
@@ -104,13 +106,13 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     with drill_run(folder, overrides) as run, run.ledger() as ledger:
         for _ in range(kills):
             run.wait_for_checkpoint(run.newest_checkpoint())
-            saved, before = run.newest_checkpoint(), len(run.complaints())
+            saved, before = run.newest_checkpoint(), len(run.complaints("not saved"))
             writers = [run.driver.pid, *(process.pid for process in run.processes("gate"))]
             for pid in writers:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (FULL_BYTES, resource.RLIM_INFINITY))
             time.sleep(DISK_FULL_S)
-            run.wait_for(lambda: len(run.complaints()) > before, "a word on the full disk")  # noqa: B023
-            said = run.complaints()[before]
+            run.wait_for(lambda: len(run.complaints("not saved")) > before, "a word on it")  # noqa: B023
+            said = run.complaints("not saved")[before]
             half = [path.name for path in (run.path / "checkpoints").iterdir() if path.name > saved]
             for pid in writers:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -132,14 +134,13 @@ def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcom
             run.stop()
             newest = run.checkpoints()[-1] / "learner.safetensors"
             os.truncate(newest, newest.stat().st_size // 2)
-            saved, began, before = run.newest_checkpoint(), time.monotonic(), len(run.complaints())
+            saved, began, before = run.newest_checkpoint(), time.monotonic(), len(run.complaints(PASSED_OVER))
             run.resume()
             run.wait_for_checkpoint(saved)
             went_on_s.append(time.monotonic() - began)
-            said = run.complaints()[before]
+            said = next(iter(run.complaints(PASSED_OVER)[before:]), "")
         run.stop()
-    kept = said.startswith("checkpoint passed over: ")
-    return Outcome(drill="checkpoint", asked=kills, kills=kills, went_on_s=went_on_s, kept=kept, seen=said)
+    return Outcome(drill="checkpoint", asked=kills, kills=kills, went_on_s=went_on_s, kept=bool(said), seen=said)
 
 
 def damaged_records(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:

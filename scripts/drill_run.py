@@ -185,9 +185,10 @@ class DrillRun:
         """Wait until a role has come back more than `before` times; return the seconds that took."""
         return self.wait_for(lambda: self.deaths_answered(role) > before, f"the {role} back")
 
-    def complaints(self) -> list[str]:
-        """Return the lines that the run wrote to standard error, over all its starts."""
-        return (self.path.parent / f"{self.path.name}.err").read_text(encoding="utf-8").strip().splitlines()
+    def complaints(self, begin: str = "") -> list[str]:
+        """Return the lines that the run wrote to standard error, over all its starts, and that begin so."""
+        lines = (self.path.parent / f"{self.path.name}.err").read_text(encoding="utf-8").strip().splitlines()
+        return [line for line in lines if line.startswith(begin)]
 
     def games_played(self) -> int:
         """Return the games that the newest row of metrics counts."""
