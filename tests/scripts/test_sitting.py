@@ -1,0 +1,118 @@
+"""What a sitting takes from the one before: whether the last candidate was offered, whether there is more to do."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from learner.learner import LearnerReport
+from reversi.errors import ConfigError
+from scripts.compose import compose
+from scripts.config import job_of
+from scripts.interrupt import Interrupt
+from scripts.progress import Progress
+from scripts.run_folder import RunFolder
+from scripts.sitting import IDLE_ROUNDS, Sitting
+
+PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}
+
+
+def sitting(folder: RunFolder, *overrides: str) -> Sitting:
+    job = job_of(compose(["cluster=serial", *overrides]))
+    return Sitting(job, folder, Interrupt(), Progress([], io.StringIO()))
+
+
+def after(folder: RunFolder, *overrides: str) -> Sitting:
+    loaded = sitting(folder, *overrides)
+    loaded.load_checkpoint()
+    return loaded
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(str(tmp_path), "run")
+
+
+def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Sitting:
+    """A sitting in which all that `overrides` ask for has been done."""
+    done = sitting(folder, *overrides)
+    done._before_s = 120.0
+    done.games = games
+    done.begin()
+    return done
+
+
+def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
+    first = trained(folder, "run.minutes=2")
+    assert not first.goes_on
+    first.offered(None)
+    first.interrupt.requested = True
+    first.save(PARTS, judged=True)  # a match that a signal has cut short is not over
+    second = after(folder, "run.minutes=2")
+    assert second.last_offered
+    assert not second.goes_on
+    second.save(PARTS, judged=True)
+    with pytest.raises(ConfigError, match="has trained its 2 minutes; give it more"):
+        after(folder, "run.minutes=2")
+
+
+def test_a_run_killed_in_its_last_match_has_not_ended(folder: RunFolder) -> None:
+    first = trained(folder, "run.minutes=2")
+    first.offered(None)
+    first.save(PARTS)
+    assert after(folder, "run.minutes=2").last_offered
+
+
+def test_a_run_that_is_given_more_has_another_last_candidate(folder: RunFolder) -> None:
+    first = trained(folder, "run.minutes=2")
+    first.offered(None)
+    first.save(PARTS)
+    second = after(folder, "run.minutes=4")
+    assert second.goes_on
+    assert not second.last_offered
+
+
+def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
+    first = trained(folder, "run.minutes=9", "run.games=100", games=100)
+    idle = LearnerReport(
+        steps=0,
+        samples=0,
+        step=7,
+        version=1,
+        losses=None,
+        learning_rate=0.1,
+        gradient_norm=0.0,
+        training_s=0,
+        waiting_s=0,
+    )
+    for _ in range(IDLE_ROUNDS):
+        assert first.goes_on
+        first.learner(idle)
+    assert not first.goes_on
+    first.offered(None)
+    first.save(PARTS)
+    assert not after(folder, "run.minutes=9", "run.games=100").goes_on
+    second = after(folder, "run.minutes=9", "run.games=200")
+    assert second.goes_on
+    assert second.plays_on
+    assert not second.last_offered
+
+
+def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) -> None:
+    run = sitting(folder)
+    for step in (10, 20, 15, 25):  # the learner died after 20 and went on from 12
+        report = LearnerReport(
+            steps=5,
+            samples=40,
+            step=step,
+            version=1,
+            losses=None,
+            learning_rate=0.1,
+            gradient_norm=0.0,
+            training_s=1,
+            waiting_s=0,
+        )
+        run.learner(report)
+    assert run.progress.state()["steps"] == 25
