@@ -115,18 +115,23 @@ class RedisServer:
         finally:
             client.close()
 
-    def checked_client(self) -> Any:
+    def checked_client(self, patience_s: float = 0.0) -> Any:
         """Return a client whose server has answered; UnreachableError if it does not, ConfigError if it forgets.
 
-        A server that evicts keys when it is full would throw whole streams away.
+        A server that evicts keys when it is full would throw whole streams away.  One that is away for the moment is
+        waited for: a server may die just when one of its users starts again.
         """
         from redis.exceptions import RedisError
 
-        client = self.client()
-        try:
-            memory = client.info("memory")
-        except (RedisError, OSError) as error:
-            raise self.unreachable(error) from None
+        client, deadline = self.client(), time.monotonic() + patience_s
+        while True:
+            try:
+                memory = client.info("memory")
+                break
+            except (RedisError, OSError) as error:
+                if not passes(error) or time.monotonic() >= deadline:
+                    raise self.unreachable(error) from None
+            time.sleep(FIRST_PAUSE_S)
         if int(memory.get("maxmemory", 0)) and str(memory.get("maxmemory_policy", "")).startswith("allkeys"):
             policy = memory["maxmemory_policy"]
             raise ConfigError(f"redis at {self} must have the maxmemory-policy noeviction, got {policy!r}")

@@ -10,8 +10,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import redis
 
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
@@ -155,3 +157,26 @@ def test_the_server_of_a_configuration_runs_while_it_is_wanted(tmp_path: Path) -
     assert not server.answers()
     with server_of(RedisReplayConfig(url="redis://host:1234/2"), tmp_path) as named:
         assert named.name == "redis://host:1234/2"
+
+
+def test_a_server_that_is_away_for_the_moment_is_waited_for_by_who_has_patience(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def info(self, section: str) -> dict[str, Any]:
+            self.asked += 1
+            if self.asked <= 3:
+                raise redis.exceptions.ConnectionError("refused")
+            return {"maxmemory": 0}
+
+    client = Client()
+    monkeypatch.setattr(RedisServer, "client", lambda self: client)
+    server = RedisServer(url="unix:///nowhere")
+    with pytest.raises(UnreachableError, match="expected an answer, got 'refused'"):
+        server.checked_client()
+    assert client.asked == 1
+    assert server.checked_client(patience_s=10) is client
+    assert client.asked == 4
