@@ -261,9 +261,6 @@ class Keeper:
             raise self.end(f"the {role.name} died {role.lives.deaths} times within an hour")
         log.error("%s died, and Ray has started it again", role.name)
         log.warning(BACK, role.name)
-        if role is self._parts.replay and not self._parts.restores_itself and self._sitting.folder.checkpoints():
-            saved = self._sitting.folder.newest_checkpoint()["replay.safetensors"]
-            self.call(role, role.handle.restore.remote(saved), _nothing, works=False)
         if role is self._parts.weights:
             self._send_champion()
 

@@ -141,7 +141,6 @@ def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wi
         replay=Role("replay", lambda: replay, lambda a: a.report.remote(), sitting.replay, lives(), by_ray=True),
         weights=Role("weights", lambda: weights, measured, lambda _: None, lives(), by_ray=True),
         stateless=redis is not None,
-        restores_itself=redis is None,
     )
 
 
@@ -154,11 +153,10 @@ def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -
         "config": job.replay,
         "rejected_dir": str(folder / "rejected"),
         "algorithm": job.algorithm,
+        "saved": functools.partial(_saved_replay, folder),
     }
     if redis is None:
-        replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=1000).remote(
-            **storage, saved=functools.partial(_saved_replay, folder)
-        )
+        replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=1000).remote(**storage)
         return replay, RemoteRecords(replay)
     from learner.replay.redis_remote import RedisReplayActor
     from learner.replay.redis_sink import RedisSink

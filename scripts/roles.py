@@ -88,8 +88,6 @@ class Parts:
     weights: Role
     stateless: bool
     """Whether actors begin anew instead of going on from a checkpoint: over Redis, under new producers' names."""
-    restores_itself: bool
-    """Whether a replay that Ray started again has read the last checkpoint by itself."""
 
     @property
     def all(self) -> tuple[Role, ...]:

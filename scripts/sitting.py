@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from learner.replay.redis_config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.model.registry import Registry
 from scripts.config import JobConfig
@@ -67,8 +68,11 @@ class Sitting:
     _idle_rounds: int = 0
 
     def load_checkpoint(self) -> None:
-        """Find the newest checkpoint and go on from it."""
+        """Find the newest checkpoint and go on from it; without one, over Redis, from the games in the stream alone."""
         where = self.folder.path
+        if not self.folder.checkpoints() and isinstance(self.job.replay, RedisReplayConfig):
+            print("no checkpoint yet: the learner begins anew, with the games that redis holds", file=sys.stderr)
+            return
         self.checkpoint = self.folder.newest_checkpoint()
         state = read_json(self.checkpoint, "run.json", where)
         try:

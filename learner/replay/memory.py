@@ -103,6 +103,17 @@ class MemoryReplay:
         self._counts["samples_total"] += count
         return self._ring.draw(self._rng, count, self._window())
 
+    def count_drawn(self, count: int) -> None:
+        """Count `count` samples in all as drawn, if that is more than this replay knows of, and take their tokens.
+
+        A replay that goes on from an older state of it, beside a learner that has gone on since, has to be told: else
+        the learner would train on the same positions more often than `reuse` allows.  There may be fewer than no tokens
+        then.
+        """
+        missing = max(0, count - self._counts["samples_total"])
+        self._counts["samples_total"] += missing
+        self._bucket.tokens -= missing
+
     def room(self) -> bool:
         """Whether actors may deliver; False while the token bucket is full and the learner can draw from it."""
         return not self._bucket.full or self._waits_for_positions

@@ -13,7 +13,8 @@ What a restart finds again:
 * Without a state the window is what the stream still holds: a ring's worth of records (half of the server's memory, if
   that is less); totals begin with it.  A checkpoint older than that lacks what was made in between in its totals alone:
   the ring has gone round.
-* Tokens and random state are those of the checkpoint: samples drawn since then may be drawn again.
+* Tokens and random state are those of the checkpoint, and samples drawn since then may be drawn again, as the learner
+  has lost its steps since then too.  Where the learner lives on, what it has drawn stays drawn: the server has the sum.
 * A producer that starts again must take a new name: with its old one and an older count, what it sends looks like what
   the stream has.  Games that two lives of a run made are all trained on; bit for bit repetition is the memory replay's.
 * A server that lost its memory loses what was not yet in the ring; the ring and the run go on.
@@ -35,7 +36,7 @@ from learner.replay.memory import MemoryReplay
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import Consumer, Entry, Taken
 from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import entry_of, shard_of, streams
+from learner.replay.redis_stream import count_in, drawn_key, entry_of, shard_of, streams
 from learner.replay.redis_url import Patience, RedisServer
 from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
@@ -55,18 +56,31 @@ class RedisReplay:
     `add` and `sample` are those of every replay.  Actors elsewhere push through a `sink()`; `draw` waits for samples.
     """
 
-    def __init__(self, memory: MemoryReplay, config: RedisReplayConfig, server: RedisServer, key: str) -> None:
+    def __init__(
+        self,
+        memory: MemoryReplay,
+        config: RedisReplayConfig,
+        server: RedisServer,
+        key: str,
+        learner_lives: bool = False,
+    ) -> None:
         """`key` names the run on the server, the same after a resume and never another run's.
+
+        learner_lives  whether this is a replay that died and was started again beside a learner that did not: what that
+                       has drawn meanwhile stays drawn, as the server knows
 
         Raises UnreachableError if the server does not answer or lets nobody in.
         """
         self.config, self._memory, self._server, self._key = config, memory, server, key
         self._streams = streams(key, config.shards)
         self._client = server.checked_client()
+        if learner_lives:
+            memory.count_drawn(count_in(self._client.get(drawn_key(key))))
         self._closing = threading.Event()
         self._consumer = Consumer(
             server.client(),
             self._streams,
+            drawn_key(key),
             capacity_positions=config.capacity_positions,
             takeover_s=config.takeover_s,
         )
@@ -199,8 +213,8 @@ class RedisReplay:
                 if self._consumer.take_over():
                     self._read_again()
             with self._changed:
-                room = self._released or self._memory.room()
-            self._consumer.say(room)
+                room, drawn = self._released or self._memory.room(), self._memory.report().samples_total
+            self._consumer.say(room, drawn)
 
     def _read_again(self) -> None:
         """Take everything that was given out before, by whomever, and is not known yet."""

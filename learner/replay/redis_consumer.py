@@ -45,16 +45,21 @@ class Taken(NamedTuple):
 class Consumer:
     """One member of the group over all streams of a run; for one thread.  Redis' errors pass through."""
 
-    def __init__(self, client: Any, streams: Sequence[str], *, capacity_positions: int, takeover_s: float) -> None:
-        """`capacity_positions` is how much of what was taken stays in the streams, all together."""
+    def __init__(
+        self, client: Any, streams: Sequence[str], drawn: str, *, capacity_positions: int, takeover_s: float
+    ) -> None:
+        """`capacity_positions` is how much of what was taken stays in the streams, all together.
+
+        drawn  the key of the samples that the learner has drawn
+        """
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._client, self._streams = client, list(streams)
+        self._client, self._streams, self._drawn = client, list(streams), drawn
         self._capacity, self._takeover_ms = capacity_positions, int(1000 * takeover_s)
         self._most_bytes: float = float("inf")
         self._kept: deque[Taken] = deque()
         self._kept_of: Counter[str] = Counter()
         self._positions = self._bytes = 0
-        self._said: dict[str, Word] = {}
+        self._said: dict[str, bytes] = {}
 
     def open(self) -> None:
         """Make streams and groups that are not there, and forget what was kept: `history` tells it again."""
@@ -127,22 +132,23 @@ class Consumer:
                 pipeline.xdel(stream, *ids)
         pipeline.execute()
 
-    def say(self, room: bool) -> None:
-        """Tell the producers what was taken and whether more is wanted, if that is news.
+    def say(self, room: bool, drawn: int) -> None:
+        """Tell the producers what was taken and whether more is wanted, a replay after this one what was drawn, if that
+        is news.
 
         A server without memory cannot even note that; it is said again the next time.
         """
         from redis.exceptions import OutOfMemoryError
 
-        for stream in self._streams:
-            word = Word(self._kept_of[stream], room)
-            if self._said.get(stream) == word:
+        words = {word_key(stream): Word(self._kept_of[stream], room).to_bytes() for stream in self._streams}
+        for key, word in {**words, self._drawn: b"%d" % drawn}.items():
+            if self._said.get(key) == word:
                 continue
             try:
-                self._client.set(word_key(stream), word.to_bytes())
+                self._client.set(key, word)
             except OutOfMemoryError:
                 continue
-            self._said[stream] = word
+            self._said[key] = word
 
     def _keep(self, entry: Taken, sign: int) -> None:
         self._kept_of[entry.stream] += sign

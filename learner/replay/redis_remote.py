@@ -5,6 +5,7 @@ Its calls come on several threads, so that a `sample` that waits holds up neithe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import ray
@@ -37,10 +38,15 @@ class StreamedReplay(RedisReplay):
         server: RedisServer,
         key: str,
         algorithm: AlgorithmConfig | None = None,
+        saved: Callable[[], bytes | None] = lambda: None,
     ) -> None:
+        """`saved` returns the state to begin with where Ray starts this again after a death; None if there is none."""
         rejected = Path(rejected_dir) if rejected_dir else None
         memory = MemoryReplay(game_named(game), config, seed, rejected, algorithm)
-        super().__init__(memory, config, server, key)
+        again = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
+        if again and (state := saved()) is not None:
+            memory.restore(state)  # before any call that waits is answered
+        super().__init__(memory, config, server, key, learner_lives=again)
 
     def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""

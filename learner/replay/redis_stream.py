@@ -3,6 +3,7 @@
     reversi:KEY:records:0      a stream of entries, each a delivery: `records` (the bytes of `record.encode`) and, for
                                people who look with redis-cli, `producer` and `sequence`; the bytes say both, checked
     reversi:KEY:records:0:word "KEPT ROOM": entries of the stream that have been taken already, and 1 or 0
+    reversi:KEY:drawn          samples that the learner has drawn since the run began
 
 KEY names the run and no other one (`run_key`).  The group `learner` reads every stream.
 """
@@ -56,6 +57,16 @@ def streams(key: str, shards: int) -> list[str]:
 def word_key(stream: str) -> str:
     """Return the key of what the learner says of `stream`."""
     return f"{stream}:word"
+
+
+def drawn_key(key: str) -> str:
+    """Return the key of how many samples were drawn."""
+    return f"reversi:{key}:drawn"
+
+
+def count_in(value: bytes | None) -> int:
+    """Return a number as Redis keeps it; 0 for what is none."""
+    return int(value) if value is not None and value.isdigit() and len(value) <= 18 else 0
 
 
 @dataclass(frozen=True)

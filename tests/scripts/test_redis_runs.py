@@ -124,3 +124,22 @@ def test_a_run_killed_twice_goes_on_with_all_that_was_acknowledged(tmp_path: Pat
     assert held.items() >= acknowledged.items()
     assert {producer for producer, _ in held} >= {"actor-0-0", "actor-0-1"}, "no name was used twice"
     assert counted(run) == sum(held.values())
+
+
+def test_a_run_killed_before_its_first_checkpoint_goes_on_with_what_redis_holds(tmp_path: Path) -> None:
+    run = tmp_path / "early"
+    with killed_in_the_end(
+        command(tmp_path, *REDIS, "cluster=serial", "run.name=early", "run.minutes=9", "run.checkpoint_minutes=9")
+    ):
+        server, pid = server_of(run)
+        wait_for(lambda: (run / "redis-key").exists(), 60)
+        wait_for(lambda: len(deliveries(server, run)) > 4, 120)
+        acknowledged = deliveries(server, run)
+    wait_for(lambda: not psutil.pid_exists(pid), 30)
+    assert not list((run / "checkpoints").glob("0*"))
+    done = resume(run, "run.minutes=0.05")
+    assert done.returncode == 0, done.stderr
+    assert "no checkpoint yet: the learner begins anew, with the games that redis holds" in done.stderr
+    held = left_behind(run)
+    assert held.items() >= acknowledged.items()
+    assert counted(run) == sum(held.values())

@@ -21,7 +21,7 @@ from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_consumer import Consumer, Taken
 from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import streams, word_key
+from learner.replay.redis_stream import count_in, drawn_key, streams, word_key
 from learner.replay.redis_url import RedisServer
 from learner.replay.transitions import Transitions
 from reversi.errors import UnreachableError
@@ -39,7 +39,8 @@ def sink_of(server: RedisServer, key: str, **changes: Any) -> RedisSink:
 
 
 def consumer_of(server: RedisServer, key: str, takeover_s: float = 0.1) -> Consumer:
-    consumer = Consumer(server.client(), streams(key, 1), capacity_positions=600, takeover_s=takeover_s)
+    client = server.client()
+    consumer = Consumer(client, streams(key, 1), drawn_key(key), capacity_positions=600, takeover_s=takeover_s)
     consumer.open()
     return consumer
 
@@ -181,6 +182,50 @@ def test_a_restored_replay_has_all_that_was_taken_after_its_state_and_counts_not
         assert after.duplicates == before.duplicates == 0
         assert after.positions_total == before.positions_total + int((games(2, seed=10).ply_kind != 0).sum())
         assert again.add(batch(3)).duplicate
+
+
+@pytest.mark.parametrize("saved_before", [False, True], ids=["no checkpoint", "a checkpoint"])
+def test_a_replay_that_died_beside_the_learner_gives_no_sample_that_is_not_paid_for(
+    redis_server: RedisServer, saved_before: bool
+) -> None:
+    key, client = fresh_key(), redis_server.client()
+
+    def drawn_in_all(replay: RedisReplay) -> int:
+        while replay.sample(1, 8) is not None:
+            pass
+        return replay.report().samples_total
+
+    with opened(redis_server, key) as replay:
+        for sequence in range(4):
+            replay.add(batch(sequence, count=4))
+        state = replay.state() if saved_before else None
+        drawn = drawn_in_all(replay)
+        paid = CONFIG.reuse * replay.report().positions_total
+        assert paid - 8 < drawn <= paid
+        until(lambda: count_in(client.get(drawn_key(key))) == drawn)
+
+    def again(learner_lives: bool) -> RedisReplay:
+        memory = MemoryReplay(GAME, CONFIG, 7, None)
+        if state is not None:
+            memory.restore(state)
+        return RedisReplay(memory, CONFIG, redis_server, key, learner_lives=learner_lives)
+
+    with contextlib.closing(again(learner_lives=True)) as replay:
+        until(lambda: games_taken(replay) == 16)
+        assert drawn_in_all(replay) == drawn, "nothing new has come"
+        replay.add(batch(9, count=4))
+        paid = CONFIG.reuse * replay.report().positions_total
+        assert paid - 8 < drawn_in_all(replay) <= paid
+    with contextlib.closing(again(learner_lives=False)) as replay:
+        until(lambda: games_taken(replay) == 20)
+        assert drawn_in_all(replay) > drawn - 8, "a learner that begins anew draws anew"
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [(None, 0), (b"", 0), (b"12", 12), (b"-1", 0), (b"1e3", 0), (b"9" * 40, 0)]
+)
+def test_a_count_on_the_server_is_a_number_or_none(value: bytes | None, count: int) -> None:
+    assert count_in(value) == count
 
 
 def test_entries_that_a_dead_consumer_was_given_are_taken_at_once_by_a_new_one(redis_server: RedisServer) -> None:
