@@ -9,6 +9,7 @@ Without names all drills are done, one after another, which takes some minutes.
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
 import tempfile
@@ -64,16 +65,24 @@ def run(args: argparse.Namespace) -> int:
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the run under way is ended with the drill
     for names in together(args.names, list(ROLES), list(DRILLS)):
-        with tempfile.TemporaryDirectory(prefix="reversi-drill-", ignore_cleanup_errors=True) as folder:
+        folder = Path(tempfile.mkdtemp(prefix="reversi-drill-"))
+        try:
             if names[0] in ROLES:
-                done = kill_roles(names, Path(folder), args.run, args.kills, hear)
+                done = kill_roles(names, folder, args.run, args.kills, hear)
             else:
-                done = [DRILLS[names[0]].do(Path(folder), args.run, args.kills)]
+                done = [DRILLS[names[0]].do(folder, args.run, args.kills)]
+        except KeyboardInterrupt:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         outcomes += done
         if not args.json:
             print("\n".join(outcome.line for outcome in done), flush=True)
         if args.out is not None:
             write(args.out, outcomes)
+        if all(outcome.kept for outcome in done):
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            print(f"the run is kept in {folder}", file=sys.stderr)
     if args.json:
         print(to_json(outcomes))
     return 0 if all(outcome.kept for outcome in outcomes) else 1

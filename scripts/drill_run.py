@@ -36,7 +36,8 @@ SMALL = (
     "actors.round_batches=4",
     "replay.min_positions=200",
     "replay.reuse=1.0",
-    "replay.bucket_capacity=5000",
+    "replay.bucket_capacity=10000000",
+    "replay.capacity_positions=200000",
     "learner.batch=64",
     "learner.publish_every_steps=10",
     "learner.candidate_every_steps=400",
@@ -51,7 +52,8 @@ SMALL = (
     "cluster=local",
     "cluster.max_restarts=1000000",
 )
-"""A job that is under way within seconds: every role has work, a checkpoint comes every six seconds."""
+"""A job that is under way within seconds: every role has work, and the actors never wait for the learner, so that
+deliveries come whoever is down; a checkpoint every six seconds."""
 
 CLASSES = {
     "actor": ("RemoteWorker",),
