@@ -119,7 +119,7 @@ class Driver:
         nothing twice.
         """
         while not self._sitting.last_offered and not self._sitting.interrupt.requested:
-            if self._parts.learner.idle:
+            if self._parts.learner.idle and self._parts.gate.idle:
                 report = self._answer(self._parts.learner, "offer_candidate")
                 if report is not LOST and self._answer(self._parts.gate, "busy") is not LOST:
                     self._sitting.offered(report)

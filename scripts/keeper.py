@@ -57,7 +57,7 @@ class _Call:
     hear: Callable[[Any], None]
     handle: Any
     works: bool = True
-    """Whether the answer says that the role is up; that it has taken its state does not."""
+    """Whether the answer says that the role is up, as a round's does; that it has taken its state does not."""
     began: float = field(default_factory=time.monotonic)
 
 
@@ -103,7 +103,7 @@ class Keeper:
         got: dict[int, Any] = {}
         handles = [role.handle for role, _ in calls]
         for number, (role, reference) in enumerate(calls):
-            self.call(role, reference, functools.partial(got.__setitem__, number))
+            self.call(role, reference, functools.partial(got.__setitem__, number), works=False)
         deadline, hurried = time.monotonic() + within_s, False
         while time.monotonic() < deadline:
             if all(n in got or role.handle is not handles[n] for n, (role, _) in enumerate(calls)):

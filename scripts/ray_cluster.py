@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.errors import ConfigError, UnreachableError
@@ -42,7 +41,7 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     try:
         with _own_signals():
             ray.init(**where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
-    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+    except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
         raise UnreachableError(f"cannot use Ray at {place}: {_first_line(error)}{token}") from error
     try:

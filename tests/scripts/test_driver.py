@@ -1,0 +1,273 @@
+"""The driver's decisions without Ray: processes that answer, hang or die when the test says so."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ray.exceptions import RayActorError
+
+from learner.replay.transport import ReplayReport
+from reversi.errors import RunError
+from scripts import driver as driver_module
+from scripts import keeper as keeper_module
+from scripts.compose import compose
+from scripts.config import JobConfig, job_of
+from scripts.control import Wishes, write_wish
+from scripts.crew import Crew
+from scripts.driver import Driver
+from scripts.interrupt import Interrupt
+from scripts.progress import Progress
+from scripts.roles import Parts, Role
+from scripts.run_folder import RunFolder
+from scripts.sitting import Sitting
+from scripts.supervision import Lives
+
+REPLAY = ReplayReport(
+    games_total=0,
+    positions_total=0,
+    positions=0,
+    fill=0.0,
+    window_positions=0,
+    samples_total=0,
+    tokens=0.0,
+    rejected_games=0,
+    rejected_batches=0,
+    duplicates=0,
+)
+
+
+class Reference:
+    """The answer to a call, there as soon as its process answers."""
+
+    def __init__(self, process: Process, call: str, arguments: tuple[Any, ...]) -> None:
+        self.process, self.call, self.arguments = process, call, arguments
+
+    @property
+    def ready(self) -> bool:
+        return self.process.dead or not {self.call, "*"} & self.process.hangs
+
+
+class Process:
+    """A process of a role: any method can be called by `.remote()`; what it was asked is kept."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.dead = name, False
+        self.hangs: set[str] = set()
+        self.asked: list[str] = []
+        self.answers: dict[str, Callable[[], Any]] = {}
+
+    def __getattr__(self, call: str) -> Any:
+        process = self
+
+        class Method:
+            def remote(self, *arguments: Any) -> Reference:
+                process.asked.append(call)
+                return Reference(process, call, arguments)
+
+        return Method()
+
+
+class FakeRay:
+    """What `scripts/keeper.py` uses of Ray."""
+
+    def wait(self, references: list[Reference], num_returns: int, timeout: float) -> Any:
+        ready = [reference for reference in references if reference.ready][:num_returns]
+        if not ready and timeout:
+            time.sleep(0.002)
+        return ready, [reference for reference in references if reference not in ready]
+
+    def get(self, reference: Reference) -> Any:
+        if reference.process.dead:
+            raise RayActorError
+        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "busy": False, "report": REPLAY}
+        return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
+
+    def kill(self, process: Process) -> None:
+        process.dead = True
+
+
+class Scene:
+    """A driver over processes of the test's own; `process` finds them by name, the newest of each."""
+
+    def __init__(self, folder: Path, *overrides: str, actors: int = 3) -> None:
+        self.process: dict[str, Process] = {}
+        self.job: JobConfig = job_of(compose(["cluster=local", "actors.count=1", "run.minutes=60", *overrides]))
+        run = RunFolder.create(str(folder), "run")
+        self.sitting = Sitting(self.job, run, Interrupt(), Progress([], io.StringIO()))
+        members = [self.actor("actors", index) for index in range(actors)]
+        self.crew = Crew(members, self.actor, {"actors": actors})
+        learner, gate, replay, weights = (self.role(name) for name in ("learner", "gate", "replay", "weights"))
+        replay.ask = lambda process: process.report.remote()
+        self.parts = Parts(learner, gate, self.crew, replay, weights, stateless=False)
+        self.driver = Driver(self.sitting, self.parts, Wishes(run.path, self.job))
+        assert self.driver.wait_until_up()
+        self.sitting.begin()
+
+    def role(self, name: str) -> Role:
+        def start() -> Process:
+            self.process[name] = Process(name)
+            return self.process[name]
+
+        return Role(name, start, lambda process: process.round.remote(), lambda _: None, Lives(3))
+
+    def actor(self, group: str, index: int) -> Role:
+        made = self.role(f"actor-{index}")
+        made.group, made.games, made.awaited = group, 16, index < 3
+        return made
+
+    def turn_until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 5
+        while not condition():
+            assert time.monotonic() < deadline, "waited too long"
+            self.driver.turn()
+
+    def saved(self) -> set[str]:
+        """Return the names of the files of the newest checkpoint."""
+        return {path.stem for path in self.sitting.folder.checkpoints()[-1].iterdir()} - {"run", "manifest"}
+
+
+ESSENTIAL = {"learner", "gate", "replay"}
+
+
+@pytest.fixture(autouse=True)
+def _without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "ray", FakeRay())
+    monkeypatch.setattr(keeper_module, "measured", lambda process: process.measure.remote())
+    monkeypatch.setattr(keeper_module, "MEASURE_EVERY_S", 1e9)
+    monkeypatch.setattr(keeper_module, "STOP_S", 0.3)
+    monkeypatch.setattr(driver_module, "STOP_S", 0.3)
+    monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
+    monkeypatch.setattr(driver_module, "LATE_S", 0.2)
+    monkeypatch.setattr(driver_module, "ACTOR_STATES_S", 0.2)
+    monkeypatch.setattr(driver_module, "LOOK_EVERY_S", 0.0)
+
+
+def test_a_checkpoint_holds_every_part(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    assert scene.driver.save()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
+    assert (scene.sitting.folder.checkpoints()[-1] / "actor-1.safetensors").read_bytes() == b"actor-1"
+
+
+@pytest.mark.parametrize("hangs", ["round", "state"])
+def test_an_actor_that_hangs_is_left_out_and_holds_nobody(hangs: str, tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.process["actor-1"].hangs.add(hangs)
+    scene.driver.turn()
+    began = time.monotonic()
+    assert scene.driver.save()
+    assert time.monotonic() - began < 1
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
+    rounds = scene.process["actor-0"].asked.count("round")
+    scene.turn_until(lambda: scene.process["actor-0"].asked.count("round") > rounds + 5)
+    assert "actor-1" not in scene.saved()
+    scene.process["actor-1"].hangs.clear()
+    scene.driver.turn()
+    assert scene.driver.save()
+    assert "actor-1" in scene.saved()
+
+
+@pytest.mark.parametrize("role", ["learner", "gate"])
+def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(role: str, tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    assert scene.driver.save()
+    first = scene.process[role]
+
+    def die() -> Any:
+        first.dead = True
+        raise RayActorError
+
+    first.answers["state"] = die
+    assert not scene.driver.save()
+    assert len(scene.sitting.folder.checkpoints()) == 1
+    scene.turn_until(lambda: scene.process[role] is not first and scene.driver.save())
+    scene.turn_until(lambda: "round" in scene.process[role].asked)
+    assert scene.process[role].asked.index("restore") < scene.process[role].asked.index("round")
+    assert len(scene.sitting.folder.checkpoints()) == 2
+
+
+def test_a_stop_with_an_actor_that_hangs_saves_the_others(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.process["actor-0"].hangs.add("*")
+    scene.driver.turn()
+    scene.sitting.interrupt.requested = True
+    scene.driver.stop_play()
+    scene.driver.save_at_last()
+    assert scene.saved() == ESSENTIAL | {"actor-1", "actor-2"}
+
+
+def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.process["learner"].hangs.add("*")
+    scene.driver.turn()
+    scene.sitting.interrupt.requested = True
+    scene.driver.stop_play()
+    with pytest.raises(RunError, match="the learner did not answer to 'state'; start it again; see "):
+        scene.driver.save_at_last()
+
+
+def test_actors_join_and_leave_after_their_round_and_their_deliveries(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    write_wish(scene.sitting.folder.path, {"actors": 5})
+    scene.turn_until(lambda: all(f"actor-{index}" in scene.process for index in range(5)))
+    scene.turn_until(lambda: all(role.up for role in scene.crew.members))
+    write_wish(scene.sitting.folder.path, {"actors": 2})
+    scene.process["actor-4"].hangs.add("settled")
+    scene.turn_until(lambda: len(scene.crew.members) == 3)
+    for name in ("actor-2", "actor-3"):
+        assert scene.process[name].asked[-1] == "settled", "all it delivered was stored before its end"
+        assert scene.process[name].dead
+    assert not scene.process["actor-4"].dead
+    assert scene.driver.save()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1"}
+    scene.process["actor-4"].dead = True  # dies while it leaves: it is not started again
+    scene.turn_until(lambda: len(scene.crew.members) == 2)
+
+
+def test_an_actor_without_a_node_holds_nobody_and_leaves_first(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    homeless = Process("actor-3")
+    homeless.hangs.add("*")
+    scene.crew._hire = lambda group, index: Role(
+        f"actor-{index}",
+        lambda: homeless,
+        lambda p: p.round.remote(),
+        lambda _: None,
+        Lives(3),
+        group=group,
+        awaited=False,
+    )
+    write_wish(scene.sitting.folder.path, {"actors": 4})
+    scene.turn_until(lambda: len(scene.crew.members) == 4)
+    assert scene.driver.save()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
+    write_wish(scene.sitting.folder.path, {"actors": 3})
+    scene.turn_until(lambda: len(scene.crew.members) == 3)
+    assert homeless.dead
+    assert [role.name for role in scene.crew.members] == ["actor-0", "actor-1", "actor-2"]
+
+
+def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    assert scene.driver.save()
+    gate = scene.process["gate"]
+    scene.driver.stop_play()
+
+    def die() -> Any:
+        gate.dead = True
+        raise RayActorError
+
+    gate.answers["busy"] = die
+    scene.driver.offer_last()
+    assert scene.process["learner"].asked.count("offer_candidate") == 2
+    assert scene.process["gate"] is not gate
+    scene.driver.offer_last()
+    assert scene.process["learner"].asked.count("offer_candidate") == 2
+    scene.driver.finish_gate()
+    scene.driver.save_at_last(judged=True)
+    assert scene.sitting.last_offered
