@@ -69,14 +69,16 @@ class RedisReplay:
         learner_lives  whether this is a replay that died and was started again beside a learner that did not: what that
                        has drawn meanwhile stays drawn, as the server knows
 
-        Raises UnreachableError if the server does not answer or lets nobody in.
+        Raises UnreachableError if the server does not answer or lets nobody in; beside a learner that lives it is
+        waited for, as it may have died in the same moment.
         """
         self.config, self._memory, self._server, self._key = config, memory, server, key
         self._streams = streams(key, config.shards)
-        self._client = server.checked_client()
-        if learner_lives:
-            memory.count_drawn(count_in(self._client.get(drawn_key(key))))
         self._closing = threading.Event()
+        self._client = server.checked_client(config.patience_s if learner_lives else 0.0)
+        if learner_lives:
+            drawn = self._patience().until_answered(lambda: self._client.get(drawn_key(key)))
+            memory.count_drawn(count_in(drawn))
         self._consumer = Consumer(
             server.client(),
             self._streams,
