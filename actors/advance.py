@@ -200,7 +200,7 @@ def _judge(
     now: Any, tree: Tree, rule: Rule, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
 ) -> None:
     """Give a node its edges, back its value up, and the root of a full search its noise; `logits` are then scratch."""
-    expand(tree, play.game_id, node, logits)
+    expand(tree, play.game_id, rule, node, logits)
     back_up(tree, node, value, 0)
     if node == 0 and now.full:
         _draw_noise(now, tree, rule, play, logits)

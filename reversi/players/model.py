@@ -64,8 +64,20 @@ def model_player(
     return SearchPlayer(name, game, evaluate, config)
 
 
+C_PUCT = 1.5
+"""`SearchConfig.c_puct` of such a model."""
+
+POLICY_TEMPERATURE = 1.0
+"""`SearchConfig.policy_temperature` of such a model."""
+
+
 def playing_config(
-    simulations: int, *, margin_weight: float = MARGIN_WEIGHT, solve_empties: int = SOLVE_EMPTIES
+    simulations: int,
+    *,
+    margin_weight: float = MARGIN_WEIGHT,
+    solve_empties: int = SOLVE_EMPTIES,
+    c_puct: float = C_PUCT,
+    policy_temperature: float = POLICY_TEMPERATURE,
 ) -> SearchConfig:
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
@@ -77,7 +89,12 @@ def playing_config(
         return SearchConfig(simulations=0)
     leaves = max(1, min(32, simulations // 128))
     return SearchConfig(
-        simulations=simulations, leaves=leaves, margin_weight=margin_weight, solve_empties=solve_empties
+        simulations=simulations,
+        leaves=leaves,
+        margin_weight=margin_weight,
+        solve_empties=solve_empties,
+        c_puct=c_puct,
+        policy_temperature=policy_temperature,
     )
 
 

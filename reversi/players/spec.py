@@ -7,7 +7,8 @@
     alphabeta:D     alpha-beta, D moves deep, with a plain evaluation (mobility, corners, discs)
     policy:M        model M's bare policy, the likeliest move
     mcts:M:S        model M searched with S simulations, without noise, the most visited move; S may be followed by
-                    options of the search, as in mcts:M:64,margin=0.1,solve=8 (margin_weight, solve_empties)
+                    options of the search, as in mcts:M:64,margin=0.1,solve=8 (margin_weight, solve_empties;
+                    c_puct and temperature, which is policy_temperature)
     M               the same with the command's number of simulations
     gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  one that speaks the NBoard protocol
@@ -51,6 +52,8 @@ MAX_PLAYOUTS = 1_000_000
 OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "margin": ("margin_weight", float),
     "solve": ("solve_empties", int),
+    "c_puct": ("c_puct", float),
+    "temperature": ("policy_temperature", float),
 }
 """Options of `mcts`: the field of `SearchConfig` that each sets, and how its value is read."""
 

@@ -103,7 +103,7 @@ class Search:
         if count:
             leaves = self._leaves
             logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
-            expand_leaves(self._trees, self.game.id, leaves, count, logits, value)
+            expand_leaves(self._trees, self.game.id, self._rule, leaves, count, logits, value)
 
     def _result(self, own: Masks, opp: Masks) -> SearchResult:
         """Read the roots."""

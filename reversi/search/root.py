@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import Masks
 from reversi.kernel import bare_kernel
 from reversi.search.chance import random_gamma, random_gumbel, stream
+from reversi.search.exponential import exponential
 from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
 from reversi.search.rule import Rule
 from reversi.search.tree import (
@@ -179,11 +180,18 @@ def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, leaves
 
 @bare_kernel
 def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
-    """Write the root's priors into `prior` (float32[G', A], G' <= G, zero before)."""
+    """Write the network's policy at the roots, untempered, into `prior` (float32[G', A], G' <= G, zero before)."""
     for g in range(prior.shape[0]):
-        root = trees.nodes[g, 0]
+        root, logits = trees.nodes[g, 0], trees.logits[g]
+        largest, total = np.float32(-np.inf), np.float32(0)
         for i in range(root.first, root.first + root.degree):
-            prior[g, trees.edges[g, i].action] = trees.edges[g, i].prior
+            largest = max(largest, logits[trees.edges[g, i].action])
+        for i in range(root.first, root.first + root.degree):
+            action = trees.edges[g, i].action
+            prior[g, action] = exponential(logits[action] - largest)
+            total += prior[g, action]
+        for i in range(root.first, root.first + root.degree):
+            prior[g, trees.edges[g, i].action] /= total
 
 
 @bare_kernel

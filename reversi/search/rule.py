@@ -15,6 +15,7 @@ class Rule(NamedTuple):
     gumbel: bool  # `method` is gumbel
     c_puct: np.float32
     fpu_reduction: np.float32
+    policy_temperature: np.float32
     virtual_loss: int
     considered: int
     c_visit: np.float32
@@ -29,6 +30,7 @@ def rule_of(config: SearchConfig) -> Rule:
         gumbel=config.method == "gumbel",
         c_puct=np.float32(config.c_puct),
         fpu_reduction=np.float32(config.fpu_reduction),
+        policy_temperature=np.float32(config.policy_temperature),
         virtual_loss=config.virtual_loss,
         considered=config.considered,
         c_visit=np.float32(config.c_visit),

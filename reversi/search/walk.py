@@ -97,7 +97,7 @@ def _force(tree: Tree, index: int, action: int) -> int:
 
 
 @bare_kernel
-def expand(tree: Tree, game_id: int, index: int, logits: NDArray[np.float32]) -> None:
+def expand(tree: Tree, game_id: int, rule: Rule, index: int, logits: NDArray[np.float32]) -> None:
     """Give the PENDING node `index` one edge per legal action, or the pass, with priors from the softmax over them.
 
     logits  float32[A]  read at the legal actions only
@@ -117,7 +117,7 @@ def expand(tree: Tree, game_id: int, index: int, logits: NDArray[np.float32]) ->
     if index == 0:
         for i in range(first, end):
             tree.logits[tree.edges[i].action] = tree.edges[i].prior
-    _softmax(tree, first, end)
+    _softmax(tree, first, end, rule.policy_temperature)
 
 
 @bare_kernel
@@ -140,15 +140,15 @@ def _clear_edge(tree: Tree, index: int, action: int, prior: np.float32) -> None:
 
 
 @bare_kernel
-def _softmax(tree: Tree, first: int, end: int) -> None:
-    """Replace the logits in the priors of edges first to end by their softmax."""
+def _softmax(tree: Tree, first: int, end: int, temperature: np.float32) -> None:
+    """Replace the logits in the priors of edges first to end by the softmax of logits / temperature."""
     edges = tree.edges
     largest = edges[first].prior
     for i in range(first, end):
         largest = max(largest, edges[i].prior)
     scale = np.float32(0)
     for i in range(first, end):
-        edges[i].prior = exponential(edges[i].prior - largest)
+        edges[i].prior = exponential((edges[i].prior - largest) / temperature)
         scale += edges[i].prior
     for i in range(first, end):
         edges[i].prior /= scale
@@ -197,6 +197,7 @@ def select_leaves(
 def expand_leaves(
     trees: Trees,
     game_id: int,
+    rule: Rule,
     leaves: Leaves,
     count: int,
     logits: NDArray[np.float32],
@@ -210,5 +211,5 @@ def expand_leaves(
     """
     for b in range(count):
         tree, node = tree_of(trees, int(leaves.game[b])), int(leaves.node[b])
-        expand(tree, game_id, node, logits[b])
+        expand(tree, game_id, rule, node, logits[b])
         back_up(tree, node, value[b], 1)

@@ -71,7 +71,7 @@ def grow(tree: Tree, game: Game, rule: Rule, simulations: int, evaluate: Evaluat
             back_up(tree, node, tree.nodes["value"][node], 0)
         else:
             logits, value = evaluate(tree.nodes["own"][node : node + 1], tree.nodes["opp"][node : node + 1])
-            expand(tree, game.id, node, logits[0])
+            expand(tree, game.id, rule, node, logits[0])
             back_up(tree, node, value[0], 0)
 
 

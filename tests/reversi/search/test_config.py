@@ -23,6 +23,7 @@ from reversi.search.rule import Rule, rule_of
         ("c_puct", -0.1),
         ("c_puct", float("nan")),
         ("fpu_reduction", 3),
+        ("policy_temperature", 0),
         ("dirichlet_alpha", 0),
         ("dirichlet_weight", 1.5),
         ("leaves", 0),
@@ -53,18 +54,25 @@ def test_gumbel_and_a_kept_subtree_exclude_each_other() -> None:
         SearchConfig(method="gumbel", keep_subtree=True)
 
 
+def test_gumbel_has_no_policy_temperature() -> None:
+    with pytest.raises(ConfigError, match=r"^search\.policy_temperature must be 1 with search\.method=gumbel, got 2"):
+        SearchConfig(method="gumbel", policy_temperature=2)
+    assert rule_of(SearchConfig(policy_temperature=1.75)).policy_temperature == 1.75
+
+
 def test_a_rule_holds_what_kernels_need() -> None:
     config = SearchConfig(
         method="gumbel",
         c_puct=1.25,
         fpu_reduction=0.5,
+        policy_temperature=1.0,
         virtual_loss=3,
         considered=7,
         c_scale=0.25,
         margin_weight=0.125,
         solve_empties=9,
     )
-    scalars = map(np.float32, (1.25, 0.5, 50, 0.25, 0.125))
-    c_puct, fpu_reduction, c_visit, c_scale, margin_weight = scalars
-    assert rule_of(config) == Rule(True, c_puct, fpu_reduction, 3, 7, c_visit, c_scale, margin_weight, 9)
+    scalars = map(np.float32, (1.25, 0.5, 1, 50, 0.25, 0.125))
+    c_puct, fpu, temperature, c_visit, c_scale, margin_weight = scalars
+    assert rule_of(config) == Rule(True, c_puct, fpu, temperature, 3, 7, c_visit, c_scale, margin_weight, 9)
     assert not rule_of(SearchConfig()).gumbel

@@ -23,6 +23,7 @@ from .gumbel_reference import Node, schedule
 from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
+RULE = rule_of(SearchConfig(method="gumbel"))
 
 
 def test_the_schedule_can_be_kept_whatever_the_numbers() -> None:
@@ -53,7 +54,7 @@ def step(tree: Tree, game: Game, root: Node, path: list[int], evaluate: HashEval
         back_up(tree, node, tree.nodes[node]["value"], 0)
     else:
         logits, judged = evaluate(*arrays(position))
-        expand(tree, game.id, node, logits[0])
+        expand(tree, game.id, RULE, node, logits[0])
         back_up(tree, node, judged[0], 0)
     value, walked = leaf.value, [root]
     for action in path[:-1]:

@@ -93,6 +93,19 @@ def test_a_larger_c_puct_follows_the_prior() -> None:
     assert one_tree(START, 2, answers, c_puct=2.2)["visits"] == {B1: 2}
 
 
+def test_a_temperature_flattens_the_priors_that_are_searched_and_not_those_reported() -> None:
+    # Priors .7 and three times .1, to the power 1/2 and scaled: .4686 and .1771.  As above, b1 is worth -1:
+    # b1 -1 + c*.4686*.7071 = -1 + .3314c; others -.25 + c*.1771*1.4142 = -.25 + .2505c: b1 is next if c > 9.27.
+    answers: dict[Position, Answer] = {
+        START: ({"b1": 0.7, "a2": 0.1, "d3": 0.1, "c4": 0.1}, 0.5),
+        START.play("b1"): ({}, 1.0),
+    }
+    assert one_tree(START, 2, answers, c_puct=9.2, policy_temperature=2)["visits"] == {B1: 1, A2: 1}
+    assert one_tree(START, 2, answers, c_puct=9.4, policy_temperature=2)["visits"] == {B1: 2}
+    found, _ = search(START, answers, simulations=2, policy_temperature=2)
+    np.testing.assert_allclose(found.run(*arrays(START)).prior[0][[B1, A2, D3, C4]], [0.7, 0.1, 0.1, 0.1], rtol=1e-6)
+
+
 def test_equal_scores_go_to_the_first_action() -> None:
     assert one_tree(START, 1, {})["visits"] == {B1: 1}
 
@@ -130,7 +143,7 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
                 continue
             tree, rule = tree_of(make_trees(game, 1, 32), 0), rule_of(SearchConfig())
             plant_root(tree, game.id, rule, own, opp)
-            expand(tree, game.id, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
+            expand(tree, game.id, rule, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
             back_up(tree, 0, np.float32(0), 0)
             node = walk(tree, game.id, rule, 32)
             assert (int(tree.nodes[node]["own"]), int(tree.nodes[node]["opp"])) == (leaf.own, leaf.opp)
@@ -194,10 +207,11 @@ def test_virtual_loss_is_gone_when_the_leaves_are_backed_up() -> None:
 
 def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     trees, leaves = make_trees(REVERSI4, 1, 1), make_leaves(1)
-    assert plant(trees, REVERSI4.id, rule_of(SearchConfig()), *arrays(START), leaves) == 1
+    rule = rule_of(SearchConfig())
+    assert plant(trees, REVERSI4.id, rule, *arrays(START), leaves) == 1
     logits = np.full((1, REVERSI4.actions), 80, np.float32)  # what illegal actions say must not matter
     logits[0, [B1, A2, D3, C4]] = [-3, 0, 2, -90]
-    expand_leaves(trees, REVERSI4.id, leaves, 1, logits, np.zeros(1, np.float32))
+    expand_leaves(trees, REVERSI4.id, rule, leaves, 1, logits, np.zeros(1, np.float32))
     edges = trees.edges[0, 1:5]
     weights = np.exp(np.array([-3, 0, 2, -90], np.float64))
     assert edges["action"].tolist() == [B1, A2, D3, C4]
