@@ -45,7 +45,7 @@ class Driver:
         """Start every role, and give each its part of the sitting's checkpoint."""
         self._sitting, self._parts, self._wishes = sitting, parts, wishes
         self._keeper = Keeper(sitting, parts)
-        self._looked = self._weighed = float("-inf")
+        self._looked = self._felt = self._weighed = float("-inf")
         parts.crew.join()
         for role in parts.all:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
@@ -73,7 +73,9 @@ class Driver:
         self._ask()
         self._keeper.hear(POLL_S)
         progress, now = self._sitting.progress, time.monotonic()
-        progress.health(self._keeper.health())
+        if now - self._felt >= WATCH_EVERY_S:
+            self._felt = now
+            progress.health(self._keeper.health())
         if now - self._weighed >= MEASURE_EVERY_S:
             self._weighed = now
             rss_mb = psutil.Process().memory_info().rss / (1 << 20)
@@ -177,9 +179,10 @@ class Driver:
         self._keeper.call(role, role.handle.settled.remote(), lambda _: self._gone(role))
 
     def _gone(self, role: Role) -> None:
+        abandoned = role.games if role.up or role.saved is not None else 0
         self._parts.crew.gone(role)
         self._keeper.drop(role)
-        log.info("%s has left; its %d games in progress are abandoned", role.name, role.games if role.up else 0)
+        log.info("%s has left; its %d games in progress are abandoned", role.name, abandoned)
 
     def _playing(self) -> list[Role]:
         """Return the actors whose round is under way and not late."""
