@@ -13,6 +13,9 @@ _ABSENT = object()
 KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind")
 """Keys that say what a run is; with another value it would be another run."""
 
+MOST_BYTES = 1 << 18
+"""Of a saved configuration; ours have 6,000."""
+
 RESUME = "resume"
 """The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
 
@@ -44,7 +47,7 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
     from omegaconf.errors import OmegaConfBaseException
 
     try:
-        config = OmegaConf.load(saved)
+        config = OmegaConf.create(_text_of(saved))
         for override in overrides:
             key, separator, _ = override.partition("=")
             if not separator or OmegaConf.is_config(OmegaConf.select(config, key)):
@@ -59,6 +62,23 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
         return plain(OmegaConf.merge(config, OmegaConf.from_dotlist(overrides)))
     except (OmegaConfBaseException, yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
+
+
+def _text_of(saved: Path) -> str:
+    """Return the text of a saved configuration, bounded as those that `to_yaml` writes are: short, without aliases.
+
+    Nine aliases of nine aliases of ... are a few lines and fill any memory.
+    """
+    import yaml
+
+    with open(saved, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{saved}: expected a configuration of at most {MOST_BYTES} bytes")
+    text = data.decode()
+    if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        raise ConfigError(f"{saved}: expected a configuration without aliases (*name)")
+    return text
 
 
 def to_yaml(values: dict[str, Any]) -> str:

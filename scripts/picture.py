@@ -27,6 +27,9 @@ reversi picture runs/long -o elo.svg
 PICTURE = "learning.svg"
 """Name of the picture in the run's folder."""
 
+MOST = 1e300
+"""Metrics of this size and what is no finite number are no metrics."""
+
 Row = dict[str, Any]
 
 
@@ -64,8 +67,13 @@ def rows_of(folder: Path) -> list[Row]:
     for line in path.read_text(encoding="utf-8").splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)
-            rows += [row] if isinstance(row, dict) and "elapsed_s" in row else []
+            if isinstance(row, dict) and _is_number(row.get("elapsed_s")):
+                rows.append({name: value for name, value in row.items() if _is_number(value)})
     return rows
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < MOST
 
 
 def panels_of(rows: list[Row]) -> list[Panel]:

@@ -165,7 +165,7 @@ def _newest_values(path: Path) -> dict[str, float]:
         lines = file.read().split(b"\n")
     values: dict[str, float] = {}
     for line in lines:
-        with contextlib.suppress(ValueError):  # the first line is cut, the last may be half written
+        with contextlib.suppress(ValueError, RecursionError):  # the first line is cut, the last may be half written
             row = json.loads(line)
             values |= row if isinstance(row, dict) else {}
     return values
@@ -194,7 +194,7 @@ def _config(folder: Path) -> dict[str, Any]:
 
     try:
         config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise RunError(f"{folder}: expected the folder of a run, its config.yaml cannot be read: {error}") from error
     return config if isinstance(config, dict) else {}
 

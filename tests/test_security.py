@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reversi.errors import ConfigError, CorruptFileError, ReversiError
+from reversi.errors import ConfigError, CorruptFileError, ReversiError, RunError
 from reversi.model.registry import Registry, load_model
 from reversi.model.weights import Weights
 from tests.fuzz.borders import tiny_weights
@@ -198,6 +199,27 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     with pytest.raises(ReversiError) as error:
         check_registry(cast(Any, job), other)
     assert str(error.value).startswith("memory://me:***@host/models: expected models of reversi8")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a0: &a0 [1, 1]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]\n" for i in range(1, 12)), "aliases"),
+        ("x: " + "y" * (1 << 20), "at most 262144 bytes"),
+        ("x: " + "[" * 10_000, "maximum recursion depth"),
+        ("- run\n- game\n", "cannot read"),
+    ],
+    ids=["aliases of aliases", "too long", "brackets without end", "a list"],
+)
+def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    from scripts.compose import recompose
+    from scripts.run_state import read_run
+
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        recompose(tmp_path / "config.yaml", ["run.minutes=2"])
+    with contextlib.suppress(RunError):  # `reversi status` reads it too
+        assert read_run(tmp_path).game == "unknown"
 
 
 def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
