@@ -15,12 +15,13 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
 
 import psutil
 
-from scripts.bench_measure import Row, ratio, row
+from reversi.errors import ReversiError
+from scripts.bench_measure import Row, ratio, row, share_below
 from scripts.bench_setup import Settings, algorithm_config, learner_config, random_weights, training_batches
 
 TURN_S = 20.0
@@ -241,11 +242,18 @@ def bench_fanout(settings: Settings) -> Iterator[Row]:
 
     config = LocalClusterConfig(kind="local", object_store_mb=200, max_restarts=0, stall_s=60)
     prepare(config)
+    from ray.exceptions import RayError
+
     from scripts.ray_cluster import ray_of
 
-    with ray_of(config):
-        stage = Stage(settings)
-        turns = [(stage.alone(), stage.beside()) for _ in range(settings.repeats)]
+    try:
+        with ray_of(config):
+            stage = Stage(settings)
+            turns = [(stage.alone(), stage.beside()) for _ in range(settings.repeats)]
+    except RayError as error:
+        raise ReversiError(f"a process of the scenario failed: {str(error).strip().splitlines()[-1]}") from error
+    if not all(turn.seen.pull_s and turn.seen.ask_s for _, turn in turns):
+        raise ReversiError(f"this machine is too busy: within {TURN_S:g} s nobody was sent weights, or told of none")
     yield from _rows(settings, [alone for alone, _ in turns], [beside for _, beside in turns])
 
 
@@ -264,7 +272,7 @@ def _rows(settings: Settings, alone: Sequence[Trained], beside: Sequence[Turn]) 
 
     yield of_each("weights_pulls_per_turn", "pulls", [len(turn.seen.pull_s) for turn in beside])
     yield of_each("weights_pull_ms", "ms", [1000 * median(turn.seen.pull_s) for turn in beside])
-    yield of_each("weights_pull_p99_ms", "ms", [1000 * quantiles(turn.seen.pull_s, n=100)[-1] for turn in beside])
+    yield of_each("weights_pull_p99_ms", "ms", [1000 * share_below(turn.seen.pull_s, 0.99) for turn in beside])
     yield of_each("weights_ask_ms", "ms", [1000 * median(turn.seen.ask_s) for turn in beside])
     yield of_each("weights_put_off_per_turn", "rounds", [turn.seen.put_off for turn in beside])
     last = [max(turn.seen.arrived_s) - turn.trained.published_s for turn in beside]

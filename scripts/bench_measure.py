@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,6 +57,11 @@ def ratio(name: str, above: list[float], below: list[float], measured_with: str)
         repeats=len(shares),
         measured_with=measured_with,
     )
+
+
+def share_below(values: list[float], share: float) -> float:
+    """Return the smallest of the values, at least one, that `share` of them do not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def rates(work: Callable[[], int], repeats: int) -> list[float]:

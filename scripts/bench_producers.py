@@ -19,11 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from scripts.bench_crew import LEAD_S, Crew, Work
-from scripts.bench_measure import Row, row
+from scripts.bench_measure import Row, row, share_below
 from scripts.bench_setup import Settings, records_of
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _rows(turns: Sequence[Turn], memory_mb: float, note: str) -> Iterator[Row]:
     pushes = [turn.pushed["push_us"] / turn.pushed["deliveries"] / 1000 for turn in turns]
     yield of_each("redis_push_ms", "ms", pushes)
     yield of_each("redis_lag_ms", "ms", [1000 * median(turn.lag_s) for turn in turns])
-    yield of_each("redis_lag_p99_ms", "ms", [1000 * quantiles(turn.lag_s, n=100)[-1] for turn in turns])
+    yield of_each("redis_lag_p99_ms", "ms", [1000 * share_below(turn.lag_s, 0.99) for turn in turns])
     yield of_each("redis_received_mb_per_s", "MB/s", [turn.per_s["bytes"] / 1e6 for turn in turns])
     yield of_each("redis_server_cores", "cores", [turn.per_s["server_cpu_s"] for turn in turns])
     yield of_each("redis_learner_cores", "cores", [turn.per_s["learner_cpu_s"] for turn in turns])

@@ -6,7 +6,7 @@ import pytest
 
 from scripts import bench_measure
 from scripts.bench import ROWS, sentence, table
-from scripts.bench_measure import Row, in_turns, ratio, row
+from scripts.bench_measure import Row, in_turns, ratio, row, share_below
 from tests.scripts.conftest import Reversi
 
 SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]
@@ -87,6 +87,12 @@ def test_measurements_are_made_in_turns() -> None:
 def test_long_measurements_are_made_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_measure, "LONGEST_S", 0.0)
     assert in_turns([lambda: 1.0], 10) == [[1.0] * 3]
+
+
+def test_a_share_of_the_values_lies_below() -> None:
+    values = [float(each) for each in range(100, 0, -1)]
+    assert [share_below(values, share) for share in (0.01, 0.5, 0.99, 1.0)] == [1.0, 50.0, 99.0, 100.0]
+    assert share_below([7.0], 0.99) == 7.0
 
 
 def test_a_row_is_the_median_and_the_spread() -> None:

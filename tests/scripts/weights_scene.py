@@ -89,7 +89,7 @@ def main() -> None:
     prepare(CONFIG)
     from scripts.ray_cluster import ray_of
 
-    bench_fanout.TURN_S, bench_fanout.PROCESSES = 2 * bench_fanout.ROUND_S, 2
+    bench_fanout.TURN_S, bench_fanout.PROCESSES = 3 * bench_fanout.ROUND_S, 2
     with ray_of(CONFIG):
         stage = bench_fanout.Stage(SMALL)
         print(json.dumps({"crowd": crowd(stage), "versions": versions(stage.store)}))
