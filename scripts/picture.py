@@ -64,7 +64,7 @@ def rows_of(folder: Path) -> list[Row]:
     if not path.is_file():
         raise RunError(f"expected the folder of a run with its metrics, but there is no {path} (tracking=jsonl)")
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_bytes().split(b"\n"):
         with contextlib.suppress(ValueError, RecursionError):
             row = json.loads(line)
             if isinstance(row, dict) and _is_number(row.get("elapsed_s")):

@@ -16,7 +16,7 @@ import pytest
 from reversi.errors import ConfigError, CorruptFileError, ReversiError, RunError
 from reversi.model.registry import Registry, load_model
 from reversi.model.weights import Weights
-from tests.fuzz.borders import tiny_weights
+from tests.fuzz.archive_borders import tiny_weights
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("reversi", "actors", "learner", "evaluator", "scripts", "conf")

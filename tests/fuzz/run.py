@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tests.fuzz.borders import Border
+from tests.fuzz.border import Border
 from tests.fuzz.mutate import mutated
 
 LIMIT_S = 2.0

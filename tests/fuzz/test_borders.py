@@ -18,7 +18,8 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.ggf import parse_ggf
 from reversi.urls import has_password, masked
-from tests.fuzz.borders import BORDERS, Border
+from tests.fuzz.border import Border
+from tests.fuzz.borders import BORDERS
 from tests.fuzz.run import try_one
 
 INPUTS = 60

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from reversi.errors import CorruptFileError
-from tests.fuzz.borders import Border, Opened
+from tests.fuzz.border import Border, Opened
 from tests.fuzz.run import fuzz
 
 
