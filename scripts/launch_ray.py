@@ -18,7 +18,7 @@ from actors.worker import ActorReport
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
-from scripts.control import Wishes
+from scripts.control import MOST_ON_A_CLUSTER, Wishes
 from scripts.crew import Crew, group_of, trimmed
 from scripts.driver import Driver
 from scripts.game_files import validation_games
@@ -37,6 +37,10 @@ KEPT_UP: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
 """Of actors that others call: Ray starts them again under the same handle, and calls wait for that.  The driver counts
 their deaths and bounds them."""
 
+
+REPLAY_CALLS = 4 * MOST_ON_A_CLUSTER
+"""Calls that the replay in memory serves at once.  Every actor may wait there for room with deliveries under way, and
+the learner's question, which makes room, must still be heard."""
 
 STARTS_APART = 1_000_000
 """Numbers of producers' names between two starts of a run: a role is not started again so often in one."""
@@ -156,7 +160,9 @@ def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -
         "saved": functools.partial(_saved_replay, folder),
     }
     if redis is None:
-        replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=1000).remote(**storage)
+        replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=REPLAY_CALLS).remote(
+            **storage
+        )
         return replay, RemoteRecords(replay)
     from learner.replay.redis_remote import RedisReplayActor
     from learner.replay.redis_sink import RedisSink
