@@ -1,8 +1,9 @@
 """The memory of a run over time, part by part, out of its metrics: which numbers, since when, how much may grow.
 
 A series begins anew where its process does: at every restart of its role, and of all where the run was resumed.  The
-ring of the replay and the stream on the Redis server fill up as games come, to a bound that the configuration sets;
-what that explains is `filling_mb_per_h` and is no leak.
+ring of the replay and the stream on the Redis server fill up as games come, to a bound that the configuration sets, and
+the driver holds a copy of the ring while it writes a checkpoint.  What that explains is no leak: once the ring has been
+full for long enough such a series is judged from there on (`full_s`), before that `filling_mb_per_h` is allowed for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ ROLES = ("learner", "gate", "replay", "weights")
 FILLING_BYTES = 128
 """Most that a position takes in the ring (101 bytes on 8x8) or on the Redis server (73)."""
 
+FULL = 0.999
+"""Share of its capacity at which the ring is full."""
+
+FULL_SHARE = 1 / 3
+"""Share of the time seen that the ring has to have been full for what comes after to be judged alone."""
+
 
 @dataclass
 class Series:
@@ -32,6 +39,8 @@ class Series:
     mb: list[float] = field(default_factory=list)
     filling_mb_per_h: float = 0.0
     """Growth that the filling of the replay explains, at most."""
+    full_s: float | None = None
+    """When the replay's ring was full, if this part grows with it and enough was seen since."""
 
 
 def series_of(rows: Iterable[Row]) -> list[Series]:
@@ -47,14 +56,26 @@ def series_of(rows: Iterable[Row]) -> list[Series]:
         _read("object store", rows, lambda row: row.get("health/memory/object_store_mb")),
         _read("redis", rows, lambda row: row.get("replay/server_mb")),
     ]
+    found = [each for each in found if each.mb]
+    _mark_filling(found, rows)
+    return found
+
+
+def _mark_filling(found: list[Series], rows: list[Row]) -> None:
+    """Say of the parts that grow with the replay's ring when it was full, or else how fast it makes them grow."""
+    parts = {each.part: each for each in found}
+    rings = {"replay": 1, "driver": 1, "redis": 1, "whole run": 3 if "redis" in parts else 2}
+    full_s = next((row["elapsed_s"] for row in rows if row.get("replay/fill", 0.0) >= FULL), None)
     held = _read("", rows, lambda row: row.get("replay/positions"))
-    filling = slope_of(held.times_s, held.mb)
-    mb_per_h = max(0.0, filling.high if filling else 0.0) * FILLING_BYTES * 3600 / (1 << 20)
-    over_redis = any(each.part == "redis" and each.mb for each in found)
-    filled = {"replay": 1, "redis": 1, "whole run": 2 if over_redis else 1}
-    for each in found:
-        each.filling_mb_per_h = mb_per_h * filled.get(each.part, 0)
-    return [each for each in found if each.mb]
+    slope = slope_of(held.times_s, held.mb)
+    ring_mb_per_h = max(0.0, slope.high if slope else 0.0) * FILLING_BYTES * 3600 / (1 << 20)
+    for part in parts.keys() & rings.keys():
+        series = parts[part]
+        begin, end = series.times_s[0], series.times_s[-1]
+        if full_s is not None and end - full_s >= FULL_SHARE * (end - begin):
+            series.full_s = full_s
+        else:
+            series.filling_mb_per_h = ring_mb_per_h * rings[part]
 
 
 def _sittings(rows: list[Row]) -> Iterator[list[Row]]:

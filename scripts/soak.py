@@ -3,7 +3,8 @@
 For every role, the driver, Ray's object store and the Redis server: memory after the warm-up (ten minutes, or a third
 of the time if that is less) and how fast it grows, as the median slope of all pairs of points with its 95 % interval.
 A part grows if the lower end of that is above --bound and what it has gained above 5 % of what it had; the exit code is
-then 1.  What the replay gains because it fills up to its capacity is allowed for.  The picture shows all of the run.
+then 1.  What the replay, and the driver that saves it, gain because it fills up is allowed for until it is full.  The
+picture shows all of the run.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 def judge(series: Series, bound_mb_per_h: float) -> Finding:
     """Return whether a part's memory is flat after its warm-up."""
     begin, end = series.times_s[0], series.times_s[-1]
-    warm_s = begin + min(WARM_UP_S, (end - begin) / 3)
+    warm_s = max(begin + min(WARM_UP_S, (end - begin) / 3), series.full_s or 0.0)
     points = [(s, mb) for s, mb in zip(series.times_s, series.mb, strict=True) if s >= warm_s]
     times_s, values = [s for s, _ in points], [mb for _, mb in points]
     hours = (times_s[-1] - times_s[0]) / 3600

@@ -114,6 +114,26 @@ def test_a_replay_that_fills_is_no_leak_and_one_that_grows_faster_is(reversi: Re
         assert answered(reversi, tmp_path)[1]["replay"]["verdict"] == verdict
 
 
+def test_what_grows_with_the_replay_is_judged_once_that_is_full() -> None:
+    full_s = 0.4 * HOUR_S
+    filled = [
+        {
+            "elapsed_s": s,
+            "replay/positions": 1e6 * min(1.0, s / full_s),
+            "replay/fill": min(1.0, s / full_s),
+            "run/resident_mb": 3000 + 120 * min(1.0, s / full_s),
+            "health/memory/driver_mb": 700 + 60 * s / HOUR_S,
+        }
+        for s in np.arange(0.0, HOUR_S, 10.0).tolist()
+    ]
+    found = {series.part: judge(series, 20.0) for series in series_of(filled)}
+    assert found["whole run"].minutes == pytest.approx(36, abs=0.5)
+    assert (found["whole run"].mb_per_h, found["whole run"].filling_mb_per_h) == (0.0, 0.0)
+    assert found["driver"].mb_per_h == pytest.approx(60.0, abs=1.0), "it goes on when the replay does not"
+    still_filling = series_of(row for row in filled if row["elapsed_s"] < 1.2 * full_s)
+    assert all(series.full_s is None and series.filling_mb_per_h > 100 for series in still_filling)
+
+
 def test_a_process_that_was_started_again_is_a_new_series() -> None:
     before, after = rows(0.0, hours=1.0), rows(0.0, hours=1.0, begin_s=HOUR_S)
     for row in after:
