@@ -83,8 +83,8 @@ class RemoteStore:
     """A `WeightStore` that hands out references: its answers are a hundred bytes, however large a version is.
 
     A version is put into the object store once, when it comes, and dropped when no channel holds it any more; who is
-    still fetching it then gets it to its end.  Nodes fetch it from one another: each asks one of those that have it, at
-    random, so this one sends it a few times and not once to every node, and all actors of a node share one copy.  The
+    still fetching it then gets it to its end.  A node fetches it once, from one of the nodes that have it, at random,
+    and all actors of the node share that copy; nodes that ask before anyone has it are all sent it from here.  The
     references are this process's: a learner that dies takes none along, and with this process go all of them.
     """
 
