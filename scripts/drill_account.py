@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from learner.replay.embedded import EmbeddedServer
 from learner.replay.redis_stream import delivery_in
 from learner.replay.redis_url import RedisServer
 from reversi.record import decode
-from scripts.drill_ledger import PAGE, Delivery, Ledger
+from scripts.drill_ledger import PAGE, Delivery, Ledger, Probe
 from scripts.drill_outcome import Outcome
 from scripts.drill_run import DrillRun
 
@@ -28,7 +28,7 @@ class Account:
     """Deliveries that Redis confirmed, and what the run has of them."""
 
     acknowledged: int
-    """Deliveries that the ledger was shown."""
+    """Deliveries that the ledger was shown, or that were confirmed to the probe."""
     lost: int
     """Of these, deliveries that are neither counted by the replay nor in the stream, for the next start to count."""
     lost_games: int
@@ -74,23 +74,32 @@ class Settled:
 
 
 def settle(
-    run: DrillRun, ledger: Ledger | None, *, append_only: bool = True, server: RedisServer | None = None
+    run: DrillRun,
+    ledger: Ledger | None,
+    probe: Probe | None = None,
+    *,
+    append_only: bool = True,
+    server: RedisServer | None = None,
 ) -> Settled:
     """Stop the run and compare what was acknowledged with what it holds.
 
     append_only  False if the run's own server has kept nothing
     server       that of the run where it is not the run's own, and goes on
     """
+    if probe is not None:
+        probe.close()
     stop_s = run.stop()
     told = sum(int(found[1]) for line in run.log() if (found := TOLD_LOST.search(line)))
-    account = _account(run, ledger, append_only, server) if ledger else None
+    account = None
+    if ledger is not None:
+        acknowledged = {**ledger.games, **(probe.games if probe else {})}
+        account = _account(run, acknowledged, append_only, server)
     lost = account.lost_games if account else max(0, run.games_heard() - run.games_held())
     return Settled(stop_s=stop_s, lost_games=lost, told_games=told, account=account)
 
 
-def _account(run: DrillRun, ledger: Ledger, append_only: bool, server: RedisServer | None) -> Account:
-    """Return the account of a run that was stopped and saved."""
-    games = ledger.games
+def _account(run: DrillRun, games: Mapping[Delivery, int], append_only: bool, server: RedisServer | None) -> Account:
+    """Return the account of a run that was stopped and saved, of the deliveries in `games`."""
     taken = held = run.deliveries_held(games)
     if server is not None:
         held = taken | _deliveries_in(server, run.streams())

@@ -6,15 +6,17 @@ counted outside of the run (`drill_ledger.py`) and compared with what is held wh
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from reversi.errors import RunError
 from scripts.drill_account import Settled, settle
-from scripts.drill_ledger import Ledger
+from scripts.drill_ledger import Ledger, Probe
 from scripts.drill_outcome import Outcome
 from scripts.drill_run import POLL_S, DrillRun, drill_run
 
@@ -52,7 +54,7 @@ class _Victim:
     killed: float | None = None
     """When it was killed, by the monotonic clock; None while it lives."""
     before: int = 0
-    """Its returns before that death; of a server the time of its death, in milliseconds since 1970."""
+    """Its returns before that death."""
 
 
 def kill_roles(
@@ -73,31 +75,31 @@ def kill_roles(
         redis = ["replay=redis", f"replay.append_only={str('redis' in servers).lower()}"]
         overrides = [*overrides, *redis]
     settled, words = None, "the run goes on"
-    with drill_run(folder, overrides) as run, run.ledger() as ledger:
+    with drill_run(folder, overrides) as run, run.ledger() as ledger, _probe(run, ledger) as probe:
         now = time.monotonic()
         victims = [_Victim(role, now + chance.uniform(0, FIRST_S)) for role in roles]
         try:
             while any(len(victim.went_on_s) < kills for victim in victims):
                 for victim in chance.sample(victims, len(victims)):
-                    if _turn(run, ledger, victim, kills, chance):
+                    if _turn(run, probe, victim, kills, chance):
                         step = f"{victim.role} {len(victim.went_on_s)}/{kills}: {victim.went_on_s[-1]:.1f} s"
                         hear(_outcomes(victims, kills, None, words), step)
                 time.sleep(POLL_S)
             run.wait_for_checkpoint(run.newest_checkpoint())
-            settled = settle(run, ledger, append_only=not _may_lose(victims))
+            settled = settle(run, ledger, probe, append_only=not _may_lose(victims))
         except RunError as error:
             words = str(error)
     return _outcomes(victims, kills, settled, words)
 
 
-def _turn(run: DrillRun, ledger: Ledger | None, victim: _Victim, kills: int, chance: random.Random) -> bool:
+def _turn(run: DrillRun, probe: Probe | None, victim: _Victim, kills: int, chance: random.Random) -> bool:
     """Kill a role whose time has come, or look whether it is back; True if it has just come back."""
     now = time.monotonic()
     if victim.killed is None:
         if len(victim.went_on_s) < kills and now >= victim.due:
             _kill(run, victim, chance)
         return False
-    if not _is_back(run, ledger, victim):
+    if not _is_back(run, probe, victim):
         if run.driver.poll() is not None:
             raise RunError(f"the run ended with code {run.driver.returncode}: {run.last_words()}")
         if now - victim.killed > BACK_S:
@@ -117,17 +119,30 @@ def _kill(run: DrillRun, victim: _Victim, chance: random.Random) -> None:
         processes = run.processes(victim.role)
         victim.before = run.deaths_answered(victim.role)
     if processes:
-        killed_s = run.kill(chance.choice(processes))
+        run.kill(chance.choice(processes))
         victim.killed = time.monotonic()
-        if victim.role in SERVERS:
-            victim.before = int(1000 * killed_s)
 
 
-def _is_back(run: DrillRun, ledger: Ledger | None, victim: _Victim) -> bool:
-    """Whether a role has done its first round; a server is back with the first delivery that it has confirmed since."""
+def _is_back(run: DrillRun, probe: Probe | None, victim: _Victim) -> bool:
+    """Whether a role has done its first round; a server is back when it has confirmed a delivery begun since."""
     if victim.role in SERVERS:
-        return ledger is not None and ledger.newest_ms > victim.before
+        assert probe is not None
+        assert victim.killed is not None
+        return probe.begun > victim.killed
     return run.deaths_answered(victim.role) > victim.before
+
+
+@contextmanager
+def _probe(run: DrillRun, ledger: Ledger | None) -> Iterator[Probe | None]:
+    """Deliver meanwhile to the run's Redis, if it has one."""
+    if ledger is None:
+        yield None
+        return
+    run.wait_for(lambda: bool(ledger.sample), "a delivery")
+    found = run.redis()
+    assert found is not None, "the server has just confirmed a delivery"
+    with contextlib.closing(Probe(found[1], run.key(), ledger.sample)) as probe:
+        yield probe
 
 
 def _outcomes(victims: Sequence[_Victim], kills: int, settled: Settled | None, words: str) -> list[Outcome]:

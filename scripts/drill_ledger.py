@@ -6,15 +6,18 @@ an entry is in its append-only file: what this reader has been shown was acknowl
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redis.exceptions import RedisError
 
+from learner.replay.redis_sink import RedisSink
 from learner.replay.redis_stream import delivery_in
 from learner.replay.redis_url import RedisServer
-from reversi.record import decode
+from reversi.record import decode, encode
 
 BLOCK_MS = 200
 """Longest that a read waits on the server."""
@@ -23,6 +26,12 @@ PAGE = 200
 """Entries read at once."""
 
 RETRY_S = 0.05
+
+PROBE, PROBE_EVERY_S = "drill", 0.2
+"""The producer's name of a probe, and its pause between two deliveries."""
+
+PATIENCE_S = 3600.0
+"""Longest that a probe waits for the server."""
 
 Delivery = tuple[str, int]
 """Producer and sequence."""
@@ -37,6 +46,8 @@ class Ledger:
         self._last: dict[str, bytes] = dict.fromkeys(streams, b"0")
         self._games: dict[Delivery, int] = {}
         self._newest_ms = 0
+        self.sample = b""
+        """The first delivery seen, byte for byte."""
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="ledger", daemon=True)
         self._thread.start()
@@ -73,7 +84,41 @@ class Ledger:
     def _take(self, answers: Any) -> None:
         for stream, entries in answers or ():
             for identity, fields in entries:
-                records, producer, sequence = decode(delivery_in(fields), "an entry of the stream")
+                delivery = delivery_in(fields)
+                records, producer, sequence = decode(delivery, "an entry of the stream")
+                self.sample = self.sample or delivery
                 self._games[producer, sequence] = len(records)
                 self._newest_ms = max(self._newest_ms, int(identity.partition(b"-")[0]))
             self._last[stream.decode()] = entries[-1][0]
+
+
+class Probe:
+    """A producer of the drill's own, in a thread until `close`: it delivers as an actor does, whoever is down.
+
+    It sends the games of one delivery of the run again and again under its own name, and keeps what was confirmed.
+    """
+
+    def __init__(self, server: RedisServer, key: str, sample: bytes) -> None:
+        self._records = decode(sample, "a delivery of the run")[0]
+        self._sink = RedisSink(server, key, shards=1, backlog_batches=1 << 30, patience_s=PATIENCE_S)
+        self.games: dict[Delivery, int] = {}
+        """The games of every delivery confirmed."""
+        self.begun = 0.0
+        """When the one confirmed last was begun, by the monotonic clock."""
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._deliver, name="probe", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; a delivery that is not confirmed by then is given up."""
+        self._closed.set()
+        self._sink.close()
+        self._thread.join()
+
+    def _deliver(self) -> None:
+        for sequence in itertools.count():
+            begun = time.monotonic()
+            self._sink.push(encode(self._records, PROBE, sequence))
+            if self._closed.wait(PROBE_EVERY_S):
+                return  # closed meanwhile, it may have been given up
+            self.games[PROBE, sequence], self.begun = len(self._records), begun

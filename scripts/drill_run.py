@@ -64,8 +64,8 @@ CLASSES = {
 }
 """Roles and the classes that Ray names their processes after."""
 
-START_S = 240.0
-"""Longest until a run is under way, or a role is back; more is a failure of the drill."""
+START_S = 600.0
+"""Longest until a run is under way, kernels compiled, or a role is back; more is a failure of the drill."""
 
 POLL_S = 0.05
 
@@ -157,15 +157,18 @@ class DrillRun:
 
     def streams(self) -> list[str]:
         """Return the keys of the run's streams."""
-        return streams((self.path / KEY_FILE).read_text(encoding="utf-8").strip(), 1)
+        return streams(self.key(), 1)
 
-    def kill(self, process: psutil.Process) -> float:
-        """Kill -9 a process and return when it was gone, in seconds since 1970."""
+    def key(self) -> str:
+        """Return the run's key on its server."""
+        return (self.path / KEY_FILE).read_text(encoding="utf-8").strip()
+
+    def kill(self, process: psutil.Process) -> None:
+        """Kill -9 a process and wait until it is gone."""
         process.kill()
         with contextlib.suppress(psutil.Error):
             while process.status() != psutil.STATUS_ZOMBIE:
                 time.sleep(0.001)
-        return time.time()
 
     def log(self) -> list[str]:
         """Return the lines of the run's log so far."""

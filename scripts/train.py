@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from scripts.run_folder import RunFolder
     from scripts.sitting import Sitting
 
+
+log = logging.getLogger(__name__)
 
 LOG_BYTES, OLD_LOGS = 8 << 20, 3
 """Size at which `logs/run.log` is put aside, and how many old ones stay: a run's log has 32 MB at most."""
@@ -142,8 +145,15 @@ def _hand_to_hydra(arguments: list[str]) -> int:
 def _log_to(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
+    threading.excepthook = _log_end_of_thread
     handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
+
+
+def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
+    """Note a thread's last exception in the log, and not on the terminal: those who wait for the thread tell of it."""
+    name = end.thread.name if end.thread is not None else "a thread"
+    log.error("%s ended by %s: %s", name, end.exc_type.__name__, end.exc_value)

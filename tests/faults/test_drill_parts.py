@@ -21,7 +21,7 @@ from learner.replay.redis_stream import streams
 from reversi.record import encode
 from scripts.bench_setup import Settings, records_of
 from scripts.drill import together
-from scripts.drill_ledger import Ledger
+from scripts.drill_ledger import Ledger, Probe
 from scripts.drill_log import LogFollower
 from scripts.drill_network import Relay
 from scripts.drill_outcome import Outcome, to_json
@@ -73,6 +73,18 @@ def test_a_ledger_has_what_was_acknowledged_before_and_after_the_death_of_the_se
         ledger.close()
     assert ledger.games == {("actor-0", sequence): len(records) for sequence in range(20)}
     assert abs(ledger.newest_ms / 1000 - time.time()) < 60
+
+
+def test_a_probe_keeps_what_was_confirmed_and_the_ledger_sees_all_of_it(server: EmbeddedServer) -> None:
+    records = records_of(Settings(size=4, blocks=1, channels=2))
+    with contextlib.closing(Ledger(lambda: server.server, streams("drill", 1))) as ledger:
+        probe = Probe(server.server, "drill", encode(records, "actor-0", 0))
+        wait_for(lambda: len(probe.games) >= 3, 20)
+        assert time.monotonic() - probe.begun < 20
+        probe.close()
+        wait_for(lambda: ledger.games.items() >= probe.games.items(), 10)
+        assert set(probe.games) == {("drill", sequence) for sequence in range(len(probe.games))}
+        assert set(probe.games.values()) == {len(records)}
 
 
 class Echo:
