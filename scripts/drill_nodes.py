@@ -25,8 +25,14 @@ from reversi.errors import UnreachableError
 
 ROOT = Path(__file__).parents[1]
 
-START_S = 60.0
-"""Longest until a node listens."""
+START_S = 120.0
+"""Longest until a node is up.  Ray itself gives a node 30 s and then ends it, which a busy machine may need more than
+once: `STARTS` times at most."""
+
+STARTS = 4
+
+STARTED = "Ray runtime started"
+"""What `ray start` says of a node that is up."""
 
 COMMON = ("--block", "--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0")
 
@@ -92,7 +98,7 @@ class Nodes:
         (agent,) = _free_ports(1)
         where = [f"--address=127.0.0.1:{self.port}", f"--dashboard-agent-listen-port={agent}"]
         log = self.folder / f"node-{len(self.joined)}.log"
-        self.joined.append(_started([*where, *options], self.environment, log))
+        self.joined.append(_up([*where, *options], self.environment, log))
         return self.joined[-1]
 
     def wait_for_dashboard(self) -> None:
@@ -124,21 +130,32 @@ def ray_nodes(*head_options: str) -> Iterator[Nodes]:
         f"--ray-client-server-port={agents[1]}",
         f"--temp-dir={folder}",
     ]
-    head = _started([*where, *head_options], environment, folder / "head.log")
-    nodes = Nodes(folder, port, dashboard, token, environment, head)
     try:
-        _wait_for_port(port)
-        yield nodes
+        head = _up([*where, *head_options], environment, folder / "head.log")
+        nodes = Nodes(folder, port, dashboard, token, environment, head)
+        try:
+            yield nodes
+        finally:
+            for node in (*nodes.joined, head):
+                node.end()
     finally:
-        for node in (*nodes.joined, head):
-            node.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(options: Sequence[str], environment: dict[str, str], log: Path) -> Node:
+def _up(options: Sequence[str], environment: dict[str, str], log: Path) -> Node:
+    """Start a node and wait until it is up; UnreachableError, with Ray's last words, if it never is."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", *COMMON, *options]
-    with open(log, "wb") as out:
-        return Node(subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=out))
+    for _ in range(STARTS):
+        with open(log, "wb") as out:
+            node = Node(subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=out))
+        deadline = time.monotonic() + START_S
+        while node.process.poll() is None and time.monotonic() < deadline:
+            if STARTED in log.read_text(errors="replace"):
+                return node
+            time.sleep(0.1)
+        node.end()
+    words = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+    raise UnreachableError(f"a Ray node did not start in {STARTS} tries: {words[-1]}")
 
 
 def _free_ports(count: int) -> list[int]:
@@ -158,5 +175,5 @@ def _wait_for_port(port: int) -> None:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return
         if time.monotonic() >= deadline:
-            raise UnreachableError(f"expected a Ray head on port {port} within {START_S:.0f} s, none came")
+            raise UnreachableError(f"expected Ray's dashboard on port {port} within {START_S:.0f} s, none came")
         time.sleep(0.2)
