@@ -15,7 +15,7 @@ import psutil
 from scripts.control import Wishes
 from scripts.keeper import LOST, MEASURE_EVERY_S, POLL_S, START_S, STOP_S, WATCH_EVERY_S, Keeper
 from scripts.ray_cluster import object_store_mb
-from scripts.roles import Parts, Role
+from scripts.roles import Parts, Role, end_process
 from scripts.sitting import Sitting
 from scripts.supervision import MemoryReport
 
@@ -140,6 +140,12 @@ class Driver:
                     self._keeper.ask(gate)
             self._keeper.hear(POLL_S)
             self._sitting.progress.tick()
+
+    def leave_behind(self) -> None:
+        """End the processes of actors that still owe an answer: one that hangs would hold up the end of Ray."""
+        for role in self._parts.crew.members:
+            if role.handle is not None and role.calls:
+                end_process(role)
 
     def _ask(self, play: bool = True) -> None:
         """Ask everyone who is idle for the next round, as long as the run goes on, actors only if they shall `play`; an

@@ -71,6 +71,7 @@ def run_ray(sitting: Sitting) -> None:
             driver.save_at_last()
             driver.finish_gate()
             driver.save_at_last(judged=True)
+        driver.leave_behind()
 
 
 def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wishes: Wishes) -> Parts:

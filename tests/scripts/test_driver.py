@@ -141,6 +141,7 @@ def _without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper_module, "MEASURE_EVERY_S", 1e9)
     monkeypatch.setattr(keeper_module, "STOP_S", 0.3)
     monkeypatch.setattr(driver_module, "STOP_S", 0.3)
+    monkeypatch.setattr(driver_module, "end_process", lambda role: setattr(role.handle, "dead", True))
     monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
     monkeypatch.setattr(driver_module, "LATE_S", 0.2)
     monkeypatch.setattr(driver_module, "ACTOR_STATES_S", 0.2)
@@ -199,6 +200,8 @@ def test_a_stop_with_an_actor_that_hangs_saves_the_others(tmp_path: Path) -> Non
     scene.driver.stop_play()
     scene.driver.save_at_last()
     assert scene.saved() == ESSENTIAL | {"actor-1", "actor-2"}
+    scene.driver.leave_behind()
+    assert [scene.process[f"actor-{index}"].dead for index in range(3)] == [True, False, False]
 
 
 def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(tmp_path: Path) -> None:
