@@ -79,10 +79,14 @@ def _mark_filling(found: list[Series], rows: list[Row]) -> None:
 
 
 def _sittings(rows: list[Row]) -> Iterator[list[Row]]:
-    """Cut the rows where the run was resumed: fewer seconds of the sitting, or of all training, than the row before."""
+    """Cut the rows where the run was resumed: fewer seconds of the sitting, or of all training, than the row before.
+
+    Rows of an older program say nothing of their sitting, and end where others follow.
+    """
     begin, last_s, last_sitting_s = 0, 0.0, 0.0
     for index, row in enumerate(rows):
-        sitting_s = row.get("run/sitting_s", last_sitting_s)
+        untold_s = float("inf") if "run/elapsed_s" in row else last_sitting_s
+        sitting_s = row.get("run/sitting_s", untold_s)
         if row["elapsed_s"] < last_s or sitting_s < last_sitting_s:
             yield rows[begin:index]
             begin = index
