@@ -9,6 +9,7 @@ Without names all drills are done, one after another, which takes some minutes.
 from __future__ import annotations
 
 import argparse
+import logging
 import shutil
 import signal
 import sys
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         if name not in summaries:
             raise UsageError(f"expected drills among {', '.join(summaries)}, got {name!r}")
     outcomes: list[Outcome] = []
+    logging.getLogger("learner.replay").setLevel(logging.ERROR)  # that a server is away is no news here
 
     def hear(so_far: list[Outcome], step: str) -> None:
         print(step, file=sys.stderr, flush=True)
