@@ -18,9 +18,7 @@ class JsonlTracker:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        self._file = path.open(
-            "ab", buffering=0
-        )  # a buffer keeps what the disk refused, and mixes it with later rows
+        self._file = path.open("ab", buffering=0)  # a buffer keeps what the disk refused, and mixes it with later rows
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
         """Append one row; numbers that are not finite become null."""
