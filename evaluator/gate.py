@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.config import GateConfig
+from evaluator.gate_report import GateReport, report_from, report_of_match
 from evaluator.labels import Labels, make_labels
 from evaluator.match import Match, MatchResult
 from evaluator.openings import Openings, load_openings, random_openings
@@ -54,52 +55,6 @@ class ChampionSink(Protocol):
 
     def promoted(self, data: bytes) -> None:
         """Take the champion's weights archive; the same one may come twice."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateReport:
-    """How the gate stands after a round; results are the candidate's, of the match under way or else the last one."""
-
-    verdict: Verdict | None = None
-    """What was decided in this round, if anything."""
-    summary: str
-    """One line for people."""
-    champion_version: int = -1
-    """Version of the champion; -1 while there is none."""
-    candidate_version: int = -1
-    """Version of the candidate of that match; -1 before the first."""
-    opponent_version: int = -1
-    """Version it met; -1 before the first match."""
-    wins: int = 0
-    """Games it won."""
-    draws: int = 0
-    """Games that ended level."""
-    losses: int = 0
-    """Games it lost."""
-    score: float = 0.5
-    """Points per game, draws half."""
-    score_low: float = 0.0
-    """Lower end of its 95 % interval."""
-    score_high: float = 1.0
-    """Upper end of its 95 % interval."""
-    elo: float = 0.0
-    """Elo difference to the opponent."""
-    elo_low: float = 0.0
-    """Lower end of its 95 % interval."""
-    elo_high: float = 0.0
-    """Upper end of its 95 % interval."""
-    champion_elo: float = 0.0
-    """The champion's Elo above the first model: the sum of the differences of all promotions."""
-    promotions: int = 0
-    """Candidates promoted so far, the first model not counted."""
-    rejections: int = 0
-    """Candidates rejected so far."""
-    superseded: int = 0
-    """Candidates dropped because a newer one came before their match could begin."""
-    match_s: float = 0.0
-    """Seconds spent on that match."""
-    truth: Truth | None = None
-    """How the candidate of that match does on solved positions with few empty squares, searching without the solver."""
 
 
 @dataclass
@@ -252,7 +207,7 @@ class Gate:
         if self._repeats:
             self._read_registry(header["judged"])
         self._superseded = header["superseded"]
-        self._last = _report_from(header["last"]) if header["last"] else None
+        self._last = report_from(header["last"]) if header["last"] else None
         if "candidate" in arrays and self._champion is not None:
             candidate = Weights.from_bytes(arrays["candidate"].tobytes(), "the candidate in the gate state")
             if candidate.version > self._newest:
@@ -398,7 +353,15 @@ class Gate:
         }
         if trial is not None:
             score = score_of(trial.match.result())
-            return _match_report(trial, score, self._summary(trial, score, verdict), standing)
+            return report_of_match(
+                score,
+                candidate_version=trial.candidate.version,
+                opponent_version=trial.opponent_version,
+                match_s=trial.seconds,
+                truth=trial.truth,
+                summary=self._summary(trial, score, verdict),
+                **standing,
+            )
         if last is not None:
             return replace(last, **standing)
         champion = f"champion version {self._champion.version}, no match yet" if self._champion else "no model yet"
@@ -413,35 +376,9 @@ class Gate:
         return f"version {candidate} against {opponent}: {counts}{before}"
 
 
-def _match_report(trial: _Trial, score: Score, summary: str, standing: dict[str, Any]) -> GateReport:
-    return GateReport(
-        summary=summary,
-        candidate_version=trial.candidate.version,
-        opponent_version=trial.opponent_version,
-        wins=score.wins,
-        draws=score.draws,
-        losses=score.losses,
-        score=score.score,
-        score_low=score.interval[0],
-        score_high=score.interval[1],
-        elo=score.elo,
-        elo_low=score.elo_interval[0],
-        elo_high=score.elo_interval[1],
-        match_s=trial.seconds,
-        truth=trial.truth,
-        **standing,
-    )
-
-
 def _labels(config: GateConfig, game: Game) -> Labels | None:
     """Return the solved positions of `config`, always the same ones, or None if there are to be none."""
     if config.truth_positions == 0 or game.id == TICTACTOE:
         return None
     most = min(config.truth_empties, game.squares // 3)  # earlier, 4x4 has not so many positions
     return make_labels(game, range(min(game.squares // 6, most), most + 1), config.truth_positions, seed=0)
-
-
-def _report_from(fields: dict[str, Any]) -> GateReport:
-    """Return the report that `asdict` took apart."""
-    truth = fields.pop("truth", None)
-    return GateReport(**fields, truth=Truth(**truth) if truth else None)

@@ -8,7 +8,8 @@ from typing import Any
 import ray
 
 from evaluator.config import GateConfig
-from evaluator.gate import Gate, GateReport
+from evaluator.gate import Gate
+from evaluator.gate_report import GateReport
 from reversi.games.rules import game_named
 from reversi.model.registry import Registry
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluator.gate import GateReport
+from evaluator.gate_report import GateReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
 from learner.tracking.metrics import metric_table

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from actors.worker import ActorReport
-    from evaluator.gate import GateReport
+    from evaluator.gate_report import GateReport
     from learner.algorithms.losses import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport

@@ -11,7 +11,8 @@ import pytest
 
 from evaluator import gate as gate_module
 from evaluator.config import GateConfig
-from evaluator.gate import Gate, GateReport, verdict_of
+from evaluator.gate import Gate, verdict_of
+from evaluator.gate_report import GateReport
 from evaluator.match import MatchResult
 from learner.tracking.metrics import flatten
 from reversi import players

@@ -1,0 +1,78 @@
+"""`GateReport`: what the gate says of itself after every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.stats import Score
+from evaluator.truth import Truth
+from reversi.model.info import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateReport:
+    """How the gate stands after a round; results are the candidate's, of the match under way or else the last one."""
+
+    verdict: Verdict | None = None
+    """What was decided in this round, if anything."""
+    summary: str
+    """One line for people."""
+    champion_version: int = -1
+    """Version of the champion; -1 while there is none."""
+    candidate_version: int = -1
+    """Version of the candidate of that match; -1 before the first."""
+    opponent_version: int = -1
+    """Version it met; -1 before the first match."""
+    wins: int = 0
+    """Games it won."""
+    draws: int = 0
+    """Games that ended level."""
+    losses: int = 0
+    """Games it lost."""
+    score: float = 0.5
+    """Points per game, draws half."""
+    score_low: float = 0.0
+    """Lower end of its 95 % interval."""
+    score_high: float = 1.0
+    """Upper end of its 95 % interval."""
+    elo: float = 0.0
+    """Elo difference to the opponent."""
+    elo_low: float = 0.0
+    """Lower end of its 95 % interval."""
+    elo_high: float = 0.0
+    """Upper end of its 95 % interval."""
+    champion_elo: float = 0.0
+    """The champion's Elo above the first model: the sum of the differences of all promotions."""
+    promotions: int = 0
+    """Candidates promoted so far, the first model not counted."""
+    rejections: int = 0
+    """Candidates rejected so far."""
+    superseded: int = 0
+    """Candidates dropped because a newer one came before their match could begin."""
+    match_s: float = 0.0
+    """Seconds spent on that match."""
+    truth: Truth | None = None
+    """How the candidate of that match does on solved positions with few empty squares, searching without the solver."""
+
+
+def report_of_match(score: Score, **standing: Any) -> GateReport:
+    """Return a report with the figures of a match's score; `standing` are the other fields."""
+    return GateReport(
+        wins=score.wins,
+        draws=score.draws,
+        losses=score.losses,
+        score=score.score,
+        score_low=score.interval[0],
+        score_high=score.interval[1],
+        elo=score.elo,
+        elo_low=score.elo_interval[0],
+        elo_high=score.elo_interval[1],
+        **standing,
+    )
+
+
+def report_from(fields: dict[str, Any]) -> GateReport:
+    """Return the report that `asdict` took apart."""
+    truth = fields.pop("truth", None)
+    return GateReport(**fields, truth=Truth(**truth) if truth else None)
