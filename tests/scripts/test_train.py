@@ -213,13 +213,18 @@ def test_a_damaged_checkpoint_is_one_line(damage: str, tmp_path: Path) -> None:
     assert [name for name in before if name not in {path.name for path in run.rglob("*")}] == []
 
 
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line_and_waited_for_until_the_user_will_not(tmp_path: Path) -> None:
     """A file-size limit stands in for the full disk: the kernel refuses the write in the same way."""
     limit = "ulimit -f 100; trap '' XFSZ; exec " + " ".join(command(tmp_path, "cluster=serial", "run.minutes=0.3"))
-    done = subprocess.run(["bash", "-c", limit], text=True, capture_output=True, timeout=200, check=False)
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "cannot write" in done.stderr
+    with (
+        open(tmp_path / "said", "wb") as said,
+        subprocess.Popen(["bash", "-c", limit], stdout=subprocess.DEVNULL, stderr=said) as run,
+    ):
+        wait_for(lambda: "not saved, tried again until it is: cannot write" in (tmp_path / "said").read_text(), 150)
+        assert run.poll() is None
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=60) == 1
+    assert "Traceback" not in (tmp_path / "said").read_text()
 
 
 def wait_for(condition: object, timeout_s: float) -> None:
