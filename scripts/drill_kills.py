@@ -41,6 +41,9 @@ ROLES = {
 BACK_S = 600.0
 """A role that is not back by then never comes; a machine that has other work as well may need minutes."""
 
+STRAY_S = 60.0
+"""After so long it is asked whether the role was killed at all, or a process that the run had given up before."""
+
 SERVERS = ("redis", "redis-memory")
 
 
@@ -53,6 +56,8 @@ class _Victim:
     went_on_s: list[float] = field(default_factory=list)
     killed: float | None = None
     """When it was killed, by the monotonic clock; None while it lives."""
+    killed_at: float = 0.0
+    """The same by the clock on the wall, by which processes say when they began."""
     before: int = 0
     """Its returns before that death."""
 
@@ -104,6 +109,8 @@ def _turn(run: DrillRun, probe: Probe | None, victim: _Victim, kills: int, chanc
             raise RunError(f"the run ended with code {run.driver.returncode}: {run.last_words()}")
         if now - victim.killed > BACK_S:
             raise RunError(f"expected the {victim.role} back within {BACK_S:.0f} s of its death; see {run.path}")
+        if now - victim.killed > STRAY_S and _was_missed(run, victim):
+            victim.killed, victim.due = None, now
         return False
     victim.went_on_s.append(round(now - victim.killed, 2))
     victim.killed, victim.due = None, now + chance.uniform(*PAUSE_S)
@@ -120,7 +127,13 @@ def _kill(run: DrillRun, victim: _Victim, chance: random.Random) -> None:
         victim.before = run.deaths_answered(victim.role)
     if processes:
         run.kill(chance.choice(processes))
-        victim.killed = time.monotonic()
+        victim.killed, victim.killed_at = time.monotonic(), time.time()
+
+
+def _was_missed(run: DrillRun, victim: _Victim) -> bool:
+    """Whether a process was killed that the run had given up already: the role's own is older than the kill."""
+    alone = victim.role not in SERVERS and victim.role != "actor"
+    return alone and any(process.create_time() < victim.killed_at for process in run.processes(victim.role))
 
 
 def _is_back(run: DrillRun, probe: Probe | None, victim: _Victim) -> bool:

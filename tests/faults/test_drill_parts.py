@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,12 +21,14 @@ from learner.replay.embedded import EmbeddedServer
 from learner.replay.redis_sink import RedisSink
 from learner.replay.redis_stream import streams
 from reversi.record import encode
+from scripts import drill_kills
 from scripts.bench_setup import Settings, records_of
 from scripts.drill import together
 from scripts.drill_ledger import Ledger, Probe
 from scripts.drill_log import LogFollower
 from scripts.drill_network import Relay
 from scripts.drill_outcome import Outcome, to_json
+from scripts.drill_run import DrillRun
 from tests.scripts.test_train import wait_for
 
 DRILL = Outcome(drill="actor", asked=2, kills=2, went_on_s=[1.5, 4.0], lost_games=0, kept=True, seen="nothing")
@@ -161,3 +165,20 @@ def test_roles_named_together_share_a_run_and_other_drills_have_their_own() -> N
     roles, others = ["actor", "gate", "redis", "redis-memory"], ["disk", "stall"]
     assert together(["disk", "redis", "actor", "disk"], roles, others) == [["redis", "actor"], ["disk"]]
     assert together([], roles, others) == [["actor", "gate"], ["redis"], ["redis-memory"], ["disk"], ["stall"]]
+
+
+class GivenUp:
+    """A run whose gate is another process than the one that was killed."""
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+
+    def processes(self, role: str) -> list[Any]:
+        return [SimpleNamespace(create_time=lambda: self._began)]
+
+
+@pytest.mark.parametrize(("began", "role", "missed"), [(-5, "gate", True), (5, "gate", False), (-5, "actor", False)])
+def test_a_kill_of_what_the_run_had_given_up_is_noticed(began: float, role: str, missed: bool) -> None:
+    """By a process of the role that is older than the kill; of actors there may be others."""
+    victim = drill_kills._Victim(role, due=0.0, killed=1.0, killed_at=1000.0)
+    assert drill_kills._was_missed(cast(DrillRun, GivenUp(1000.0 + began)), victim) == missed
