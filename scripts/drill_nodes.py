@@ -34,6 +34,10 @@ STARTS = 4
 STARTED = "Ray runtime started"
 """What `ray start` says of a node that is up."""
 
+PORTS = range(20_000, 32_000)
+"""Below those that systems give to connections: one of these may be taken between being found free and being used, and
+a Ray agent that finds its port taken lives on without taking jobs."""
+
 COMMON = ("--block", "--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0")
 
 
@@ -82,6 +86,8 @@ class Nodes:
     folder: Path
     port: int
     dashboard_port: int
+    agent_port: int
+    """Where the head takes jobs from its dashboard."""
     token: str
     environment: dict[str, str]
     """For processes that use the cluster."""
@@ -103,14 +109,15 @@ class Nodes:
 
     def wait_for_dashboard(self) -> None:
         """Wait until jobs can be submitted."""
-        _wait_for_port(self.dashboard_port)
+        _wait_for_port(self.dashboard_port, "dashboard")
+        _wait_for_port(self.agent_port, "agent")
 
 
 @contextmanager
 def ray_nodes(*head_options: str) -> Iterator[Nodes]:
     """Start a head with options of `ray start`, and end it afterwards with all nodes that have joined it."""
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # a run's folder may be too long for Ray's sockets
-    port, dashboard, *agents = _free_ports(4)
+    port, dashboard, agent, client = _free_ports(4)
     token = secrets.token_hex(32)
     (folder / "token").write_text(token)
     environment = os.environ | {
@@ -126,13 +133,13 @@ def ray_nodes(*head_options: str) -> Iterator[Nodes]:
         "--head",
         f"--port={port}",
         f"--dashboard-port={dashboard}",
-        f"--dashboard-agent-listen-port={agents[0]}",
-        f"--ray-client-server-port={agents[1]}",
+        f"--dashboard-agent-listen-port={agent}",
+        f"--ray-client-server-port={client}",
         f"--temp-dir={folder}",
     ]
     try:
         head = _up([*where, *head_options], environment, folder / "head.log")
-        nodes = Nodes(folder, port, dashboard, token, environment, head)
+        nodes = Nodes(folder, port, dashboard, agent, token, environment, head)
         try:
             yield nodes
         finally:
@@ -159,21 +166,22 @@ def _up(options: Sequence[str], environment: dict[str, str], log: Path) -> Node:
 
 
 def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Return ports that nobody listens on and that the system gives to nobody else before they are used."""
+    found: list[int] = []
+    while len(found) < count:
+        port = secrets.choice(PORTS)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+    return found
 
 
-def _wait_for_port(port: int) -> None:
+def _wait_for_port(port: int, what: str) -> None:
     deadline = time.monotonic() + START_S
     while True:
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return
         if time.monotonic() >= deadline:
-            raise UnreachableError(f"expected Ray's dashboard on port {port} within {START_S:.0f} s, none came")
+            raise UnreachableError(f"expected Ray's {what} on port {port} within {START_S:.0f} s, none came")
         time.sleep(0.2)

@@ -213,16 +213,15 @@ class Driver:
             if role.handle is None or (role.calls and now - role.asked > HUNG_S):
                 return role
         files = {} if self._parts.stateless else self._actor_states()
-        for roles in ((gate, learner), (replay,)):
-            if any(role.handle is None for role in roles):
-                return next(role for role in roles if role.handle is None)
-            calls = [(role, role.handle.state.remote()) for role in roles]
-            for role, state in zip(roles, self._keeper.answers(calls, STATE_TIMEOUT_S), strict=True):
-                if state is LOST:
-                    log.warning("no checkpoint now: the %s did not hand out its state", role.name)
-                    return role
-                files[f"{role.name}.safetensors"] = state
-        return files
+        trained = self._answers((gate, "state"), (learner, "state"))
+        if isinstance(trained, Role):
+            return trained
+        held = self._answers((replay, "state"), (replay, "report"))
+        if isinstance(held, Role):
+            return held
+        self._keeper.account(held[1])
+        names = (f"{role.name}.safetensors" for role in (gate, learner, replay))
+        return files | dict(zip(names, (*trained, held[0]), strict=True))
 
     def _actor_states(self) -> dict[str, bytes]:
         """Return the states of the actors that are between two rounds; those under way are waited for, unless late.
@@ -242,6 +241,19 @@ class Driver:
         if late := [role.name for role in crew.members if role.up and not role.leaving and role.name not in files]:
             log.warning("checkpoint without %s: silent for too long", ", ".join(late))
         return {f"{name}.safetensors": data for name, data in files.items()}
+
+    def _answers(self, *calls: tuple[Role, str]) -> list[Any] | Role:
+        """Return what the roles of a checkpoint answer, asked at the same time, or the first that gives no answer."""
+        for role, _ in calls:
+            if role.handle is None:
+                return role
+        asked = [(role, getattr(role.handle, call).remote()) for role, call in calls]
+        answers = self._keeper.answers(asked, STATE_TIMEOUT_S)
+        for (role, _), answer in zip(calls, answers, strict=True):
+            if answer is LOST:
+                log.warning("no checkpoint now: the %s did not hand out its state", role.name)
+                return role
+        return answers
 
     def _answer(self, role: Role, call: str, *arguments: Any) -> Any:
         """Return the answer of a role to one call, or LOST."""

@@ -78,22 +78,8 @@ class Jobs:
     ) -> Job:
         """Start a command on the head as a job of the run; a cluster that has just begun is waited for."""
         number = id or f"{run}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        deadline = time.monotonic() + AGENT_WAIT_S
-        while True:
-            try:
-                self._call(
-                    lambda: self._client.submit_job(
-                        entrypoint=f"exec {shlex.join(entrypoint)}",
-                        submission_id=number,
-                        runtime_env=dict(runtime_env),
-                        metadata={"reversi_run": run, "reversi_folder": folder},
-                    )
-                )
-                return self.job(number)
-            except RunError as error:
-                if "No available agent" not in str(error) or time.monotonic() >= deadline:
-                    raise
-            time.sleep(POLL_S)
+        self._submit(entrypoint, number, runtime_env, {"reversi_run": run, "reversi_folder": folder})
+        return self.job(number)
 
     def all(self) -> list[Job]:
         """Return our jobs, oldest first; questions are none."""
@@ -137,11 +123,7 @@ class Jobs:
     def ask(self, command: Sequence[str], *, run: str, runtime_env: Mapping[str, Any]) -> str:
         """Return the last line that a short command prints on the head, where the run's folder is."""
         id = f"question-{time.time_ns()}"
-        self._call(
-            lambda: self._client.submit_job(
-                entrypoint=f"exec {shlex.join(command)}", submission_id=id, runtime_env=dict(runtime_env)
-            )
-        )
+        self._submit(command, id, runtime_env)
         try:
             job = self._wait(id, ANSWER_S, "answer")
             lines = self.log(id).strip().splitlines()
@@ -154,6 +136,30 @@ class Jobs:
     def runtime_env(self, id: str) -> dict[str, Any]:
         """Return the runtime environment of a job, for another that shall find the same code."""
         return dict(self._call(lambda: self._client.get_job_info(id)).runtime_env or {})
+
+    def _submit(
+        self,
+        entrypoint: Sequence[str],
+        id: str,
+        runtime_env: Mapping[str, Any],
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        deadline = time.monotonic() + AGENT_WAIT_S
+        while True:
+            try:
+                self._call(
+                    lambda: self._client.submit_job(
+                        entrypoint=f"exec {shlex.join(entrypoint)}",
+                        submission_id=id,
+                        runtime_env=dict(runtime_env),
+                        metadata=metadata and dict(metadata),
+                    )
+                )
+                return
+            except RunError as error:
+                if "No available agent" not in str(error) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(POLL_S)
 
     async def _tail(self, id: str, out: IO[str], seen: int) -> int:
         """Write what comes after the first `seen` characters; return how many there were when the connection ended."""

@@ -70,6 +70,8 @@ class Keeper:
         self._pending: dict[Any, _Call] = {}
         self._measuring: dict[Any, tuple[Role, Any]] = {}
         self._held: ReplayReport | None = None
+        self._unaccounted: int | None = None
+        self._bereft = False
         self._full = time.monotonic()
 
     def start(self, role: Role) -> None:
@@ -126,6 +128,18 @@ class Keeper:
             done += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for reference in done:
             self._heard(reference)
+
+    def account(self, report: ReplayReport) -> None:
+        """Compare, for a checkpoint, what the actors say they delivered with what the replay has taken.
+
+        Both are exact then, as nothing is under way: if the replay has died since the last one, the difference is what
+        its death has cost.  Over Redis nothing is lost, and entries may still be unread.
+        """
+        before = self._unaccounted
+        self._unaccounted = self._sitting.progress.games - report.games_total - report.rejected_games
+        if self._bereft and not self._parts.stateless and before is not None and self._unaccounted > before:
+            log.error("the replay lost %d games with its death", self._unaccounted - before)
+        self._bereft = False
 
     def drop(self, role: Role) -> None:
         """End the process of a role that is not needed any more; what it was asked is forgotten."""
@@ -263,6 +277,8 @@ class Keeper:
         log.warning(BACK, role.name)
         if role is self._parts.weights:
             self._send_champion()
+        else:
+            self._bereft = True
 
     def _send_champion(self) -> None:
         """Give a weights actor that begins anew what the gate will not say again; the learner publishes by itself."""
@@ -271,9 +287,11 @@ class Keeper:
             self._parts.weights.handle.promoted.remote(registry.load(registry.gated()).to_bytes())
 
     def _hear_replay(self, report: ReplayReport) -> None:
-        """Pass on what the replay holds; games fewer than before are those that its death has cost."""
-        if self._held is not None and report.games_total < self._held.games_total:
-            log.error("the replay lost %d games with its death", self._held.games_total - report.games_total)
+        """Pass on what the replay holds; fewer games than before are seen before its new process is."""
+        if self._held is None:
+            self.account(report)
+        elif report.games_total < self._held.games_total:
+            self._bereft = True
         self._held = report
         self._parts.replay.hear(report)
 

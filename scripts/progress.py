@@ -123,6 +123,11 @@ class Progress:
         self._all_games: int | None = None
         self._live: Live | None = None
 
+    @property
+    def games(self) -> int:
+        """Games that actors say they delivered, since the run began."""
+        return self._sum.games
+
     def begin(self, before_s: float, length_s: float | None, games: int | None) -> None:
         """Start the clock: `before_s` of `length_s` seconds were trained in earlier sittings; `games` may end it.
 

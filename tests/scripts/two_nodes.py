@@ -48,11 +48,11 @@ class TwoNodes:
         """Return the actor classes that run on a node."""
         return node.roles()
 
-    def reversi(self, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+    def reversi(self, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """Run a command line with the cluster and its token in the environment."""
         return self.python("-m", "scripts.cli", *arguments, timeout_s=timeout_s)
 
-    def python(self, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+    def python(self, *arguments: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
         """Run Python likewise."""
         command = [sys.executable, *arguments]
         return subprocess.run(
