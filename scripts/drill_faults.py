@@ -17,7 +17,8 @@ from scripts.drill_account import settle
 from scripts.drill_network import cut_network, frozen_network, slow_network
 from scripts.drill_outcome import Outcome
 from scripts.drill_raylet import kill_raylet
-from scripts.drill_run import child_runs, drill_run
+from scripts.drill_run import drill_run
+from scripts.processes import children, runs
 
 STALL_S = 15.0
 """`cluster.stall_s` of the drill that stops a learner; the configuration's own is minutes."""
@@ -49,11 +50,11 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     with drill_run(folder, overrides) as run, run.ledger() as ledger:
         for _ in range(kills):
             time.sleep(chance.uniform(0, 5))
-            children = run.child_numbers()
+            below = children(run.driver.pid)
             run.driver.kill()
             run.driver.wait()
             killed = time.monotonic()
-            while any(child_runs(pid) for pid in children):
+            while any(runs(child) for child, _ in below):
                 if time.monotonic() - killed > 60:
                     raise RunError("expected every process of the run to end with its driver, some go on")
                 time.sleep(0.05)

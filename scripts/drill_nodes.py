@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 
 from reversi.errors import UnreachableError
+from scripts.processes import children
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,32 +48,22 @@ class Node:
 
     process: subprocess.Popen[bytes]
 
-    def children(self) -> list[tuple[psutil.Process, str]]:
-        """Return its processes that live, with their command lines."""
-        found = []
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self.process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    if child.status() != psutil.STATUS_ZOMBIE:
-                        found.append((child, " ".join(child.cmdline())))
-        return found
-
     def roles(self) -> set[str]:
         """Return the actor classes that run on it; Ray names processes after them."""
-        titles = [title for _, title in self.children() if title.startswith("ray::")]
+        titles = [title for _, title in children(self.process.pid) if title.startswith("ray::")]
         return {title.removeprefix("ray::").split(".")[0].split()[0] for title in titles}
 
     def raylet(self) -> psutil.Process:
         """Return the node's raylet."""
-        return next(child for child, title in self.children() if Path(title.split()[0]).name == "raylet")
+        return next(child for child, title in children(self.process.pid) if Path(title.split()[0]).name == "raylet")
 
     def end(self) -> None:
         """End it and every process of it, by their numbers."""
-        children = [child for child, _ in self.children()]
+        below = [child for child, _ in children(self.process.pid)]
         self.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=2)
-        for child in children:
+        for child in below:
             with contextlib.suppress(psutil.Error):
                 child.kill()
         self.process.kill()

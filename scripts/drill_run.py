@@ -23,6 +23,7 @@ from reversi import archive
 from reversi.errors import RunError
 from scripts.drill_ledger import Delivery, Ledger
 from scripts.drill_log import LogFollower
+from scripts.processes import children, kill_children
 
 SMALL = (
     "game=reversi4",
@@ -118,21 +119,18 @@ class DrillRun:
 
     def end(self) -> None:
         """End every process of the run, saved or not."""
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self.driver.pid).children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    child.kill()
+        kill_children(self.driver.pid)
         self.driver.kill()
         self.driver.wait()
 
     def processes(self, role: str) -> list[psutil.Process]:
         """Return the processes of a role."""
         titles = tuple(f"ray::{name}" for name in CLASSES[role])
-        return [child for child, title in self._children() if title.startswith(titles)]
+        return [child for child, title in children(self.driver.pid) if title.startswith(titles)]
 
     def redis(self) -> tuple[psutil.Process, RedisServer] | None:
         """Return the server that runs with this run, and how it is reached; None while there is none."""
-        for supervisor, command in self._children():
+        for supervisor, command in children(self.driver.pid):
             words = command.split()
             if "learner.replay.embedded" in words:
                 with contextlib.suppress(psutil.Error):
@@ -238,20 +236,6 @@ class DrillRun:
         data = (self.checkpoints()[-1] / "replay.safetensors").read_bytes()
         return archive.unpack(data, "replay", 1, "replay state")[1]
 
-    def child_numbers(self) -> list[int]:
-        """Return the process numbers of the run, without its driver's."""
-        return [child.pid for child, _ in self._children()]
-
-    def _children(self) -> list[tuple[psutil.Process, str]]:
-        """Return every process of the run that lives, with its command line."""
-        found = []
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self.driver.pid).children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    if child.status() != psutil.STATUS_ZOMBIE:
-                        found.append((child, " ".join(child.cmdline())))
-        return found
-
     def _spawn(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         out = self.path.parent / f"{self.path.name}.out"
         with open(out, "ab") as said, open(out.with_suffix(".err"), "ab") as complained:
@@ -276,11 +260,3 @@ def drill_run(
         yield run
     finally:
         run.end()
-
-
-def child_runs(pid: int) -> bool:
-    """Whether a process lives."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 from types import FrameType, TracebackType
 from typing import Any
+
+from scripts.processes import kill_children
 
 EXIT_INTERRUPTED = 130
 
@@ -33,16 +34,7 @@ class Interrupt:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             os.write(sys.stderr.fileno(), b"\nstopped now; what came after the last checkpoint is lost\n")
-            _kill_children()
+            kill_children(os.getpid())
             os._exit(EXIT_INTERRUPTED)
         self.requested = True
         os.write(sys.stderr.fileno(), b"\nstopping: saving the run (again to stop now)\n")
-
-
-def _kill_children() -> None:
-    """End every process that this one started, Ray's included: left alone they would stay for minutes."""
-    import psutil
-
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            child.kill()

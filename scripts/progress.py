@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import sys
 import time
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from learner.tracking.metrics import Tracker, flatten
+from scripts.processes import resident_mb
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -282,7 +284,7 @@ class Progress:
             cache_hit_share=_share(now.found - then.found, now.looked_up - then.looked_up),
             actor_waiting_share=_share(waiting_s, actor_s),
             actor_idle_share=_share(between_s, actor_s),
-            resident_mb=resident_mb(),
+            resident_mb=resident_mb(os.getpid()),
             restarts=now.restarts,
         )
 
@@ -366,20 +368,6 @@ def _health_text(reports: dict[str, HealthReport]) -> str:
         said += [f"{report.restarts} restarts"] if report.restarts else []
         notes += [f"{role} {', '.join(said)}"] if said else []
     return "; ".join(notes) or "all up"
-
-
-def resident_mb() -> float:
-    """Return the resident memory of this process and all its children, in MB."""
-    import psutil
-
-    total = 0
-    this = psutil.Process()
-    for process in (this, *this.children(recursive=True)):
-        try:
-            total += process.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return total / (1 << 20)
 
 
 def _share(part: float, whole: float) -> float:

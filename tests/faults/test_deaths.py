@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from reversi import archive
+from scripts.processes import children, runs
 from tests.scripts.test_train import command, metrics, wait_for
 
 ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}
@@ -22,15 +23,7 @@ REPLAY = "AsyncReplay"
 
 def processes(driver: int, role: str) -> list[psutil.Process]:
     """Return the processes of a role; Ray names them after their class."""
-    children = psutil.Process(driver).children(recursive=True)
-    return [child for child in children if f"ray::{ROLES.get(role, role)}" in " ".join(cmdline(child))]
-
-
-def cmdline(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
+    return [child for child, title in children(driver) if f"ray::{ROLES.get(role, role)}" in title]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -96,16 +89,14 @@ def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
     start = command(tmp_path, "run.name=now", "run.minutes=5")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: (tmp_path / "now" / "metrics.jsonl").exists() and metrics(tmp_path / "now", "run"), 120)
-        children = psutil.Process(process.pid).children(recursive=True)
+        below = children(process.pid)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         stopped = time.monotonic()
         assert process.wait(timeout=20) == 130
     assert time.monotonic() - stopped < 5
-    wait_for(
-        lambda: not [child for child in children if child.is_running() and "ray::" in " ".join(cmdline(child))], 20
-    )
+    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and runs(child)], 20)
 
 
 def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:

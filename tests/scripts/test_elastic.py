@@ -21,6 +21,7 @@ from learner.replay.deliveries import Deliveries
 from reversi import archive
 from reversi.model.registry import Registry
 from scripts.cli import main
+from scripts.processes import children, kill_children, runs
 from tests.scripts.test_train import command, metrics, wait_for
 
 FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gate.wins=31", "gate.simulations=1000")
@@ -67,12 +68,7 @@ class Sitting:
         return found[-1]
 
     def actors(self) -> list[psutil.Process]:
-        found = []
-        for child in psutil.Process(self.process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if child.cmdline()[:1] and child.cmdline()[0].startswith("ray::RemoteWorker"):
-                    found.append(child)
-        return found
+        return [child for child, title in children(self.process.pid) if title.startswith("ray::RemoteWorker")]
 
     def stop(self) -> None:
         """Ask for the end, and wait for it."""
@@ -81,10 +77,10 @@ class Sitting:
 
     def kill(self) -> None:
         """End it as a power cut does, and see its children go."""
-        children = psutil.Process(self.process.pid).children(recursive=True)
+        below = children(self.process.pid)
         self.process.kill()
         self.process.wait()
-        wait_for(lambda: not any(child.is_running() and child.status() != "zombie" for child in children), 180)
+        wait_for(lambda: not any(runs(child) for child, _ in below), 180)
 
 
 @contextmanager
@@ -93,10 +89,7 @@ def sitting(run: Path, arguments: list[str]) -> Iterator[Sitting]:
     try:
         yield started
     finally:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(started.process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    child.kill()
+        kill_children(started.process.pid)
         started.process.kill()
         started.process.wait()
 

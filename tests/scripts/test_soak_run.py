@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from scripts import cli
+from scripts.processes import children
 from tests.scripts.test_train import command, metrics, wait_for
 
 ON_REDIS = ("cluster=local", "replay=redis", "tracking=jsonl", "run.name=soak", "run.summary_games=0")
@@ -24,8 +25,7 @@ STEADY = ("replay.capacity_positions=20000", "replay.window_start=1000")
 
 def listening(driver: int) -> Iterator[tuple[str, str]]:
     """Yield (process, address) of every socket on which a process of the run listens or takes datagrams."""
-    process = psutil.Process(driver)
-    for each in (process, *process.children(recursive=True)):
+    for each in (psutil.Process(driver), *(child for child, _ in children(driver))):
         try:
             held = each.net_connections("inet")
         except psutil.Error:  # it has ended meanwhile
