@@ -1,10 +1,11 @@
-"""`GateConfig`: when a candidate replaces the champion, and how the match that decides it is played."""
+"""`GateConfig`: when a candidate replaces the champion; `LadderConfig`: who is rated against whom."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from reversi.engines.engine import EngineLimits
 from reversi.errors import ConfigError
 
 
@@ -75,3 +76,39 @@ class GateConfig:
             raise ConfigError(f"gate.truth_empties must be from 1 to 20, got {self.truth_empties}")
         if self.threads < 1:
             raise ConfigError(f"gate.threads must be at least 1, got {self.threads}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LadderConfig:
+    """Who is rated against whom, and over how many games."""
+
+    size: int
+    """Squares along a side of the board: 4, 6 or 8."""
+
+    players: tuple[str, ...]
+    """Players as `reversi.players.spec` names them."""
+
+    champions: bool
+    """Whether the registry's champion takes part too: bare, searched, and as it was halfway."""
+
+    anchor: str | None
+    """The player with 0 Elo; null is the first one."""
+
+    games: int
+    """Games of every pair; even, since every opening is played twice with the colours swapped."""
+
+    one_sided: int | None
+    """A pair plays no further once one player has won all of so many games; null plays all."""
+
+    engines: EngineLimits
+    """How much patience other people's programs get."""
+
+    def __post_init__(self) -> None:
+        if self.size not in (4, 6, 8):
+            raise ConfigError(f"ladder.size must be 4, 6 or 8, got {self.size}")
+        if not self.players and not self.champions:
+            raise ConfigError("ladder.players must not be empty where ladder.champions is false")
+        if self.games < 2 or self.games % 2:
+            raise ConfigError(f"ladder.games must be even and at least 2, got {self.games}")
+        if self.one_sided is not None and self.one_sided < 1:
+            raise ConfigError(f"ladder.one_sided must be null or at least 1, got {self.one_sided}")

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reversi.engines.engine import EngineLimits
 from reversi.games.rules import Game
 from reversi.players import Player, SearchPlayer, make_player
 
@@ -32,14 +33,19 @@ class Entrant:
     """Whether one player serves for all games, whatever the seed: a model has no luck and no memory."""
 
 
-def enter(spec: str, game: Game, *, registry: str | None, simulations: int) -> Entrant:
-    """Return the entrant that `spec` names; `simulations` is for a model that is named alone.
+def enter(
+    spec: str, game: Game, *, registry: str | None, simulations: int, limits: EngineLimits | None = None
+) -> Entrant:
+    """Return the entrant that `spec` names.
+
+    simulations  for a model that is named alone
+    limits       for another program
 
     Raises what `make_player` raises: a wrong player is found here, before the first game.
     """
 
     def make(seed: int) -> Player:
-        return make_player(spec, game, registry=registry, seed=seed, simulations=simulations)
+        return make_player(spec, game, registry=registry, seed=seed, simulations=simulations, limits=limits)
 
     player = make(0)
     if close := getattr(player, "close", None):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reversi.engines.engine import EngineLimits
 
 LARGEST = 2**31 - 1
 
@@ -31,6 +35,25 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
 def add_simulations(parser: argparse.ArgumentParser, what: str) -> None:
     """Add --simulations, 64 by default, of `what`."""
     parser.add_argument("--simulations", type=natural, default=64, metavar="S", help=f"{what} (default 64)")
+
+
+def add_engines(parser: argparse.ArgumentParser) -> None:
+    """Add the patience that other people's programs get; what is not given is left to `engine_limits`."""
+    group = parser.add_argument_group("other people's programs (gtp:COMMAND, nboard:COMMAND)")
+    group.add_argument("--engine-start", type=float, metavar="S", help="seconds to start in (default 30)")
+    group.add_argument("--engine-move", type=float, metavar="S", help="seconds for a move, then it loses (default 60)")
+    group.add_argument("--engine-restarts", type=natural, metavar="N", help="times one is started again (default 5)")
+
+
+def engine_limits(args: argparse.Namespace, usual: EngineLimits | None = None) -> EngineLimits:
+    """Return the patience that the arguments of `add_engines` ask for, where they are silent the `usual` one."""
+    import dataclasses
+
+    from reversi.engines.engine import EngineLimits
+
+    given = {"start_s": args.engine_start, "move_s": args.engine_move, "restarts": args.engine_restarts}
+    asked = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(usual or EngineLimits(), **asked)
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

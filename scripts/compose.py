@@ -16,6 +16,9 @@ KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.ki
 MOST_BYTES = 1 << 18
 """Of a saved configuration; ours have 6,000."""
 
+LADDERS = "ladder"
+"""The folder under `conf/` that is no group of a job: `scripts/ladders.py` reads it."""
+
 RESUME = "resume"
 """The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
 
@@ -64,6 +67,26 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
         raise ConfigError(_one_line(error, overrides)) from error
 
 
+def saved_values(file: Path) -> dict[str, Any]:
+    """Return what a configuration file holds, a mapping; ConfigError if there is none or it is something else."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(_text_of(file))
+    except (yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
+        raise ConfigError(f"cannot read {file}: {str(error).splitlines()[0]}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file}: expected settings as key: value, got {type(values).__name__}")
+    return {str(key): value for key, value in values.items()}
+
+
+def conf_folder() -> Path:
+    """Return the folder `conf/`."""
+    import conf
+
+    return Path(next(iter(conf.__path__)))
+
+
 def _text_of(saved: Path) -> str:
     """Return the text of a saved configuration, bounded as those that `to_yaml` writes are: short, without aliases.
 
@@ -110,19 +133,14 @@ def _one_line(error: Exception, overrides: list[str]) -> str:
     return f"cannot read {' '.join(overrides)!r}: {lines[0] if lines else type(error).__name__}"
 
 
-def _conf() -> Path:
-    import conf
-
-    return Path(next(iter(conf.__path__)))
-
-
 def _groups() -> list[str]:
-    return sorted(p.name for p in _conf().iterdir() if p.is_dir() and not p.name.startswith("_"))
+    there = (path.name for path in conf_folder().iterdir() if path.is_dir())
+    return sorted(name for name in there if not name.startswith("_") and name != LADDERS)
 
 
 def _valid_choices(choice: str) -> str:
     group = choice.rpartition("/")[0]
-    names = sorted(p.stem for p in (_conf() / group).glob("*.yaml")) if group else []
+    names = sorted(p.stem for p in (conf_folder() / group).glob("*.yaml")) if group else []
     return f"; valid for {group}: {', '.join(names)}" if names else ""
 
 

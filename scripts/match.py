@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
+from scripts.arguments import add_engines, add_json, add_registry, add_simulations, add_threads, engine_limits, natural
 from scripts.openings import add_openings, choose_openings
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the games there, one a line in GGF, as `reversi replay` reads them",
     )
     add_threads(parser)
+    add_engines(parser)
     add_json(parser, "one JSON object")
 
 
@@ -142,6 +143,7 @@ def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: E
         seed=args.seed + side,
         threads=args.threads,
         simulations=args.simulations,
+        limits=engine_limits(args),
     )
     if close := getattr(player, "close", None):
         stack.callback(close)

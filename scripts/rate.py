@@ -1,8 +1,9 @@
 """Rate players by a round robin: all pairs meet from the same openings, and one Elo number per player explains it all.
 
 Results are kept in a file (--results), one line per batch of games: a second call plays only what is missing, so that
-a player can be added, or an interrupted rating gone on with, for its own games alone.  Without --players the ladder is
-a dozen: players that never change, and the registry's champion, bare, searched, and as it was halfway.
+a player can be added, or an interrupted rating gone on with, for its own games alone.  --ladder names who takes part:
+a file of conf/ladder, or one of your own; `dozen`, the default, has players that never change, and the registry's
+champion, bare, searched, and as it was halfway.  --size, --players, --games, --anchor and --one-sided change it.
 
 The table has Elo above --anchor with 95 % error bars of that difference; `over next` is the probability that a player
 is stronger than the one below.  Residuals are observed less expected points of 100 games, pair by pair: what no single
@@ -18,12 +19,13 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scripts.arguments import add_json, add_registry, add_simulations, natural, positive
+from scripts.arguments import add_engines, add_json, add_registry, add_simulations, engine_limits, natural, positive
 from scripts.openings import add_openings, choose_openings
 
 if TYPE_CHECKING:
+    from evaluator.config import LadderConfig
     from evaluator.entrants import Entrant
     from evaluator.ladder import Ladder
     from reversi.games.rules import Game
@@ -32,21 +34,9 @@ EXAMPLES = """
 reversi rate --size 6
 reversi rate --size 6 --players random flat-mc:150 uct:1500 mcts:gated:64 --games 200 --picture ladder.svg
 reversi rate --truth labels6.safetensors --players policy:gated mcts:gated:64 mcts:gated:256
-reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --anchor alphabeta:3 --json
+reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --engine-move 10 --anchor alphabeta:3 --json
+reversi rate --ladder edax8
 """
-
-FIXED = (
-    "random",
-    "greedy",
-    "flat-mc:150",
-    "uct:500",
-    "uct:1500",
-    "uct:5000",
-    "alphabeta:1",
-    "alphabeta:3",
-    "alphabeta:5",
-)
-"""The players of the ladder that need no model."""
 
 POOL = 200
 """Openings that are drawn at least, so that up to 400 games a pair begin with those of fewer games."""
@@ -54,10 +44,13 @@ POOL = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the players, how they meet, where results are kept and the form of the answer."""
-    parser.add_argument("--players", nargs="+", metavar="PLAYER", help="as in `reversi match` (default: a dozen)")
+    parser.add_argument(
+        "--ladder", default="dozen", metavar="NAME", help="a file of conf/ladder, or the path of one (default dozen)"
+    )
+    parser.add_argument("--players", nargs="+", metavar="PLAYER", help="as in `reversi match` (default: the ladder's)")
     parser.add_argument("--anchor", metavar="PLAYER", help="the player with 0 Elo (default: the first one)")
-    parser.add_argument("--size", type=natural, default=6, metavar="N", help="board size: 4, 6 or 8 (default 6)")
-    parser.add_argument("--games", type=natural, default=100, metavar="G", help="games a pair, even (default 100)")
+    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: the ladder's, 6)")
+    parser.add_argument("--games", type=natural, metavar="G", help="games a pair, even (default: the ladder's, 100)")
     parser.add_argument(
         "--one-sided",
         type=positive,
@@ -69,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--truth", type=Path, metavar="FILE", help="judge players by exact labels, not by games")
     add_openings(parser)
+    add_engines(parser)
     add_simulations(parser, "for a model that is named alone, and for --balanced")
     add_registry(parser)
     parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of openings and players (default 0)")
@@ -93,12 +87,13 @@ def run(args: argparse.Namespace) -> int:
     from reversi.games.rules import reversi_of_size
     from scripts.rate_report import as_json, as_text
 
-    game = reversi_of_size(args.size)
-    entrants = _entrants(args, game)
-    anchor = _anchor(args, game, entrants)
+    config = _config(args)
+    game = reversi_of_size(config.size)
+    entrants = _entrants(args, config, game)
+    anchor = _anchor(args, config, game, entrants)
     ledger = Ledger(args.results or Path(f"ladder-{game.name}.jsonl"))
-    openings = choose_openings(args, game, args.games // 2 if args.balanced else max(args.games // 2, POOL))
-    ladder = Ladder(game, entrants, openings, ledger, games=args.games, seed=args.seed, one_sided=args.one_sided)
+    openings = choose_openings(args, game, config.games // 2 if args.balanced else max(config.games // 2, POOL))
+    ladder = Ladder(game, entrants, openings, ledger, games=config.games, seed=args.seed, one_sided=config.one_sided)
     _play(ladder, args.workers)
     ratings, forfeits = ladder.ratings(anchor), ladder.forfeits()
     if args.picture is not None:
@@ -124,7 +119,8 @@ def _truth(args: argparse.Namespace) -> int:
     game = game_named(labels.game)
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
     options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations}
-    found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
+    limits = engine_limits(args)
+    found = rate_truth.judge(labels, [make_player(spec, game, **options, limits=limits) for spec in specs])
     if args.picture is not None:
         from reversi.archive import write_atomic
 
@@ -133,12 +129,32 @@ def _truth(args: argparse.Namespace) -> int:
     return 0
 
 
-def _entrants(args: argparse.Namespace, game: Game) -> list[Entrant]:
-    """Return the players that were named, or those of the usual ladder, each once."""
-    from evaluator.entrants import distinct, enter
+def _config(args: argparse.Namespace) -> LadderConfig:
+    """Return the ladder that was named, with what the other arguments change in it."""
+    import dataclasses
 
-    specs = args.players if args.players is not None else [*FIXED, *_champions(args.registry, game)]
-    return distinct([enter(spec, game, registry=args.registry, simulations=args.simulations) for spec in specs])
+    from scripts.ladders import load_ladder
+
+    named = load_ladder(args.ladder)
+    given = {"size": args.size, "games": args.games, "anchor": args.anchor, "one_sided": args.one_sided}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if args.players is not None:
+        changes |= {"players": tuple(args.players), "champions": False, "anchor": args.anchor}
+    return dataclasses.replace(named, **changes, engines=engine_limits(args, named.engines))
+
+
+def _entrants(args: argparse.Namespace, config: LadderConfig, game: Game) -> list[Entrant]:
+    """Return the ladder's players, each once."""
+    from evaluator.entrants import distinct
+
+    champions = _champions(args.registry, game) if config.champions else []
+    return distinct([_enter(args, config, game, spec) for spec in (*config.players, *champions)])
+
+
+def _enter(args: argparse.Namespace, config: LadderConfig, game: Game, spec: str) -> Entrant:
+    from evaluator.entrants import enter
+
+    return enter(spec, game, registry=args.registry, simulations=args.simulations, limits=config.engines)
 
 
 def _champions(url: str | None, game: Game) -> list[str]:
@@ -160,19 +176,18 @@ def _champions(url: str | None, game: Game) -> list[str]:
     return [*halfway, f"policy:{champion}", f"mcts:{champion}:64"]
 
 
-def _anchor(args: argparse.Namespace, game: Game, entrants: list[Entrant]) -> str:
+def _anchor(args: argparse.Namespace, config: LadderConfig, game: Game, entrants: list[Entrant]) -> str:
     """Return the name of the player that gets 0."""
-    from evaluator.entrants import enter
     from reversi.errors import UsageError
 
-    if args.anchor is None:
+    if config.anchor is None:
         return entrants[0].name
     names = [entrant.name for entrant in entrants]
-    if args.anchor in names:
-        return str(args.anchor)
-    name = enter(args.anchor, game, registry=args.registry, simulations=args.simulations).name
+    if config.anchor in names:
+        return config.anchor
+    name = _enter(args, config, game, config.anchor).name
     if name not in names:
-        raise UsageError(f"expected one of the players as the anchor ({', '.join(names)}), got {args.anchor!r}")
+        raise UsageError(f"expected one of the players as the anchor ({', '.join(names)}), got {config.anchor!r}")
     return name
 
 

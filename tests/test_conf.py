@@ -10,9 +10,10 @@ import pytest
 from reversi.errors import ConfigError
 from scripts.compose import compose, recompose, to_yaml
 from scripts.config import JobConfig, job_of
+from scripts.ladders import ladder_names, load_ladder
 
 CONF = Path(__file__).parent.parent / "conf"
-CHOICES = sorted(str(p.relative_to(CONF).with_suffix("")) for p in CONF.glob("*/*.yaml"))
+CHOICES = sorted(str(p.relative_to(CONF).with_suffix("")) for p in CONF.glob("*/*.yaml") if p.parent.name != "ladder")
 
 
 @pytest.mark.parametrize("choice", CHOICES)
@@ -20,6 +21,52 @@ def test_every_choice_composes_into_a_job(choice: str) -> None:
     group, _, name = choice.partition("/")
     job = job_of(compose([f"{group}={name}"]))
     assert isinstance(job, JobConfig)
+
+
+@pytest.mark.parametrize("name", ladder_names())
+def test_every_ladder_is_one(name: str) -> None:
+    ladder = load_ladder(name)
+    assert len(set(ladder.players)) == len(ladder.players) > 1
+    assert ladder.games == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("size: 5", "ladder.size must be 4, 6 or 8, got 5"),
+        ("games: 7", "ladder.games must be even"),
+        ("engines: {start_s: 1, move_s: 0, restarts: 1}", "expected times above 0"),
+        ("engines: {start_s: 1, move_s: 1}", "key 'ladder.engines.restarts' is missing"),
+        ("players: random", "ladder.players must be a list, got 'random'"),
+        ("players: []\nchampions: false", "ladder.players must not be empty"),
+        ("colour: red", "unknown key 'ladder.colour'; valid here: size, "),
+        ("[", "own.yaml: "),
+    ],
+)
+def test_a_wrong_ladder_is_one_line_that_names_it(text: str, words: str, tmp_path: Path) -> None:
+    good = (CONF / "ladder" / "dozen.yaml").read_text(encoding="utf-8")
+    keys = {line.partition(":")[0] for line in text.splitlines()}
+    kept = [line for line in good.splitlines() if line.partition(":")[0] not in keys and not line.startswith(" ")]
+    if "engines" not in keys:
+        kept = [*(line for line in kept if line != "engines:"), "engines: {start_s: 1, move_s: 1, restarts: 1}"]
+    file = tmp_path / "own.yaml"
+    file.write_text("\n".join([*kept, text]), encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        load_ladder(str(file))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_ladder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"unknown ladder 'nope'; expected dozen, edax8 or a file that ends in \.yaml"
+    ):
+        load_ladder("nope")
+    with pytest.raises(ConfigError, match=r"cannot read nowhere\.yaml"):
+        load_ladder("nowhere.yaml")
+    (tmp_path / "list.yaml").write_text("- random", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"list\.yaml: expected settings as key: value, got list"):
+        load_ladder(str(tmp_path / "list.yaml"))
 
 
 def test_the_default_job_is_the_laptop_experiment() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from reversi.errors import ConfigError
+
 
 @dataclass(frozen=True, kw_only=True)
 class EngineLimits:
@@ -22,7 +24,7 @@ class EngineLimits:
 
     def __post_init__(self) -> None:
         if not (self.start_s > 0 and self.move_s > 0 and self.restarts >= 0):
-            raise ValueError(f"expected times above 0 and restarts from 0, got {self}")
+            raise ConfigError(f"expected times above 0 and restarts from 0, got {self}")
 
 
 class Engine(Protocol):

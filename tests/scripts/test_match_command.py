@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reversi.ggf import parse_ggf
+from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 
@@ -120,3 +121,16 @@ def test_tic_tac_toe_is_a_game_too(reversi: Reversi, tmp_path: Path) -> None:
         refused = reversi("match", "--a", "greedy", "--b", "random", *arguments)
         assert refused.code == 2
         assert words in refused.err
+
+
+def test_a_program_gets_the_patience_that_was_asked_for(reversi: Reversi) -> None:
+    """It falls silent at its first move; without the limit a game would last a minute."""
+    silent = ["--a", spec("gtp", "--fault", "hang", "--at", 1), "--b", "random", "--size", 4, "--games", 2]
+    found = json.loads(reversi("match", *silent, "--engine-move", 0.5, "--engine-restarts", 2, "--json").out)
+    assert found["forfeits"] == [2, 0]
+    answer = reversi("match", *silent, "--engine-move", 0.5, "--engine-restarts", 0)
+    assert answer.code != 0
+    assert "failed too often to go on; at last: expected an answer to 'genmove" in answer.err
+    answer = reversi("match", *silent, "--engine-move", 0)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "expected times above 0" in answer.err

@@ -11,6 +11,16 @@ import pytest
 from evaluator.ledger import Entry, Ledger
 from tests.scripts.conftest import Reversi
 
+OWN = """
+size: 6
+players: {players}
+champions: true
+anchor: null
+games: 2
+one_sided: null
+engines: {{start_s: 10, move_s: 10, restarts: 0}}
+"""
+
 THREE = ["--size", 4, "--players", "random", "greedy", "flat-mc:20", "--games", 20]
 
 
@@ -126,20 +136,18 @@ def test_the_picture_has_a_bar_for_every_player(reversi: Reversi) -> None:
     assert 0 < dots[-1] < dots[0] < float(root.attrib["width"])
 
 
-def test_the_usual_ladder_takes_the_champions(
-    reversi: Reversi, registry: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ladder_of_ones_own_takes_the_champions(reversi: Reversi, registry: Path) -> None:
     """Versions 0 and 3 were champions, 4 was rejected."""
-    monkeypatch.setattr("scripts.rate.FIXED", ("random",))
-    common = ["--size", 6, "--games", 2, "--results", "results", "--json"]
+    Path("own.yaml").write_text(OWN.format(players="[random]"), encoding="utf-8")
+    common = ["--ladder", "own.yaml", "--results", "results", "--json"]
     found = json.loads(reversi("rate", *common, "--registry", registry).out)
     assert {p["player"] for p in found["players"]} == {"random", "mcts:0:64", "policy:3", "mcts:3:64"}
     assert {p["player"] for p in found["players"] if p["model"]} == {"mcts:0:64", "policy:3", "mcts:3:64"}
 
 
-def test_without_a_model_the_usual_ladder_says_so(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scripts.rate.FIXED", ("random", "greedy"))
-    answer = reversi("rate", "--size", 4, "--games", 2)
+def test_without_a_model_such_a_ladder_says_so(reversi: Reversi) -> None:
+    Path("own.yaml").write_text(OWN.format(players="[random, greedy]"), encoding="utf-8")
+    answer = reversi("rate", "--ladder", "own.yaml", "--size", 4)
     assert answer.code == 0
     assert answer.err.startswith("rating without a model: no run in runs/ has a registry")
 
