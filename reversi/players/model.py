@@ -22,6 +22,13 @@ MARGIN_WEIGHT = 0.0
 SOLVE_EMPTIES = 12
 """`SearchConfig.solve_empties` of such a model: docs/experiments.md 21."""
 
+POLICY_TEMPERATURE = 2.0
+"""`SearchConfig.policy_temperature` of such a model: flatter priors find moves that the network thinks little of.  With
+`C_PUCT` worth some 20 Elo against self-play's 1 and 1.5 (docs/experiments.md 25)."""
+
+C_PUCT = 0.8
+"""`SearchConfig.c_puct` of such a model: values count for more, now that the priors are flatter."""
+
 _BATCH = 256
 """Positions searched at once; the network gains nothing from more."""
 
@@ -62,11 +69,6 @@ def model_player(
         margin_weight=config.margin_weight,
     )
     return SearchPlayer(name, game, evaluate, config)
-
-
-POLICY_TEMPERATURE, C_PUCT = 2.0, 0.8
-"""`SearchConfig.policy_temperature` and `c_puct` of such a model, worth some 20 Elo against self-play's 1 and 1.5
-(docs/experiments.md 25): flatter priors find moves that the network thinks little of, and values count for more."""
 
 
 def playing_config(
