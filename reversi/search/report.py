@@ -18,7 +18,6 @@ class ActionReport:
 
     action: int
     visits: int
-    prior: float
     value: float | None
     """Mean of what was backed up through it, for the side to move at the root; None without a visit."""
     line: tuple[int, ...]
@@ -30,14 +29,19 @@ def report(trees: Trees, g: int) -> list[ActionReport]:
     if trees.used[g, NODES] == 0:
         return []
     nodes, edges = trees.nodes[g], trees.edges[g]
-    found = []
-    for index in _edges_of(nodes[0]):
-        edge = edges[index]
-        visits = int(edge["visits"])
-        value = float(edge["total"]) / visits if visits else None
-        line = tuple(_line(nodes, edges, index))
-        found.append(ActionReport(int(edge["action"]), visits, float(edge["prior"]), value, line))
-    return sorted(found, key=lambda each: (-each.visits, 0.0 if each.visits else -each.prior))
+    return [_action(nodes, edges, index) for index in sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i]))]
+
+
+def _place(edge: Any) -> tuple[float, float]:
+    """Return what puts edges in order: visits; without any, the prior that the search used."""
+    visits = float(edge["visits"])
+    return -visits, 0.0 if visits else -float(edge["prior"])
+
+
+def _action(nodes: Any, edges: Any, index: int) -> ActionReport:
+    action, visits = int(edges[index]["action"]), int(edges[index]["visits"])
+    value = float(edges[index]["total"]) / visits if visits else None
+    return ActionReport(action, visits, value, tuple(_line(nodes, edges, index)))
 
 
 def _edges_of(node: Any) -> range:

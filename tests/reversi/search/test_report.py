@@ -26,7 +26,6 @@ def test_the_report_agrees_with_the_result() -> None:
         assert [each.visits for each in found] == sorted((each.visits for each in found), reverse=True)
         for each in found:
             assert each.visits == result.visits[b, each.action]
-            assert each.prior == pytest.approx(result.prior[b, each.action])
             assert each.line[0] == each.action
             after = position
             for action in each.line:
