@@ -19,8 +19,9 @@ class AlphaZeroLosses:
     policy: float
     """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
     value: float
-    """Cross-entropy of win, draw and loss against the result, in nats, where log 3 = 1.10 knows nothing; or the squared
-    error of their difference, where 1 does: `algorithm.value_loss`."""
+    """Cross-entropy of win, draw and loss against their target (the result, that of perfect play where the game was
+    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the squared
+    error of win minus loss, where 1 does: `algorithm.value_loss`."""
     margin: float
     """Mean squared error of the final margin, in shares of the board."""
     owner: float
@@ -28,7 +29,7 @@ class AlphaZeroLosses:
 
     @property
     def summary(self) -> str:
-        """`policy 1.52  value 0.61  owner 0.40`."""
+        """`policy 1.520  value 0.610  owner 0.400`."""
         return f"policy {self.policy:.3f}  value {self.value:.3f}  owner {self.owner:.3f}"
 
 
@@ -41,14 +42,15 @@ class SupervisedLosses:
     policy: float
     """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
     value: float
-    """Cross-entropy of win, draw and loss against the result, in nats, where log 3 = 1.10 knows nothing; or the squared
-    error of their difference, where 1 does: `algorithm.value_loss`."""
+    """Cross-entropy of win, draw and loss against their target (the result, that of perfect play where the game was
+    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the squared
+    error of win minus loss, where 1 does: `algorithm.value_loss`."""
     accuracy: float
     """Share of the positions whose move is the legal one with the largest logit, in training: with dropout."""
 
     @property
     def summary(self) -> str:
-        """`policy 1.52  accuracy 52.1 %`."""
+        """`policy 1.520  accuracy 52.1 %`."""
         return f"policy {self.policy:.3f}  accuracy {100 * self.accuracy:.1f} %"
 
 
@@ -63,11 +65,11 @@ class DqnLosses:
     target: float
     """Mean of what those values are drawn to."""
     error: float
-    """Mean absolute difference of the two, sample by sample."""
+    """Mean absolute difference of those values and what they are drawn to, sample by sample."""
 
     @property
     def summary(self) -> str:
-        """`loss 0.052  Q 0.11  error 0.17`."""
+        """`loss 0.0520  Q +0.110  error 0.170`."""
         return f"loss {self.total:.4f}  Q {self.q:+.3f}  error {self.error:.3f}"
 
 
@@ -80,11 +82,11 @@ class QTableLosses:
     q: float
     """Mean value of the actions that were taken, as they are now."""
     error: float
-    """Mean absolute difference of the two, sample by sample."""
+    """Mean absolute difference of those values and what they are drawn to, sample by sample."""
 
     @property
     def summary(self) -> str:
-        """`loss 0.052  Q 0.11  error 0.17`."""
+        """`loss 0.0520  Q +0.110  error 0.170`."""
         return f"loss {self.total:.4f}  Q {self.q:+.3f}  error {self.error:.3f}"
 
 
@@ -124,5 +126,5 @@ class ValidationReport:
 
     @property
     def summary(self) -> str:
-        """`validation 1.48  top-1 54.0 %  top-5 91.2 %`."""
+        """`validation 1.480  top-1 54.0 %  top-5 91.2 %`."""
         return f"validation {self.loss:.3f}  top-1 {100 * self.top1:.1f} %  top-5 {100 * self.top5:.1f} %"
