@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -64,10 +65,7 @@ def training_batch(
     """
     samples = samples.writable()
     count, size, actions = len(samples), game.size, game.actions
-
-    def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.empty(count, *shape, dtype=dtype, pin_memory=pinned)
-
+    empty = partial(torch.empty, count, pin_memory=pinned)
     batch = TrainingBatch(
         planes=empty(PLANES, size, size),
         policy=empty(actions),

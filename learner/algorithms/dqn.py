@@ -10,6 +10,7 @@ Mnih et al. 2015, "Human-level control through deep reinforcement learning", Nat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,10 +102,7 @@ def transition_batch(
     """Return `transitions[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it."""
     transitions = transitions.writable()
     count, size = len(transitions), game.size
-
-    def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.empty(count, *shape, dtype=dtype, pin_memory=pinned)
-
+    empty = partial(torch.empty, count, pin_memory=pinned)
     batch = TransitionBatch(
         planes=empty(PLANES, size, size),
         action=empty(dtype=torch.int64),
