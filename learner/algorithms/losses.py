@@ -20,8 +20,8 @@ class AlphaZeroLosses:
     """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
     value: float
     """Cross-entropy of win, draw and loss against their target (the result, that of perfect play where the game was
-    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the squared
-    error of win minus loss, where 1 does: `algorithm.value_loss`."""
+    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the
+    squared error of win minus loss, where 1 does: `algorithm.value_loss`."""
     margin: float
     """Mean squared error of the final margin, in shares of the board."""
     owner: float
@@ -43,8 +43,8 @@ class SupervisedLosses:
     """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
     value: float
     """Cross-entropy of win, draw and loss against their target (the result, that of perfect play where the game was
-    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the squared
-    error of win minus loss, where 1 does: `algorithm.value_loss`."""
+    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the
+    squared error of win minus loss, where 1 does: `algorithm.value_loss`."""
     accuracy: float
     """Share of the positions whose move is the legal one with the largest logit, in training: with dropout."""
 
