@@ -13,7 +13,7 @@ import functools
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import ray
@@ -56,9 +56,10 @@ class _Call:
     role: Role
     hear: Callable[[Any], None]
     handle: Any
-    works: bool = True
+    works: bool
     """Whether the answer says that the role is up, as a round's does; that it has taken its state does not."""
-    began: float = field(default_factory=time.monotonic)
+    began: float
+    """When it was made, or its process killed for it."""
 
 
 class Keeper:
@@ -95,7 +96,7 @@ class Keeper:
         """Let `hear` have the answer to a call, when it comes; if the role dies before, nobody hears of it."""
         role.calls += 1
         role.asked = time.monotonic()
-        self._pending[reference] = _Call(role, hear, role.handle, works)
+        self._pending[reference] = _Call(role, hear, role.handle, works, role.asked)
 
     def answers(self, calls: Sequence[tuple[Role, Any]], within_s: float) -> list[Any]:
         """Return the answers to calls just made, hearing others meanwhile; LOST for a role that died or was too late.
@@ -227,6 +228,8 @@ class Keeper:
             self._full = now
         for call in self._pending.values():
             role = call.role
+            if call.handle is not role.handle:
+                continue  # of a process that is gone: whoever is there now has not been asked
             since = max(call.began, self._full) if role.group is not None else call.began
             if now - since < (self._stall_s if role.up else max(self._stall_s, START_S)):
                 continue

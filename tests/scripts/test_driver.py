@@ -1,9 +1,11 @@
-"""The driver's decisions without Ray: processes that answer, hang or die when the test says so."""
+"""The driver's decisions without Ray: processes that answer, hang or die when the test says so, by a clock of its own.
+
+The driver's seconds pass only while it waits, so that what it finds late does not depend on the machine's load.
+"""
 
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,13 +74,28 @@ class Process:
         return Method()
 
 
+class Clock:
+    """What driver and keeper use of `time`."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
 class FakeRay:
-    """What `scripts/keeper.py` uses of Ray."""
+    """What `scripts/keeper.py` uses of Ray; an answer takes a millisecond."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
 
     def wait(self, references: list[Reference], num_returns: int, timeout: float) -> Any:
         ready = [reference for reference in references if reference.ready][:num_returns]
-        if not ready and timeout:
-            time.sleep(0.002)
+        self._clock.sleep(min(0.001, timeout) if ready else timeout)
         return ready, [reference for reference in references if reference not in ready]
 
     def get(self, reference: Reference) -> Any:
@@ -94,9 +111,11 @@ class FakeRay:
 class Scene:
     """A driver over processes of the test's own; `process` finds them by name, the newest of each."""
 
-    def __init__(self, folder: Path, *overrides: str, actors: int = 3) -> None:
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        actors = 3
+        self.clock = clock
         self.process: dict[str, Process] = {}
-        self.job: JobConfig = job_of(compose(["cluster=local", "actors.count=1", "run.minutes=60", *overrides]))
+        self.job: JobConfig = job_of(compose(["cluster=local", "actors.count=1", "run.minutes=60"]))
         run = RunFolder.create(str(folder), "run")
         self.sitting = Sitting(self.job, run, Interrupt(), Progress([], io.StringIO()))
         members = [self.actor("actors", index) for index in range(actors)]
@@ -121,48 +140,56 @@ class Scene:
         return made
 
     def turn_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 5
+        deadline_s = self.clock.now_s + 20
         while not condition():
-            assert time.monotonic() < deadline, "waited too long"
+            assert self.clock.now_s < deadline_s, "waited too long"
             self.driver.turn()
 
     def saved(self) -> set[str]:
         """Return the names of the files of the newest checkpoint."""
         return {path.stem for path in self.sitting.folder.checkpoints()[-1].iterdir()} - {"run", "manifest"}
 
+    def hang(self, name: str, *calls: str) -> None:
+        """From now on `name` answers none of `calls`."""
+        self.process[name].hangs.update(calls)
+        self.driver.turn()
+
+    def interrupt(self) -> float:
+        """Ask for the end, and return how long the driver then lets play go on, in seconds."""
+        began_s = self.clock.now_s
+        self.sitting.interrupt.requested = True
+        self.driver.stop_play()
+        return self.clock.now_s - began_s
+
 
 ESSENTIAL = {"learner", "gate", "replay"}
 
 
-@pytest.fixture(autouse=True)
-def _without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeper_module, "ray", FakeRay())
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    clock = Clock()
+    for module in (keeper_module, driver_module):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(keeper_module, "ray", FakeRay(clock))
     monkeypatch.setattr(keeper_module, "measured", lambda process: process.measure.remote())
     monkeypatch.setattr(keeper_module, "MEASURE_EVERY_S", 1e9)
-    monkeypatch.setattr(keeper_module, "STOP_S", 0.3)
-    monkeypatch.setattr(driver_module, "STOP_S", 0.3)
     monkeypatch.setattr(driver_module, "end_process", lambda role: setattr(role.handle, "dead", True))
     monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
-    monkeypatch.setattr(driver_module, "LATE_S", 0.2)
-    monkeypatch.setattr(driver_module, "ACTOR_STATES_S", 0.2)
-    monkeypatch.setattr(driver_module, "LOOK_EVERY_S", 0.0)
+    return Scene(tmp_path, clock)
 
 
-def test_a_checkpoint_holds_every_part(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+def test_a_checkpoint_holds_every_part(scene: Scene) -> None:
     assert scene.driver.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
     assert (scene.sitting.folder.checkpoints()[-1] / "actor-1.safetensors").read_bytes() == b"actor-1"
 
 
 @pytest.mark.parametrize("hangs", ["round", "state"])
-def test_an_actor_that_hangs_is_left_out_and_holds_nobody(hangs: str, tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.process["actor-1"].hangs.add(hangs)
-    scene.driver.turn()
-    began = time.monotonic()
+def test_an_actor_that_hangs_is_left_out_and_holds_nobody(hangs: str, scene: Scene) -> None:
+    scene.hang("actor-1", hangs)
+    began_s = scene.clock.now_s
     assert scene.driver.save()
-    assert time.monotonic() - began < 1
+    assert scene.clock.now_s - began_s == pytest.approx(5, abs=0.5), "`LATE_S` or `ACTOR_STATES_S`"
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
     rounds = scene.process["actor-0"].asked.count("round")
     scene.turn_until(lambda: scene.process["actor-0"].asked.count("round") > rounds + 5)
@@ -174,8 +201,7 @@ def test_an_actor_that_hangs_is_left_out_and_holds_nobody(hangs: str, tmp_path: 
 
 
 @pytest.mark.parametrize("role", ["learner", "gate"])
-def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(role: str, tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(role: str, scene: Scene) -> None:
     assert scene.driver.save()
     first = scene.process[role]
 
@@ -192,30 +218,38 @@ def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(r
     assert len(scene.sitting.folder.checkpoints()) == 2
 
 
-def test_a_stop_with_an_actor_that_hangs_saves_the_others(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.process["actor-0"].hangs.add("*")
-    scene.driver.turn()
-    scene.sitting.interrupt.requested = True
-    scene.driver.stop_play()
+def test_what_a_dead_process_owes_is_no_stall_of_the_next_one(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Never(Reference):
+        ready = False
+
+    killed: list[str] = []
+    monkeypatch.setattr(keeper_module, "end_process", lambda role: killed.append(role.name))
+    first = scene.process["learner"]
+    scene.driver._keeper.call(scene.parts.learner, Never(first, "offer_candidate", ()), lambda _: None)
+    first.dead = True
+    scene.turn_until(lambda: scene.parts.learner.handle is None)
+    scene.clock.sleep(scene.job.cluster.stall_s + keeper_module.START_S)
+    scene.turn_until(lambda: scene.process["learner"] is not first)
+    assert "learner" not in killed
+
+
+def test_a_stop_with_an_actor_that_hangs_saves_the_others(scene: Scene) -> None:
+    scene.hang("actor-0", "*")
+    assert scene.interrupt() < 6
     scene.driver.save_at_last()
     assert scene.saved() == ESSENTIAL | {"actor-1", "actor-2"}
     scene.driver.leave_behind()
     assert [scene.process[f"actor-{index}"].dead for index in range(3)] == [True, False, False]
 
 
-def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.process["learner"].hangs.add("*")
-    scene.driver.turn()
-    scene.sitting.interrupt.requested = True
-    scene.driver.stop_play()
+def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> None:
+    scene.hang("learner", "*")
+    assert scene.interrupt() < 6
     with pytest.raises(RunError, match="the learner did not answer to 'state'; start it again; see "):
         scene.driver.save_at_last()
 
 
-def test_actors_join_and_leave_after_their_round_and_their_deliveries(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Scene) -> None:
     write_wish(scene.sitting.folder.path, {"actors": 5})
     scene.turn_until(lambda: all(f"actor-{index}" in scene.process for index in range(5)))
     scene.turn_until(lambda: all(role.up for role in scene.crew.members))
@@ -232,8 +266,7 @@ def test_actors_join_and_leave_after_their_round_and_their_deliveries(tmp_path: 
     scene.turn_until(lambda: len(scene.crew.members) == 2)
 
 
-def test_an_actor_without_a_node_holds_nobody_and_leaves_first(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> None:
     homeless = Process("actor-3")
     homeless.hangs.add("*")
     scene.crew._hire = lambda group, index: Role(
@@ -255,8 +288,7 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(tmp_path: Path) -
     assert [role.name for role in scene.crew.members] == ["actor-0", "actor-1", "actor-2"]
 
 
-def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(scene: Scene) -> None:
     assert scene.driver.save()
     gate = scene.process["gate"]
     scene.driver.stop_play()
