@@ -170,7 +170,9 @@ class Sitting:
 
     def save(self, parts: Mapping[str, bytes], judged: bool = False) -> str:
         """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return where the newest
-        one lies, "" if there is none.  `judged` says that the last candidate's match is over: the run is at its end.
+        one lies, "none yet" if no disk took any.
+
+        judged  whether the last candidate's match is over: the run is at its end
 
         A full disk does not end a run that goes on: it is told in a line, and the next checkpoint is the next try.  At
         the end of a run it is tried again and again, for `LAST_SAVE_S`; RunError after that, and at once if a signal
@@ -196,7 +198,7 @@ class Sitting:
                 break
             time.sleep(SAVE_AGAIN_S)
         self._saved = time.monotonic()
-        return str(max(self.folder.checkpoints(), default=""))
+        return str(max(self.folder.checkpoints(), default="none yet"))
 
     def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:
         return {

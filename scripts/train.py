@@ -156,4 +156,4 @@ def _log_to(path: Path) -> None:
 def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
     """Note a thread's last exception in the log, and not on the terminal: those who wait for the thread tell of it."""
     name = end.thread.name if end.thread is not None else "a thread"
-    log.error("%s ended by %s: %s", name, end.exc_type.__name__, end.exc_value)
+    log.error("%s ended by %s", name, end.exc_type.__name__, exc_info=end.exc_value)

@@ -29,6 +29,9 @@ class JsonlTracker:
             self._cut = self._file.write(data) != len(data)
         except OSError as error:
             log.warning("a row of metrics is lost: %s", error)
+        else:
+            if self._cut:
+                log.warning("a row of metrics is cut short: the disk is full")
 
     def close(self) -> None:
         """Close the file."""

@@ -158,6 +158,22 @@ def test_a_full_disk_costs_rows_and_not_the_run(caplog: pytest.LogCaptureFixture
     assert caplog.messages == ["a row of metrics is lost: [Errno 28] No space left on device"]
 
 
+def test_a_row_that_the_disk_took_a_part_of_is_told_and_the_next_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "metrics.jsonl"
+    tracker = JsonlTracker(path)
+    file = tracker._file
+    with monkeypatch.context() as disk:
+        disk.setattr(tracker, "_file", types.SimpleNamespace(write=lambda data: file.write(data[:6])))
+        tracker.write(1, 1.0, {"run/games": 1.0})
+    tracker.write(2, 2.0, {"run/games": 2.0})
+    tracker.close()
+    assert caplog.messages == ["a row of metrics is cut short: the disk is full"]
+    cut, whole = path.read_text().splitlines()
+    assert (cut, json.loads(whole)["step"]) == ('{"step', 2)
+
+
 def test_tensorboard_goes_on_in_another_file_once_the_disk_takes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from learner.learner import LearnerReport
-from reversi.errors import ConfigError
+from reversi.errors import ConfigError, RunError
 from scripts.compose import compose
 from scripts.config import job_of
 from scripts.interrupt import Interrupt
@@ -44,6 +44,21 @@ def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Sitting:
     return done
 
 
+def learned(steps: int, step: int) -> LearnerReport:
+    """A round of so many steps, the last of them number `step`."""
+    return LearnerReport(
+        steps=steps,
+        samples=8 * steps,
+        step=step,
+        version=1,
+        losses=None,
+        learning_rate=0.1,
+        gradient_norm=0.0,
+        training_s=1,
+        waiting_s=0,
+    )
+
+
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
     assert not first.goes_on
@@ -76,20 +91,9 @@ def test_a_run_that_is_given_more_has_another_last_candidate(folder: RunFolder) 
 
 def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=9", "run.games=100", games=100)
-    idle = LearnerReport(
-        steps=0,
-        samples=0,
-        step=7,
-        version=1,
-        losses=None,
-        learning_rate=0.1,
-        gradient_norm=0.0,
-        training_s=0,
-        waiting_s=0,
-    )
     for _ in range(IDLE_ROUNDS):
         assert first.goes_on
-        first.learner(idle)
+        first.learner(learned(steps=0, step=7))
     assert not first.goes_on
     first.offered(None)
     first.save(PARTS)
@@ -103,16 +107,20 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
 def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) -> None:
     run = sitting(folder)
     for step in (10, 20, 15, 25):  # the learner died after 20 and went on from 12
-        report = LearnerReport(
-            steps=5,
-            samples=40,
-            step=step,
-            version=1,
-            losses=None,
-            learning_rate=0.1,
-            gradient_norm=0.0,
-            training_s=1,
-            waiting_s=0,
-        )
-        run.learner(report)
+        run.learner(learned(steps=5, step=step))
     assert run.progress.state()["steps"] == 25
+
+
+def test_without_any_checkpoint_a_refused_save_names_none(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(number: int, files: object) -> None:
+        raise RunError("no space left")
+
+    run = trained(folder, "run.minutes=9")
+    assert run.goes_on
+    with monkeypatch.context() as disk:
+        disk.setattr(folder, "save_checkpoint", full)
+        assert run.save(PARTS) == "none yet"
+    assert capsys.readouterr().err == "not saved, tried again until it is: no space left\n"
+    assert run.save(PARTS) == str(folder.path / "checkpoints" / "000001")

@@ -7,10 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
+
+from scripts.train import _log_end_of_thread
 
 TINY = (
     "game=reversi4",
@@ -240,3 +243,19 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NUMBA_NUM_THREADS", str(os.cpu_count()))
+
+
+def test_the_last_exception_of_a_thread_is_in_the_log_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(threading, "excepthook", _log_end_of_thread)
+    thread = threading.Thread(target=fail, name="writer")
+    thread.start()
+    thread.join()
+    assert caplog.messages == ["writer ended by OSError"]
+    assert "in fail" in caplog.text
+    assert "OSError: no space left" in caplog.text
+    assert capsys.readouterr().err == ""
