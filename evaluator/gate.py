@@ -195,9 +195,8 @@ class Gate:
         """Go on from `state()`, as far as the registry still agrees with it.
 
         A candidate that was judged after the state was saved is done with, unless this gate repeats what was done: then
-        it is judged again, and published as it was.  A match goes on where it stood if it is
-        against today's champion and under today's settings; otherwise its candidate meets today's champion from the
-        first game.
+        it is judged again, and published as it was.  A match goes on where it stood if it is against today's champion
+        and under today's settings; otherwise its candidate meets today's champion from the first game.
         """
         arrays, header = archive.unpack(data, "gate", STATE_FORMAT, "gate state")
         with archive.believing("gate state"):

@@ -74,5 +74,5 @@ def report_of_match(score: Score, **standing: Any) -> GateReport:
 
 def report_from(fields: dict[str, Any]) -> GateReport:
     """Return the report that `asdict` took apart."""
-    truth = fields.pop("truth", None)
-    return GateReport(**fields, truth=Truth(**truth) if truth else None)
+    truth = fields.get("truth")
+    return GateReport(**(fields | {"truth": Truth(**truth) if truth else None}))
