@@ -13,7 +13,7 @@ MAX_PUSHES = 2
 """Batches of records under way at once; a worker that is ahead of the replay waits for the oldest."""
 
 WAIT_S = 0.2
-"""Longest that an actor with weights waits for newer ones in a round; asking and fetching within a node take 0.01."""
+"""Longest that an actor with weights waits for newer ones in a round; asking and fetching within a node take 10 ms."""
 
 
 class RemoteRecords:

@@ -37,7 +37,6 @@ KEPT_UP: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
 """Of actors that others call: Ray starts them again under the same handle, and calls wait for that.  The driver counts
 their deaths and bounds them."""
 
-
 REPLAY_CALLS = 4 * MOST_ON_A_CLUSTER
 """Calls that the replay in memory serves at once.  Every actor may wait there for room with deliveries under way, and
 the learner's question, which makes room, must still be heard."""

@@ -19,7 +19,7 @@ Row = dict[str, Any]
 ROLES = ("learner", "gate", "replay", "weights")
 
 FILLING_BYTES = 128
-"""Most that a position takes in the ring (101 bytes on 8x8) or on the Redis server (73)."""
+"""Most that a position takes in the ring (102 bytes on 8x8) or on the Redis server (73)."""
 
 FULL = 0.999
 """Share of its capacity at which the ring is full."""

@@ -36,8 +36,11 @@ class Role:
     start: Callable[[], Any]
     """Starts a process and returns its handle; an actor gets another producer's name each time."""
     ask: Callable[[Any], Any]
+    """Begins a round by a handle and returns the reference of its answer."""
     hear: Callable[[Any], None]
+    """Takes the answer."""
     lives: Lives
+    """Its deaths, and when it starts again after one."""
     by_ray: bool = False
     """Whether Ray starts it again itself, under the same handle."""
     group: str | None = None
@@ -47,12 +50,13 @@ class Role:
     awaited: bool = True
     """Whether the run's clock waits for it: room was found for it before it was started."""
     handle: Any = None
-    """None before its first start, and once it has left."""
+    """None before its first start, while it is dead, and once it has left."""
     restarts: int = 0
+    """Deaths that were answered by a new start."""
     up: bool = False
     """Whether it has answered since it was started."""
     due: float | None = None
-    """When it is to be started again; None unless it is dead."""
+    """When, by the monotonic clock as all times here, it is to be started again; None unless it is dead."""
     leaving: bool = False
     """Whether it has been dismissed: the round under way is its last one."""
     saved: bytes | None = None
@@ -64,7 +68,9 @@ class Role:
     took_s: float = 0.0
     """Of an actor, the seconds that its last round played; waiting for the replay is not its own."""
     process: Process | None = None
+    """What it said last of its process; None before, and after a death."""
     measured: float = 0.0
+    """When it was asked for that."""
 
     @property
     def idle(self) -> bool:
