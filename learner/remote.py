@@ -12,6 +12,9 @@ from learner.learner import Learner
 from learner.replay.rows import Rows
 from reversi.games.rules import game_named
 
+MOST_UNDER_WAY = 4
+"""Versions that the weights actor has not answered for and that are held for it; they come every few seconds."""
+
 
 class RemoteSamples:
     """A `BatchSource` over the replay actor; the next chunk is on its way while this one is trained on."""
@@ -40,16 +43,31 @@ class RemoteSink:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self._last: Any = None
+        self._under_way: list[Any] = []
+        self._kept: tuple[bytes, bool] | None = None
 
     def publish(self, data: bytes, candidate: bool) -> None:
-        """Hand the archive over by value: what a process puts into the object store dies with it."""
-        self._last = self._store.publish.remote(data, candidate)
+        """Hand the archive over by value: what a process puts into the object store dies with it.
+
+        While `MOST_UNDER_WAY` versions are unanswered, as when the weights actor is away, only the newest is kept; it
+        goes out in its turn, and as a candidate if one of those that it replaces was to be one.
+        """
+        self._kept = (data, candidate or (self._kept is not None and self._kept[1]))
+        if self._under_way:
+            _, self._under_way = ray.wait(self._under_way, num_returns=len(self._under_way), timeout=0)
+        if len(self._under_way) < MOST_UNDER_WAY:
+            self._hand_over()
 
     def settle(self) -> None:
-        """Wait until the weights handed over last are there."""
-        if self._last is not None:
-            ray.get(self._last)
+        """Wait until the weights published last are there."""
+        self._hand_over()
+        ray.get(self._under_way)
+        self._under_way = []
+
+    def _hand_over(self) -> None:
+        if self._kept is not None:
+            self._under_way.append(self._store.publish.remote(*self._kept))
+            self._kept = None
 
     def newest(self) -> int:
         """Return the highest version that is there, -1 if none is."""

@@ -20,10 +20,17 @@ from scripts.cluster_config import ClusterConfig, LocalClusterConfig, RayCluster
 from scripts.config import JobConfig
 from scripts.placement import Node, Place, Placement, cluster_placement, local_placement
 from scripts.preflight import check_threads
+from scripts.processes import children
 from scripts.ray_environment import in_job
 
 POLL_S = 1.0
 """Seconds between two looks at a cluster that has no room yet."""
+
+STARTS = 3
+"""How often a Ray of our own is started before the run gives up."""
+
+TOO_LATE = "timed out during startup"
+"""What Ray says, after 30 s that cannot be changed, where a busy machine was not ready."""
 
 AVAILABLE = 0.999
 """Share of a resource that counts as all of it; Ray's own sums are rounded."""
@@ -40,7 +47,7 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
     try:
         with _own_signals():
-            ray.init(**where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+            _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
         raise UnreachableError(f"cannot use Ray at {place}: {_first_line(error)}{token}") from error
@@ -116,6 +123,23 @@ def options(place: Place) -> dict[str, Any]:
     if place.node is not None:
         chosen["scheduling_strategy"] = NodeAffinitySchedulingStrategy(place.node, soft=not place.beside_driver)
     return chosen
+
+
+def _init(where: dict[str, Any], starts: int) -> None:
+    """Connect to Ray; one of our own that was not up in time is ended and started again, `starts` times in all."""
+    for left in reversed(range(starts)):
+        before = {child.pid for child, _ in children(os.getpid())}
+        try:
+            ray.init(**where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+            return
+        except Exception as error:
+            if TOO_LATE not in str(error) or not left:
+                raise
+        ray.shutdown()
+        for child, _ in children(os.getpid()):
+            if child.pid not in before:
+                child.kill()
+        print("Ray was not up within its 30 s on this busy machine; starting it again", file=sys.stderr, flush=True)
 
 
 def _local(config: LocalClusterConfig) -> dict[str, Any]:

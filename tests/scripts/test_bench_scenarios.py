@@ -39,6 +39,11 @@ def test_an_archive_whose_owner_died_is_lost_and_asked_for_again(scene: Any) -> 
     assert scene["versions"]["lost"] == "OwnerDiedError"
 
 
+def test_a_weights_actor_that_is_away_costs_the_learner_a_few_archives_and_no_candidate(scene: Any) -> None:
+    """Four versions are under way, the rest made room for the newest, which is the candidate that one of them was."""
+    assert scene["silence"] == {"under_way": 4, "newest": 19, "candidate": 19}
+
+
 def test_ten_actors_pull_a_version_once_each_and_ask_without_moving_bytes(scene: Any) -> None:
     crowd = scene["crowd"]
     assert crowd["weights_pulls_per_turn"] == 10

@@ -7,6 +7,9 @@ import json
 import time
 from typing import Any
 
+import psutil
+
+from reversi.model.weights import Weights
 from scripts import bench_fanout
 from scripts.bench_fanout import Stage
 from scripts.bench_setup import Settings, random_weights
@@ -76,6 +79,24 @@ def versions(store: Any) -> dict[str, Any]:
     return found
 
 
+def silence(store: Any) -> dict[str, Any]:
+    """Stop the weights actor, publish ten versions of which the seventh is a candidate, let it go on."""
+    import ray
+
+    from learner.remote import RemoteSink
+    from scripts.roles import measured
+
+    sink, process = RemoteSink(store), psutil.Process(ray.get(measured(store)).pid)
+    process.suspend()
+    for version in range(10, 20):
+        sink.publish(dataclasses.replace(MODEL, version=version).to_bytes(), version == 16)
+    under_way = len(sink._under_way)
+    process.resume()
+    sink.settle()
+    candidate = Weights.from_bytes(ray.get(store.candidate.remote()), "the candidate")
+    return {"under_way": under_way, "newest": sink.newest(), "candidate": candidate.version}
+
+
 def until(condition: Any) -> None:
     """Wait for a condition, for `PATIENCE_S` at most."""
     deadline = time.monotonic() + PATIENCE_S
@@ -85,14 +106,14 @@ def until(condition: Any) -> None:
 
 
 def main() -> None:
-    """Play both scenes on one Ray."""
+    """Play the scenes on one Ray."""
     prepare(CONFIG)
     from scripts.ray_cluster import ray_of
 
     bench_fanout.TURN_S, bench_fanout.PROCESSES = 3 * bench_fanout.ROUND_S, 2
     with ray_of(CONFIG):
         stage = bench_fanout.Stage(SMALL)
-        print(json.dumps({"crowd": crowd(stage), "versions": versions(stage.store)}))
+        print(json.dumps({"crowd": crowd(stage), "versions": versions(stage.store), "silence": silence(stage.store)}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,63 @@
+"""A Ray of our own on a machine that is too busy to have it up in time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from reversi.errors import UnreachableError
+from scripts import ray_cluster
+from scripts.cluster_config import LocalClusterConfig
+from scripts.processes import children
+
+CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
+LATE = "The current node timed out during startup."
+
+
+@pytest.fixture
+def inits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the next starts say, each of which leaves a process behind; "" is a start that works."""
+    says: list[str] = []
+
+    def init(**_: Any) -> None:
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        if word := says.pop(0):
+            raise Exception(word)
+
+    monkeypatch.setattr(ray_cluster.ray, "init", init)
+    monkeypatch.setattr(ray_cluster.ray, "shutdown", lambda: None)
+    return says
+
+
+def sleepers() -> int:
+    return sum("time.sleep(600)" in line for _, line in children(os.getpid()))
+
+
+def end_sleepers() -> None:
+    for child, line in children(os.getpid()):
+        if "time.sleep(600)" in line:
+            child.kill()
+            child.wait()
+
+
+def test_a_ray_that_is_late_is_ended_and_started_again(inits: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    inits += [LATE, LATE, ""]
+    with ray_cluster.ray_of(CONFIG):
+        assert inits == []
+        assert sleepers() == 1, "those of the first two starts are gone"
+    end_sleepers()
+    assert capfd.readouterr().err.count("starting it again") == 2
+
+
+@pytest.mark.parametrize("says", [[LATE] * ray_cluster.STARTS, ["no such thing"]])
+def test_what_is_always_late_or_wrong_is_one_line(says: list[str], inits: list[str]) -> None:
+    inits += says
+    with pytest.raises(UnreachableError) as error, ray_cluster.ray_of(CONFIG):
+        pass
+    end_sleepers()
+    assert inits == []
+    assert str(error.value) == f"cannot use Ray at this machine: {says[0]}"
