@@ -14,6 +14,9 @@ from learner.replay.embedded import EmbeddedServer
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_consumer import Consumer
+from learner.replay.redis_sink import RedisSink
+from learner.replay.redis_stream import drawn_key, streams
 from learner.replay.redis_url import RedisServer
 from reversi.games.rules import GAMES
 from reversi.record import Records, encode
@@ -27,7 +30,7 @@ CONFIG = RedisReplayConfig(
     bucket_capacity=100_000,
     min_positions=40,
     takeover_s=0.2,
-    patience_s=20.0,
+    patience_s=60.0,
 )
 
 
@@ -41,6 +44,22 @@ def batch(sequence: int, producer: str = "a", count: int = 2) -> bytes:
 
 def fresh_key() -> str:
     return f"test-{secrets.token_hex(6)}"
+
+
+def sink_of(server: RedisServer, key: str, **changes: Any) -> RedisSink:
+    numbers = {"shards": 1, "backlog_batches": 1000, "patience_s": CONFIG.patience_s} | changes
+    return RedisSink(server, key, **numbers)
+
+
+def consumer_of(server: RedisServer, key: str, takeover_s: float = 0.1) -> Consumer:
+    client = server.client()
+    consumer = Consumer(client, streams(key, 1), drawn_key(key), capacity_positions=600, takeover_s=takeover_s)
+    consumer.open()
+    return consumer
+
+
+def games_taken(replay: RedisReplay) -> int:
+    return replay.report().games_total
 
 
 @contextmanager
@@ -66,10 +85,9 @@ def embedded(folder: Path, memory_mb: int = 64, append_only: bool = False) -> It
         server.close()
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 15.0) -> float:
-    """Wait for `condition` and return how long it took."""
+def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+    """Wait for `condition`; the time is for a machine that has much else to do."""
     start = time.monotonic()
     while not condition():
         assert time.monotonic() - start < timeout_s, "waited too long"
         time.sleep(0.005)
-    return time.monotonic() - start

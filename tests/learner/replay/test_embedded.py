@@ -57,7 +57,7 @@ def test_kill_9_of_the_run_or_of_the_supervisor_ends_the_server(tmp_path: Path, 
         pid = int(run.stdout.readline())
         supervisor = psutil.Process(pid).ppid()
         os.kill(run.pid if victim == "run" else supervisor, signal.SIGKILL)
-        assert until(lambda: gone(pid) and gone(supervisor)) < 10
+        until(lambda: gone(pid) and gone(supervisor))
     finally:
         run.kill()
         run.communicate()
@@ -67,7 +67,7 @@ def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
     with embedded(tmp_path) as running:
         first = server_pid(running)
         os.kill(first, signal.SIGKILL)
-        assert until(running.server.answers) < 5
+        until(running.server.answers)
         assert server_pid(running) != first
 
 

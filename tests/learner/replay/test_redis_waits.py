@@ -1,0 +1,111 @@
+"""The Redis replay on a real server: who waits for whom, and that nothing is lost by waiting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from learner.replay.redis_url import RedisServer
+from reversi.errors import UnreachableError
+from reversi.record import encode
+from tests.learner.replay.redis_setup import (
+    batch,
+    consumer_of,
+    embedded,
+    fresh_key,
+    games,
+    games_taken,
+    opened,
+    sink_of,
+    until,
+)
+
+
+def test_producers_wait_at_the_bound_while_nobody_reads_and_go_on_when_somebody_does(redis_server: RedisServer) -> None:
+    key = fresh_key()
+    sink = sink_of(redis_server, key, backlog_batches=5)
+    pushed = []
+
+    def produce() -> None:
+        for sequence in range(20):
+            sink.push(batch(sequence))
+            pushed.append(sequence)
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    until(lambda: len(pushed) == 4)
+    time.sleep(0.2)
+    assert len(pushed) == 4  # the fifth is in the stream and its push waits
+    with opened(redis_server, key) as replay:
+        until(lambda: games_taken(replay) == 40)
+        producer.join(60)
+        assert len(pushed) == 20
+
+
+def test_a_full_bucket_holds_producers_back_until_the_learner_draws(redis_server: RedisServer) -> None:
+    with opened(redis_server, fresh_key(), bucket_capacity=200) as replay:
+        sink = replay.sink()
+        deliveries = [batch(sequence, count=4) for sequence in range(20)]
+        pushed = []
+
+        def produce() -> None:
+            for delivery in deliveries:
+                time.sleep(0.02)  # the learner's word is up to one page of its reading old
+                sink.push(delivery)
+                pushed.append(delivery)
+
+        producer = threading.Thread(target=produce)
+        producer.start()
+        until(lambda: not replay.room())
+        time.sleep(0.6)
+        assert len(pushed) < 20
+        until(lambda: replay.draw(1, 50, wait_s=0.05) is None and len(pushed) == 20)
+        producer.join(5)
+        sink.close()
+
+
+def test_a_stop_releases_producers_that_wait(redis_server: RedisServer) -> None:
+    with opened(redis_server, fresh_key(), bucket_capacity=100) as replay:
+        sink = replay.sink()
+        producer = threading.Thread(target=lambda: [sink.push(batch(n, count=8)) for n in range(6)])
+        producer.start()
+        until(lambda: not replay.room())
+        replay.stop()
+        producer.join(30)
+        assert not producer.is_alive()
+        until(lambda: games_taken(replay) == 48)
+
+
+def test_a_full_server_makes_producers_wait_and_loses_nothing(tmp_path: Path) -> None:
+    with embedded(tmp_path, memory_mb=16) as running:
+        key = fresh_key()
+        consumer_of(running.server, key)  # the group is there, its reader is not
+        records = games(200, seed=0)
+        deliveries = [encode(records, "a", sequence) for sequence in range(12)]
+        filler = running.server.client()
+        stuffing = 0
+        while int(filler.info("memory")["used_memory"]) < (16 << 20) - 1.5 * len(deliveries[0]):
+            filler.set(f"other-{stuffing}", bytes(100_000))
+            stuffing += 1
+        sink = sink_of(running.server, key)
+        pushed = []
+
+        def produce() -> None:
+            for delivery in deliveries:
+                sink.push(delivery)
+                pushed.append(delivery)
+
+        producer = threading.Thread(target=produce)
+        producer.start()
+        time.sleep(0.6)
+        assert len(pushed) < 12
+        with pytest.raises(UnreachableError, match=r"gave up after 0 s of .OOM"):
+            sink_of(running.server, key, patience_s=0.2).push(encode(records, "b", 0))
+        with opened(running.server, key, capacity_positions=3000, min_positions=40) as replay:
+            filler.delete(*(f"other-{n}" for n in range(stuffing)))
+            until(lambda: games_taken(replay) == 2400)
+            producer.join(5)
+            assert replay.report().rejected_batches == 0
