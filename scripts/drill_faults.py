@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reversi.errors import RunError
 from scripts.drill_account import settle
+from scripts.drill_machines import cut_off, cut_off_long, drop_packets
 from scripts.drill_network import cut_network, frozen_network, slow_network
 from scripts.drill_outcome import Outcome
 from scripts.drill_raylet import kill_raylet
@@ -162,5 +163,8 @@ DRILLS: dict[str, Drill] = {
     "cut-network": Drill("connections to Redis cut at random moments", cut_network),
     "slow-network": Drill("a network to Redis that loses packets, which TCP turns into delay", slow_network),
     "raylet": Drill("kill -9 the raylet of a second node, with its actor", kill_raylet),
+    "packet-loss": Drill("a network between two nodes that drops 5 %, then 20 % of all packets", drop_packets),
+    "partition": Drill("a node that is cut off from the others for 30 s", cut_off),
+    "long-partition": Drill("a node that is cut off until Ray gives it up", cut_off_long),
 }
 """Every drill by name that is not a role's death."""

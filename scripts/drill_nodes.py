@@ -1,5 +1,6 @@
 """A Ray cluster of several nodes on this machine, each a real raylet with resources of its own, and a token.
 
+They share this machine's loopback, or each has a machine of its own on a network (`scripts/drill_namespaces.py`).
 Never ended by `ray stop`, which ends every Ray of the machine.
 """
 
@@ -16,12 +17,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
 
 from reversi.errors import UnreachableError
+from scripts.drill_namespaces import Machine, Network
 from scripts.processes import children
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +49,10 @@ class Node:
     """One node: the process under which all of its processes are."""
 
     process: subprocess.Popen[bytes]
+    machine: Machine | None = None
+    """Where it runs; None is this machine."""
+    options: tuple[str, ...] = ()
+    """Of `ray start`, as they were given."""
 
     def roles(self) -> set[str]:
         """Return the actor classes that run on it; Ray names processes after them."""
@@ -84,19 +90,42 @@ class Nodes:
     """For processes that use the cluster."""
     head: Node
     joined: list[Node] = field(default_factory=list)
+    network: Network | None = None
+    """What joins them; None is this machine's loopback."""
+
+    @property
+    def address(self) -> str:
+        """Where the head is found."""
+        return f"{_host(self.head.machine)}:{self.port}"
+
+    @property
+    def overrides(self) -> list[str]:
+        """The overrides of a run that uses the cluster."""
+        return ["cluster=ray", f"cluster.address={self.address}", f"cluster.token_file={self.token_file}"]
 
     @property
     def token_file(self) -> Path:
         """The file with the token."""
         return self.folder / "token"
 
-    def join(self, *options: str) -> Node:
-        """Start another node with options of `ray start`."""
+    def join(self, *options: str, machine: Machine | None = None) -> Node:
+        """Start another node with options of `ray start`; on a network it gets a new machine, unless one is named."""
         (agent,) = _free_ports(1)
-        where = [f"--address=127.0.0.1:{self.port}", f"--dashboard-agent-listen-port={agent}"]
+        machine = machine or (self.network.add() if self.network else None)
+        where = [f"--address={self.address}", f"--dashboard-agent-listen-port={agent}"]
+        if machine is not None:  # what lies in one folder would be taken for one machine's
+            where.append(f"--temp-dir={self.folder / str(machine.number)}")
         log = self.folder / f"node-{len(self.joined)}.log"
-        self.joined.append(_up([*where, *options], self.environment, log))
+        node = _up([*where, *options], self.environment, log, machine)
+        self.joined.append(replace(node, options=options))
         return self.joined[-1]
+
+    def start_again(self) -> None:
+        """Start Ray again where it has ended by itself, as what watches over it on a machine does (docs/cluster.md)."""
+        for node in [node for node in self.joined if node.process.poll() is not None]:
+            node.end()
+            self.joined.remove(node)
+            self.join(*node.options, machine=node.machine)
 
     def wait_for_dashboard(self) -> None:
         """Wait until jobs can be submitted."""
@@ -105,8 +134,11 @@ class Nodes:
 
 
 @contextmanager
-def ray_nodes(*head_options: str) -> Iterator[Nodes]:
-    """Start a head with options of `ray start`, and end it afterwards with all nodes that have joined it."""
+def ray_nodes(*head_options: str, network: Network | None = None) -> Iterator[Nodes]:
+    """Start a head with options of `ray start`, and end it afterwards with all nodes that have joined it.
+
+    network  gives each node a machine and an address of its own; without one all of them are on loopback
+    """
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # a run's folder may be too long for Ray's sockets
     port, dashboard, agent, client = _free_ports(4)
     token = secrets.token_hex(32)
@@ -129,8 +161,9 @@ def ray_nodes(*head_options: str) -> Iterator[Nodes]:
         f"--temp-dir={folder}",
     ]
     try:
-        head = _up([*where, *head_options], environment, folder / "head.log")
-        nodes = Nodes(folder, port, dashboard, agent, token, environment, head)
+        machine = network.add() if network else None
+        head = _up([*where, *head_options], environment, folder / "head.log", machine)
+        nodes = Nodes(folder, port, dashboard, agent, token, environment, head, network=network)
         try:
             yield nodes
         finally:
@@ -140,12 +173,14 @@ def ray_nodes(*head_options: str) -> Iterator[Nodes]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _up(options: Sequence[str], environment: dict[str, str], log: Path) -> Node:
+def _up(options: Sequence[str], environment: dict[str, str], log: Path, machine: Machine | None) -> Node:
     """Start a node and wait until it is up; UnreachableError, with Ray's last words, if it never is."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", *COMMON, *options]
+    if machine is not None:
+        command = machine.command([*command, f"--node-ip-address={machine.address}"])
     for _ in range(STARTS):
         with open(log, "wb") as out:
-            node = Node(subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=out))
+            node = Node(subprocess.Popen(command, env=environment, cwd=ROOT, stdout=out, stderr=out), machine)
         deadline = time.monotonic() + START_S
         while node.process.poll() is None and time.monotonic() < deadline:
             if STARTED in log.read_text(errors="replace"):
@@ -154,6 +189,10 @@ def _up(options: Sequence[str], environment: dict[str, str], log: Path) -> Node:
         node.end()
     words = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
     raise UnreachableError(f"a Ray node did not start in {STARTS} tries: {words[-1]}")
+
+
+def _host(machine: Machine | None) -> str:
+    return machine.address if machine else "127.0.0.1"
 
 
 def _free_ports(count: int) -> list[int]:

@@ -16,6 +16,13 @@ from scripts.drill_run import CLASSES, DrillRun, drill_run
 ACTOR_NODE = ("--num-cpus=1", "--num-gpus=0", "--labels=role=actors")
 """Of the two nodes that actors may use, one with the run's only actor and one with room for it."""
 
+LAID_OUT = (
+    "cluster.max_restarts=1000000",
+    "learner.threads=1",
+    "cluster.actors.cpu.count=1",
+    "+cluster.actors.cpu.labels.role=actors",
+)
+
 
 def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Kill the raylet under the actor; the actor starts again on the other node, and a new node takes the dead one's
@@ -26,7 +33,8 @@ def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
         nodes = ends.enter_context(ray_nodes("--num-cpus=4", "--num-gpus=0"))
         for _ in range(2):
             nodes.join(*ACTOR_NODE)
-        run = ends.enter_context(drill_run(folder, [*overrides, *_on(nodes)], environment=nodes.environment))
+        settings = [*overrides, *nodes.overrides, *LAID_OUT]
+        run = ends.enter_context(drill_run(folder, settings, environment=nodes.environment))
         ledger = ends.enter_context(run.ledger())
         for _ in range(kills):
             time.sleep(chance.uniform(10.5, 16.0))
@@ -40,19 +48,6 @@ def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
         settled = settle(run, ledger)
     seen = f"health: actors {len(went_on_s)} restarts; the actor plays on the other node"
     return settled.outcome("raylet", asked=kills, went_on_s=went_on_s, kept=settled.whole, seen=seen)
-
-
-def _on(nodes: Nodes) -> list[str]:
-    """Return the overrides of a run on these nodes."""
-    return [
-        "cluster=ray",
-        f"cluster.address=127.0.0.1:{nodes.port}",
-        f"cluster.token_file={nodes.token_file}",
-        "cluster.max_restarts=1000000",
-        "learner.threads=1",
-        "cluster.actors.cpu.count=1",
-        "+cluster.actors.cpu.labels.role=actors",
-    ]
 
 
 def _node_of_the_actor(nodes: Nodes, run: DrillRun) -> Node:

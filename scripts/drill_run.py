@@ -23,6 +23,7 @@ from reversi import archive
 from reversi.errors import RunError
 from scripts.drill_ledger import Delivery, Ledger
 from scripts.drill_log import LogFollower
+from scripts.drill_namespaces import Machine
 from scripts.processes import children, kill_children
 
 SMALL = (
@@ -75,10 +76,15 @@ class DrillRun:
     """One run in `folder`, with its driver as a child of this process."""
 
     def __init__(
-        self, folder: Path, overrides: Sequence[str], name: str = "drill", environment: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        overrides: Sequence[str],
+        name: str = "drill",
+        environment: Mapping[str, str] | None = None,
+        machine: Machine | None = None,
     ) -> None:
-        """Start it; `environment` is its own where that is not this process'."""
-        self._environment = environment
+        """Start it; `environment` and `machine` are its own where those are not this process'."""
+        self._environment, self._machine = environment, machine
         self.path = folder / name
         self._start = ["train", f"run.dir={folder}", f"run.name={name}", *SMALL, *overrides]
         self._log = LogFollower(self.path / "logs" / "run.log")
@@ -238,9 +244,10 @@ class DrillRun:
 
     def _spawn(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         out = self.path.parent / f"{self.path.name}.out"
+        command = [sys.executable, "-m", "scripts.cli", *arguments]
         with open(out, "ab") as said, open(out.with_suffix(".err"), "ab") as complained:
             return subprocess.Popen(
-                [sys.executable, "-m", "scripts.cli", *arguments],
+                self._machine.command(command) if self._machine else command,
                 stdout=said,
                 stderr=complained,
                 cwd=Path(__file__).parents[1],
@@ -251,10 +258,14 @@ class DrillRun:
 
 @contextmanager
 def drill_run(
-    folder: Path, overrides: Sequence[str], name: str = "drill", environment: Mapping[str, str] | None = None
+    folder: Path,
+    overrides: Sequence[str],
+    name: str = "drill",
+    environment: Mapping[str, str] | None = None,
+    machine: Machine | None = None,
 ) -> Iterator[DrillRun]:
     """Yield a run that is under way; end all of it afterwards."""
-    run = DrillRun(folder, overrides, name, environment)
+    run = DrillRun(folder, overrides, name, environment, machine)
     try:
         run.wait_until_under_way()
         yield run

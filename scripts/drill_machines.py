@@ -1,0 +1,196 @@
+"""A bad network between the two machines of a Ray cluster: packets that the kernel drops, a machine that is cut off.
+
+    machine 1: head, driver, learner, gate, replay, weights, an actor, Redis (password, append-only file)
+    machine 2: an actor, which delivers to Redis and fetches its weights over the network
+
+The machines are network namespaces (`scripts/drill_namespaces.py`); what Redis has confirmed is read over its socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from learner.replay.embedded import START_S, server_program
+from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
+from reversi.errors import RunError
+from scripts.drill_account import MEMORY_MB, Settled, settle
+from scripts.drill_ledger import Ledger
+from scripts.drill_namespaces import Machine, Network, network
+from scripts.drill_network import DEAF_S
+from scripts.drill_nodes import Nodes, ray_nodes
+from scripts.drill_outcome import Outcome
+from scripts.drill_run import CLASSES, DrillRun, drill_run
+
+LOSSES, LOSS_S = (0.05, 0.2), 30.0
+"""Shares of the packets that are dropped, one after the other, and how long each."""
+
+CUT_S, LONG_CUT_S = 30.0, 120.0
+"""How long a machine is cut off.  Ray asks a node every 3 s whether it lives, waits 10 s for the answer and gives the
+node up after five of these, about a minute.  After 30 s it may or may not, as TCP sends again ever more seldom."""
+
+REDIS_PORT = 6379
+
+LAID_OUT = ("cluster.max_restarts=1000000", "learner.threads=1", "cluster.actors.cpu.count=2")
+"""With four CPUs on the head there is room for one actor beside the other roles; the second is on the other machine."""
+
+NEAR, FAR = "actor-0-", "actor-1-"
+"""How the producers' names begin of the actor on the head and of the one on the other machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """A run on two machines."""
+
+    network: Network
+    nodes: Nodes
+    run: DrillRun
+    ledger: Ledger
+    redis: RedisServer
+
+    @property
+    def far(self) -> Machine:
+        """The machine with nothing but an actor."""
+        return self.network.machines[1]
+
+    def deliveries(self, producer: str) -> int:
+        """Return how many deliveries Redis has confirmed to producers whose names begin so."""
+        return sum(name.startswith(producer) for name, _ in self.ledger.games)
+
+    def wait_for_delivery(self, producer: str) -> float:
+        """Wait for one more of them, with Ray started again where it has ended; return the seconds that took."""
+        before = self.deliveries(producer)
+
+        def delivered() -> bool:
+            self.nodes.start_again()
+            return self.deliveries(producer) > before
+
+        return self.run.wait_for(delivered, f"a delivery of {producer}")
+
+    def settled(self) -> Settled:
+        """Stop the run and see what it has lost."""
+        return settle(self.run, self.ledger, server=self.redis)
+
+
+@contextmanager
+def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
+    """Yield a run on two machines, both actors at work."""
+    with ExitStack() as ends:
+        joined = ends.enter_context(network())
+        nodes = ends.enter_context(ray_nodes("--num-cpus=4", "--num-gpus=0", network=joined))
+        nodes.join("--num-cpus=1", "--num-gpus=0")
+        head = joined.machines[0]
+        redis = ends.enter_context(_redis_on(head, folder / "redis"))
+        assert redis.password is not None
+        run = ends.enter_context(
+            drill_run(
+                folder,
+                [*overrides, *nodes.overrides, *LAID_OUT, *_replay_on(head)],
+                environment=nodes.environment | {PASSWORD_VARIABLE: redis.password},
+                machine=head,
+            )
+        )
+        ledger = ends.enter_context(contextlib.closing(Ledger(lambda: redis, run.streams())))
+        spread = Spread(network=joined, nodes=nodes, run=run, ledger=ledger, redis=redis)
+        for producer, node in ((NEAR, nodes.head), (FAR, nodes.joined[0])):
+            spread.wait_for_delivery(producer)
+            if not node.roles() & set(CLASSES["actor"]):
+                raise RunError(f"expected an actor on each machine, got {node.roles() or 'nobody'} on one")
+        yield spread
+
+
+def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Drop some, then more of the packets between the machines, each way."""
+    went_on_s, said, deaf = [], [], False
+    with spread_run(folder, overrides) as spread:
+        for _ in range(kills):
+            for share in (0.0, *LOSSES):
+                before = spread.deliveries(FAR)
+                with spread.network.losing(share) as packets:
+                    time.sleep(LOSS_S)
+                    deaf |= spread.run.metrics_age_s() > DEAF_S
+                delivered = spread.deliveries(FAR) - before
+                said.append(f"{delivered / LOSS_S:.1f} with {packets.dropped} of {packets.arrived} packets dropped")
+                if share:
+                    went_on_s.append(spread.wait_for_delivery(FAR))
+        settled = spread.settled()
+        died = any(" died" in line for line in spread.run.log())
+    seen = f"deliveries/s of the actor over there: {', '.join(said)}"
+    asked, kept = kills * len(LOSSES), settled.whole and not deaf and not died
+    return settled.outcome("packet-loss", asked=asked, went_on_s=went_on_s, kept=kept, seen=seen)
+
+
+def cut_off(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Cut the second machine off for half a minute: the run goes on without it, and takes it back."""
+    return _cut_off("partition", CUT_S, folder, overrides, kills)
+
+
+def cut_off_long(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    """Cut it off for so long that Ray gives the node up: what watches over the machine starts Ray there again."""
+    return _cut_off("long-partition", LONG_CUT_S, folder, overrides, kills)
+
+
+def _cut_off(drill: str, cut_s: float, folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
+    chance = random.Random(1)
+    went_on_s, deaf, near, given_up = [], False, [], 0
+    with spread_run(folder, overrides) as spread:
+        for _ in range(kills):
+            time.sleep(chance.uniform(2, 5))
+            node, before = spread.nodes.joined[0], spread.deliveries(NEAR)
+            with spread.network.cut_off(spread.far):
+                time.sleep(cut_s)
+                deaf |= spread.run.metrics_age_s() > DEAF_S
+                near.append(spread.deliveries(NEAR) - before)
+            went_on_s.append(spread.wait_for_delivery(FAR))
+            given_up += spread.nodes.joined[0] is not node
+        settled = spread.settled()
+    kept = settled.whole and not deaf and all(near)
+    seen = (
+        f"health: actors 1 of 2, while the other one delivers {sum(near) / cut_s / kills:.1f} times a second; "
+        f"Ray gave the node up {given_up} times"
+    )
+    return settled.outcome(drill, asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
+
+
+def _replay_on(machine: Machine) -> list[str]:
+    return ["replay=redis", f"replay.url=redis://{machine.address}:{REDIS_PORT}/0"]
+
+
+@contextmanager
+def _redis_on(machine: Machine, folder: Path) -> Iterator[RedisServer]:
+    """Start a server on a machine, with a password; yield how it is reached from this one, by its socket."""
+    folder.mkdir()
+    server = RedisServer(url=f"unix://{folder / 'socket'}", password=secrets.token_hex(16))
+    settings = {
+        "bind": machine.address,
+        "port": REDIS_PORT,
+        "unixsocket": folder / "socket",
+        "unixsocketperm": "700",
+        "requirepass": server.password,
+        "dir": folder,
+        "logfile": folder / "redis.log",
+        "maxmemory": f"{MEMORY_MB}mb",
+        "maxmemory-policy": "noeviction",
+        "save": '""',
+        "appendonly": "yes",
+        "stream-node-max-bytes": 4096,
+    }
+    process = subprocess.Popen(
+        machine.command([server_program(), "-"]), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdin is not None
+        with process.stdin as told:  # which no list of processes shows
+            told.write("".join(f"{name} {value}\n" for name, value in settings.items()))
+        server.checked_client(START_S).close()
+        yield server
+    finally:
+        process.kill()
+        process.wait()
