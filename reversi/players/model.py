@@ -29,12 +29,15 @@ POLICY_TEMPERATURE = 2.0
 C_PUCT = 0.8
 """`SearchConfig.c_puct` of such a model: values count for more, now that the priors are flatter."""
 
+MIN_VISIT_SHARE = 0.5
+"""`SearchConfig.min_visit_share` of such a model: docs/experiments.md 27."""
+
 _BATCH = 256
 """Positions searched at once; the network gains nothing from more."""
 
 
 class SearchPlayer:
-    """Plays what a search without noise would: PUCT's most visited action; with 0 simulations the likeliest."""
+    """Plays what a search without noise would (`root_action`); with 0 simulations the likeliest action."""
 
     def __init__(self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig) -> None:
         """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
@@ -78,6 +81,7 @@ def playing_config(
     solve_empties: int = SOLVE_EMPTIES,
     c_puct: float = C_PUCT,
     policy_temperature: float = POLICY_TEMPERATURE,
+    min_visit_share: float = MIN_VISIT_SHARE,
 ) -> SearchConfig:
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
@@ -95,6 +99,7 @@ def playing_config(
         solve_empties=solve_empties,
         c_puct=c_puct,
         policy_temperature=policy_temperature,
+        min_visit_share=min_visit_share,
     )
 
 

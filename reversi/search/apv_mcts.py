@@ -60,6 +60,7 @@ class Search:
         self._simulations = config.simulations  # what the trees have room for
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
+        self._played = np.empty(0, np.int32)  # [B]  of the last run
 
     def run(
         self,
@@ -83,8 +84,8 @@ class Search:
         return self._result(own, opp)
 
     def report(self, b: int) -> list[ActionReport]:
-        """Return what the last `run` found of every action of its position b, best first."""
-        return report(self._trees, b)
+        """Return what the last `run` found of every action of its position b: the one to play, then by visits."""
+        return report(self._trees, b, int(self._played[b]))
 
     def _make_room(self, simulations: int) -> None:
         """Replace the trees by larger ones if `simulations` do not fit."""
@@ -114,6 +115,7 @@ class Search:
         read_roots(self._trees, self._rule, visits, value, policy, action)
         policy = np.where(visits.any(axis=1, keepdims=True), policy, prior)
         solve_roots(self.game.id, self._rule, own, opp, value, policy, action)
+        self._played = action
         return SearchResult(visits=visits, value=value, policy=policy, prior=prior, action=action)
 
 

@@ -69,6 +69,11 @@ class SearchConfig:
     moves that the network thinks little of.  1 with Gumbel, which improves the policy as it is.  AlphaZero: 1.  Leela
     Chess Zero: 1.36 (`PolicyTemperature`)."""
 
+    min_visit_share: float = 1.0
+    """PUCT: an action is played only with at least this share of the most visits, and among such the one with the best
+    mean value; 1 plays the most visited.  AlphaZero: 1.  KataGo and Leela Zero compare lower confidence bounds of the
+    values likewise, KataGo from a share of 0.15 (`minVisitPropForLCB`)."""
+
     dirichlet_alpha: float = 10.0
     """Self-play: an action's concentration in the root noise is this divided by the number of legal actions, so that
     noise keeps its shape whatever their number.  AlphaZero: 0.3 in chess and 0.03 in Go, about 10 divided by the usual
@@ -124,6 +129,7 @@ class SearchConfig:
         _require("fpu_reduction", self.fpu_reduction, 0 <= self.fpu_reduction <= 2, "0 to 2")
         temperature = self.policy_temperature
         _require("policy_temperature", temperature, 0.1 <= temperature <= 100, "0.1 to 100")
+        _require("min_visit_share", self.min_visit_share, 0 < self.min_visit_share <= 1, "above 0 and at most 1")
         _require("dirichlet_alpha", self.dirichlet_alpha, 0 < self.dirichlet_alpha <= 1000, "above 0 and at most 1000")
         _require("dirichlet_weight", self.dirichlet_weight, 0 <= self.dirichlet_weight <= 1, "0 to 1")
         _require("margin_weight", self.margin_weight, 0 <= self.margin_weight <= 1, "0 to 1")

@@ -24,18 +24,19 @@ class ActionReport:
     """The action, and the most visited ones below it while there are any."""
 
 
-def report(trees: Trees, g: int) -> list[ActionReport]:
-    """Return the actions of tree g's root, best first as PUCT plays (`root.root_action`); [] if the game is over."""
+def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
+    """Return the actions of tree g's root, `played` first, then by their visits; [] if the game is over."""
     if trees.used[g, NODES] == 0:
         return []
     nodes, edges = trees.nodes[g], trees.edges[g]
-    return [_action(nodes, edges, index) for index in sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i]))]
+    order = sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i], played))
+    return [_action(nodes, edges, index) for index in order]
 
 
-def _place(edge: Any) -> tuple[float, float]:
-    """Return what puts edges in order: visits; without any, the prior that the search used."""
+def _place(edge: Any, played: int) -> tuple[bool, float, float]:
+    """Return what puts edges in order: which is played, visits, without any the prior that the search used."""
     visits = float(edge["visits"])
-    return -visits, 0.0 if visits else -float(edge["prior"])
+    return int(edge["action"]) != played, -visits, 0.0 if visits else -float(edge["prior"])
 
 
 def _action(nodes: Any, edges: Any, index: int) -> ActionReport:

@@ -111,8 +111,8 @@ def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
 def root_action(tree: Tree, rule: Rule) -> int:
     """Return the action to play, the first of equals; -1 if the game is over.
 
-    PUCT: the most visited, without any visit the one with the largest prior.  Gumbel: see `best_root_edge`; the noise
-    counts.
+    PUCT: the most visited, or the best by mean value of those with `min_visit_share` of its visits; without any visit
+    the one with the largest prior.  Gumbel: see `best_root_edge`; the noise counts.
     """
     root = tree.nodes[0]
     if root.degree <= 0:
@@ -124,6 +124,12 @@ def root_action(tree: Tree, rule: Rule) -> int:
         edge, leader = tree.edges[i], tree.edges[best]
         if edge.visits > leader.visits or (edge.visits == leader.visits == 0 and edge.prior > leader.prior):
             best = i
+    if rule.min_visit_share < 1:
+        needed = rule.min_visit_share * np.float32(tree.edges[best].visits)
+        for i in range(root.first, root.first + root.degree):
+            edge, leader = tree.edges[i], tree.edges[best]
+            if edge.visits >= max(needed, 1) and edge.total * leader.visits > leader.total * edge.visits:
+                best = i
     return int(tree.edges[best].action)
 
 

@@ -16,6 +16,7 @@ class Rule(NamedTuple):
     c_puct: np.float32
     fpu_reduction: np.float32
     policy_temperature: np.float32
+    min_visit_share: np.float32
     virtual_loss: int
     considered: int
     c_visit: np.float32
@@ -31,6 +32,7 @@ def rule_of(config: SearchConfig) -> Rule:
         c_puct=np.float32(config.c_puct),
         fpu_reduction=np.float32(config.fpu_reduction),
         policy_temperature=np.float32(config.policy_temperature),
+        min_visit_share=np.float32(config.min_visit_share),
         virtual_loss=config.virtual_loss,
         considered=config.considered,
         c_visit=np.float32(config.c_visit),

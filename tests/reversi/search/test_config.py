@@ -24,6 +24,8 @@ from reversi.search.rule import Rule, rule_of
         ("c_puct", float("nan")),
         ("fpu_reduction", 3),
         ("policy_temperature", 0),
+        ("min_visit_share", 0),
+        ("min_visit_share", 1.1),
         ("dirichlet_alpha", 0),
         ("dirichlet_weight", 1.5),
         ("leaves", 0),
@@ -66,13 +68,14 @@ def test_a_rule_holds_what_kernels_need() -> None:
         c_puct=1.25,
         fpu_reduction=0.5,
         policy_temperature=1.0,
+        min_visit_share=0.75,
         virtual_loss=3,
         considered=7,
         c_scale=0.25,
         margin_weight=0.125,
         solve_empties=9,
     )
-    scalars = map(np.float32, (1.25, 0.5, 1, 50, 0.25, 0.125))
-    c_puct, fpu, temperature, c_visit, c_scale, margin_weight = scalars
-    assert rule_of(config) == Rule(True, c_puct, fpu, temperature, 3, 7, c_visit, c_scale, margin_weight, 9)
+    scalars = map(np.float32, (1.25, 0.5, 1, 0.75, 50, 0.25, 0.125))
+    c_puct, fpu, temperature, share, c_visit, c_scale, margin_weight = scalars
+    assert rule_of(config) == Rule(True, c_puct, fpu, temperature, share, 3, 7, c_visit, c_scale, margin_weight, 9)
     assert not rule_of(SearchConfig()).gumbel

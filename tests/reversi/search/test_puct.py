@@ -106,6 +106,21 @@ def test_a_temperature_flattens_the_priors_that_are_searched_and_not_those_repor
     np.testing.assert_allclose(found.run(*arrays(START)).prior[0][[B1, A2, D3, C4]], [0.7, 0.1, 0.1, 0.1], rtol=1e-6)
 
 
+def test_the_best_value_is_played_among_those_with_their_share_of_the_most_visits() -> None:
+    # b1 is worth -.2, then 0 three times below: four visits, -.05.  Then it has -.05 + .7*2/5 = .23; a2, whose urgency
+    # is the root's mean (.5 - .2)/5 = .06, has .06 + .1*2 = .26: one visit, 0.  A quarter of b1's visits, and better.
+    answers: dict[Position, Answer] = {
+        START: ({"b1": 0.7, "a2": 0.1, "d3": 0.1, "c4": 0.1}, 0.5),
+        START.play("b1"): ({}, 0.2),
+    }
+    for share, action in ((1.0, B1), (0.26, B1), (0.25, A2), (0.01, A2)):
+        found, _ = search(START, answers, simulations=5, min_visit_share=share)
+        result = found.run(*arrays(START))
+        assert (result.visits[0, B1], result.visits[0, A2]) == (4, 1)
+        assert result.action[0] == action
+        assert [each.action for each in found.report(0)][:2] == [action, B1 + A2 - action], "the one to play is first"
+
+
 def test_equal_scores_go_to_the_first_action() -> None:
     assert one_tree(START, 1, {})["visits"] == {B1: 1}
 
