@@ -33,8 +33,7 @@ LOSSES, LOSS_S = (0.05, 0.2), 30.0
 """Shares of the packets that are dropped, one after the other, and how long each."""
 
 CUT_S, LONG_CUT_S = 30.0, 120.0
-"""How long a machine is cut off.  Ray asks a node every 3 s whether it lives, waits 10 s for the answer and gives the
-node up after five of these, about a minute.  After 30 s it may or may not, as TCP sends again ever more seldom."""
+"""How long a machine is cut off: less and more than Ray waits for a node (`drill_nodes.HEALTH`)."""
 
 REDIS_PORT = 6379
 
@@ -64,15 +63,16 @@ class Spread:
         """Return how many deliveries Redis has confirmed to producers whose names begin so."""
         return sum(name.startswith(producer) for name, _ in self.ledger.games)
 
-    def wait_for_delivery(self, producer: str) -> float:
-        """Wait for one more of them, with Ray started again where it has ended; return the seconds that took."""
+    def wait_for_round(self, producer: str) -> float:
+        """Wait until they have answered a round and delivered the next, with Ray started again where it has ended;
+        return the seconds that took."""
         before = self.deliveries(producer)
 
         def delivered() -> bool:
             self.nodes.start_again()
-            return self.deliveries(producer) > before
+            return self.deliveries(producer) > before + 1  # the first may be of a round that was asked for before
 
-        return self.run.wait_for(delivered, f"a delivery of {producer}")
+        return self.run.wait_for(delivered, f"a round of {producer}")
 
     def settled(self) -> Settled:
         """Stop the run and see what it has lost."""
@@ -84,7 +84,9 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
     """Yield a run on two machines, both actors at work."""
     with ExitStack() as ends:
         joined = ends.enter_context(network())
-        nodes = ends.enter_context(ray_nodes("--num-cpus=4", "--num-gpus=0", network=joined))
+        nodes = ends.enter_context(
+            ray_nodes("--num-cpus=4", "--num-gpus=0", "--include-dashboard=false", network=joined)
+        )
         nodes.join("--num-cpus=1", "--num-gpus=0")
         head = joined.machines[0]
         redis = ends.enter_context(_redis_on(head, folder / "redis"))
@@ -100,7 +102,7 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
         ledger = ends.enter_context(contextlib.closing(Ledger(lambda: redis, run.streams())))
         spread = Spread(network=joined, nodes=nodes, run=run, ledger=ledger, redis=redis)
         for producer, node in ((NEAR, nodes.head), (FAR, nodes.joined[0])):
-            spread.wait_for_delivery(producer)
+            spread.wait_for_round(producer)
             if not node.roles() & set(CLASSES["actor"]):
                 raise RunError(f"expected an actor on each machine, got {node.roles() or 'nobody'} on one")
         yield spread
@@ -119,7 +121,7 @@ def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
                 delivered = spread.deliveries(FAR) - before
                 said.append(f"{delivered / LOSS_S:.1f} with {packets.dropped} of {packets.arrived} packets dropped")
                 if share:
-                    went_on_s.append(spread.wait_for_delivery(FAR))
+                    went_on_s.append(spread.wait_for_round(FAR))
         settled = spread.settled()
         died = any(" died" in line for line in spread.run.log())
     seen = f"deliveries/s of the actor over there: {', '.join(said)}"
@@ -148,7 +150,7 @@ def _cut_off(drill: str, cut_s: float, folder: Path, overrides: Sequence[str], k
                 time.sleep(cut_s)
                 deaf |= spread.run.metrics_age_s() > DEAF_S
                 near.append(spread.deliveries(NEAR) - before)
-            went_on_s.append(spread.wait_for_delivery(FAR))
+            went_on_s.append(spread.wait_for_round(FAR))
             given_up += spread.nodes.joined[0] is not node
         settled = spread.settled()
     kept = settled.whole and not deaf and all(near)

@@ -41,6 +41,10 @@ PORTS = range(20_000, 32_000)
 """Below those that systems give to connections: one of these may be taken between being found free and being used, and
 a Ray agent that finds its port taken lives on without taking jobs."""
 
+HEALTH = {"RAY_health_check_failure_threshold": "8"}
+"""As docs/cluster.md has it.  The head asks a node every 3 s whether it lives, waits 10 s for an answer, and gives it
+up after so many of these.  Ray's own 5 end within a minute, and after a cut of 30 s TCP may need as long to go on."""
+
 COMMON = ("--block", "--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0")
 
 
@@ -150,6 +154,7 @@ def ray_nodes(*head_options: str, network: Network | None = None) -> Iterator[No
         "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{dashboard}",
+        **HEALTH,
     }
     environment.pop("RAY_AUTH_TOKEN", None)
     where = [

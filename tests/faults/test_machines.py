@@ -147,14 +147,14 @@ def test_a_run_on_two_machines_goes_on_over_lost_packets_and_a_cut(tmp_path: Pat
             "198.51.100.2",
         }
         with spread.network.losing(0.1) as packets:
-            spread.wait_for_delivery(FAR)
+            spread.wait_for_round(FAR)
         assert packets.dropped > 0
         with spread.network.cut_off(spread.far):
             time.sleep(1)  # what is under way arrives
             before = spread.deliveries(FAR)
-            spread.wait_for_delivery(NEAR)
+            spread.wait_for_round(NEAR)
             assert spread.deliveries(FAR) == before
-        spread.wait_for_delivery(FAR)
+        spread.wait_for_round(FAR)
         settled = spread.settled()
     assert settled.whole
     assert settled.account is not None
