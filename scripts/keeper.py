@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.exceptions import ActorUnavailableError, RayActorError, RayError, RayTaskError
 
 from learner.replay.transport import ReplayReport
 from reversi.errors import NoGatedModelError, ReversiError, RunError
@@ -41,6 +41,9 @@ MEASURE_EVERY_S = 10.0
 
 STOP_S = 5.0
 """Longest that rounds under way, or an answer, are waited for once a signal has asked for the end."""
+
+UNREACHED_S = 1.0
+"""Seconds after which an actor that could not be reached is asked again."""
 
 LOST = object()
 """Instead of an answer: the role died, or took too long."""
@@ -70,6 +73,7 @@ class Keeper:
         self._stall_s = sitting.job.cluster.stall_s
         self._pending: dict[Any, _Call] = {}
         self._measuring: dict[Any, tuple[Role, Any]] = {}
+        self._unreached: dict[Role, tuple[Any, float]] = {}
         self._held: ReplayReport | None = None
         self._unaccounted: int | None = None
         self._bereft = False
@@ -119,6 +123,7 @@ class Keeper:
     def hear(self, timeout_s: float) -> None:
         """Take what is answered within `timeout_s`, answer deaths, start again who is due."""
         self._start_due()
+        self._reach_due()
         self._kill_stalled()
         self._hear_measures()
         if not self._pending:
@@ -185,7 +190,10 @@ class Keeper:
         except (RayActorError, RayTaskError) as error:
             if isinstance(error, RayTaskError) and isinstance(error.cause, ReversiError):
                 raise error.cause from None
-            self._died(role, error)
+            if isinstance(error, ActorUnavailableError) and role.group is not None and call.hear is not _nothing:
+                self._unreachable(role, error)
+            else:
+                self._died(role, error)
             return
         if role.handle is None:
             return  # it has left, by what was heard
@@ -238,6 +246,24 @@ class Keeper:
             log.error("%s has not answered for %.0f s and is killed", role.name, now - since)
             call.began = now  # its death takes a moment to be heard
             end_process(role)
+
+    def _unreachable(self, role: Role, error: RayError) -> None:
+        """Leave an actor alone for a while: its machine is cut off, and it may live on, with its games in progress.
+
+        What it was asked is lost, or its answer is: as after a death, what that round delivered counts in the replay.
+        If the machine stays away Ray gives it up, and the next answer is a death.
+        """
+        if role.up:
+            log.warning("%s cannot be reached, and is asked again until Ray gives it up: %s", role.name, error)
+        role.up, role.calls = False, role.calls + 1
+        self._unreached[role] = role.handle, time.monotonic() + UNREACHED_S
+
+    def _reach_due(self) -> None:
+        """Let those be asked again who could not be reached a while ago."""
+        for role, (handle, due) in list(self._unreached.items()):
+            if time.monotonic() >= due:
+                del self._unreached[role]
+                role.calls -= role.handle is handle  # else it has left, or died
 
     def _died(self, role: Role, error: RayError) -> None:
         """Note a death and when to start again; one death too many ends the run."""

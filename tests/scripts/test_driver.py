@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ray.exceptions import RayActorError
+from ray.exceptions import ActorUnavailableError, RayActorError
 
 from learner.replay.transport import ReplayReport
 from reversi.errors import RunError
@@ -231,6 +231,44 @@ def test_what_a_dead_process_owes_is_no_stall_of_the_next_one(scene: Scene, monk
     scene.clock.sleep(scene.job.cluster.stall_s + keeper_module.START_S)
     scene.turn_until(lambda: scene.process["learner"] is not first)
     assert "learner" not in killed
+
+
+def test_an_actor_that_cannot_be_reached_is_the_same_one_when_it_can(scene: Scene) -> None:
+    role, process = scene.crew.members[1], scene.process["actor-1"]
+
+    def away() -> Any:
+        raise ActorUnavailableError("the network is down", None)
+
+    scene.turn_until(lambda: role.up)
+    process.answers["round"] = away
+    asked = process.asked.count("round")
+    began_s = scene.clock.now_s
+    while scene.clock.now_s < began_s + 10:
+        scene.driver.turn()
+    assert 9 <= process.asked.count("round") - asked <= 12, "once in `UNREACHED_S`"
+    assert scene.driver._keeper.health()["actors"].alive == 2
+    assert scene.driver.save()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
+    del process.answers["round"]
+    scene.turn_until(lambda: role.up)
+    assert scene.process["actor-1"] is process
+    assert (role.restarts, role.lives.deaths) == (0, 0)
+    assert scene.driver.save()
+    assert "actor-1" in scene.saved()
+
+
+def test_an_actor_that_ray_gives_up_while_it_cannot_be_reached_is_started_again(scene: Scene) -> None:
+    process = scene.process["actor-1"]
+
+    def away() -> Any:
+        raise ActorUnavailableError("the network is down", None)
+
+    process.answers["round"] = away
+    scene.turn_until(lambda: not scene.crew.members[1].up)
+    process.dead = True
+    scene.turn_until(lambda: scene.process["actor-1"] is not process and scene.crew.members[1].up)
+    assert scene.crew.members[1].restarts == 1
+    assert scene.crew.members[1].calls <= 1
 
 
 def test_a_stop_with_an_actor_that_hangs_saves_the_others(scene: Scene) -> None:
