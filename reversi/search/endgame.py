@@ -24,18 +24,18 @@ from reversi.errors import UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import REVERSI8, Game, action_of_square
 from reversi.kernel import bare_kernel
-from reversi.search.endgame_last import NODES, empty_squares, final_score, last_many, odd_quadrants, variant_of
-from reversi.search.endgame_search import (
-    BEST,
-    COUNTS,
+from reversi.search.endgame_last import (
     LIMIT,
-    NO_SCORE,
+    NODES,
     ROUND,
     STOP,
-    WORST,
-    solve_root,
-    solve_rows,
+    empty_squares,
+    final_score,
+    last_many,
+    odd_quadrants,
+    variant_of,
 )
+from reversi.search.endgame_search import BEST, COUNTS, NO_SCORE, WORST, solve_root, solve_rows
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.parallel import Threads
 from reversi.search.stack import stack_numbers

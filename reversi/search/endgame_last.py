@@ -4,7 +4,9 @@ Every search here is a negamax with alpha-beta, fail-soft: its result is exact i
 upper bound of the score at or below `alpha`, a lower bound at or above `beta`.  A score is own - opp at the end.
 
 Squares of quadrants with an odd number of empty squares come first: who plays there can also play there last
-("parity").  Above `FEW` empty squares the move that leaves the fewest answers comes first ("fastest first").
+("parity").  Above `FEW` empty squares the move that leaves the fewest answers comes first ("fastest first"), and a
+window above all that the other side's stable discs leave is not searched ("stability cut-off").  The stable discs are
+counted only for a window above the number of empty squares: below it they seldom suffice.
 
 A kernel that calls itself must not be called with literal numbers (`int(np.int64(-1))` is none), nor two kernels each
 other: numba would compile a copy for the literals that calls the one for all numbers by a name which is missing when
@@ -18,10 +20,12 @@ import numpy as np
 from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, reachable
 from reversi.games.rules import GAMES, REVERSI8, Game
 from reversi.kernel import bare_kernel, kernel
+from reversi.search.endgame_stable import stable_bound
 from reversi.search.stack import Numbers, stack_numbers
 
-NODES = 0
-"""Where `counts` holds the number of positions searched: all that a move or a pass led to."""
+NODES, LIMIT, STOP, ROUND = range(4)
+"""Where `counts` holds the number of positions searched (all that a move or a pass led to), the number to stop at,
+whether to stop (0: no), and the round of the table; the search without a table needs the first alone."""
 
 NO_MOVE = -128
 """Below every score."""
@@ -130,6 +134,10 @@ def last_many(
             return final_score(variant, own, opp)
         counts[NODES] += 1
         return -last_many(variant, opp, own, empty, odd, -beta, -alpha, counts)
+    if alpha >= popcount(empty):
+        most = stable_bound(variant, opp, empty)
+        if most <= alpha:
+            return most
     keys = stack_numbers()
     count = _order(own, opp, empty, legal, odd, corners_of(variant), keys)
     few = popcount(empty) <= FEW + 1

@@ -1,7 +1,8 @@
 """The exact solver's search while many squares are empty: negamax with a table, null windows and ordered moves.
 
 Principal variation search: the first move gets the whole window, the others are only shown not to be better, by a
-window between two neighbouring scores, and searched again if they are.
+window between two neighbouring scores, and searched again if they are.  A window above all that the other side's stable
+discs leave is not searched.
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popco
 from reversi.games.rules import action_of_square
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_last import (
+    LIMIT,
     NO_MOVE,
     NODES,
+    ROUND,
+    STOP,
     empty_squares,
     final_score,
     last_many,
     odd_quadrants,
 )
 from reversi.search.endgame_order import order_moves
+from reversi.search.endgame_stable import stable_bound
 from reversi.search.endgame_table import ABSENT, Table, find, keep
 from reversi.search.stack import Numbers, numbers_of, stack_numbers
 
-LIMIT, STOP, ROUND = NODES + 1, NODES + 2, NODES + 3
-"""Where `counts` holds the number of positions to stop at, whether to stop (0: no), and the round of the table."""
+__all__ = ["BEST", "COUNTS", "LIMIT", "NO_SCORE", "ROUND", "STOP", "WORST", "search", "solve_root", "solve_rows"]
 
 COUNTS = ROUND + 1
 """Length of `counts`."""
@@ -40,8 +44,9 @@ PEEKED_FROM = 12
 """Empty squares from which the positions after all moves are looked up before one is searched ("enhanced
 transposition cut-off")."""
 
-SLOTS = 2
-"""Slots of the table that are used, times two for every empty square: an easy position should stay in the caches."""
+SLOTS_FROM = 1
+"""Empty squares that have one slot of the table, with twice as many for every further one: an easy position should stay
+in the caches."""
 
 NO_SCORE = -128
 """Stands where an action's score would, if the action is illegal or was not solved."""
@@ -71,7 +76,7 @@ def solve_root(
     counts = numbers_of(counts_array)
     scores[:] = NO_SCORE
     empty = empty_squares(variant, own, opp)
-    table = table[: min(table.shape[0], SLOTS << popcount(empty))]
+    table = table[: min(table.shape[0], 1 << max(popcount(empty) - SLOTS_FROM, 1))]
     legal = reachable(own, opp) & empty
     counts[NODES] += 1
     if legal == ZERO:
@@ -82,7 +87,7 @@ def solve_root(
             scores[64] = score
         return 64
     keys = stack_numbers()
-    count = order_moves(variant, own, opp, empty, legal, -1, keys)
+    count = order_moves(variant, own, opp, empty, legal, -1, keys, counts)
     best, best_square, low = NO_MOVE, -1, alpha
     for i in range(count):
         square = keys[i] & 63
@@ -125,6 +130,10 @@ def search(variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, 
             return final_score(variant, own, opp)
         counts[NODES] += 1
         return -search(variant, opp, own, -beta, -alpha, table, counts)
+    if alpha >= popcount(empty):
+        most = stable_bound(variant, opp, empty)
+        if most <= alpha:
+            return most
     number, before = counts[ROUND], counts[NODES]
     lower, upper, hint = WORST, BEST, -1
     known = find(table, number, own, opp)
@@ -140,7 +149,7 @@ def search(variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, 
         if bound >= beta:
             return bound
     keys = stack_numbers()
-    count = order_moves(variant, own, opp, empty, legal, hint, keys)
+    count = order_moves(variant, own, opp, empty, legal, hint, keys, counts)
     best, low = NO_MOVE, alpha
     for i in range(count):
         square = keys[i] & 63
