@@ -28,11 +28,12 @@ JUDGED_FROM = 12
 SQUARES_PER_PLY = 2
 """Empty squares more for each ply that moves are judged deeper."""
 
-DEEP_FROM = 19
-"""Empty squares above which every one adds another ply: such positions are few, and a bad move there costs most."""
+DEEPEST = 5
+"""Plies that moves are judged at most by that rule: no limit of positions is looked at meanwhile."""
 
-DEEPEST = 9
-"""Plies that moves are judged at most: it is many thousand evaluations a move."""
+DEEP_FROM, DEEP_TO, DEEPER = 20, 30, 4
+"""Empty squares between which each one more adds another ply, and such plies at most: positions so large are few in a
+search, and a bad move there costs most.  With still more empty squares there is little to be solved."""
 
 CLOSE = 200
 """Moves that are judged so much worse than the best are only shown to be."""
@@ -85,7 +86,9 @@ def order_moves(
     counts  [STOP] is looked at; once it is set the order means nothing
     """
     corners, odd, squares = corners_of(variant), odd_quadrants(variant, empty), popcount(empty)
-    depth = min((squares - JUDGED_FROM) // SQUARES_PER_PLY + max(squares - DEEP_FROM, 0), DEEPEST)
+    depth = min((squares - JUDGED_FROM) // SQUARES_PER_PLY, DEEPEST)
+    if DEEP_FROM <= squares <= DEEP_TO:
+        depth += min(squares - DEEP_FROM + 1, DEEPER)
     worst = -FIRST
     count = 0
     while legal != ZERO:
