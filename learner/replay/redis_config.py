@@ -43,7 +43,9 @@ class RedisReplayConfig(ReplayConfig):
 
     append_only: bool = True
     """Whether an embedded server writes every record to the run's folder before it confirms it, so that not even its
-    own death loses one. Costs the records' bytes on disk, twice at most."""
+    own death loses one; a power cut may take the last half a minute. Costs the records' bytes on disk, twice at most.
+    Another server needs `appendfsync` `no` or `always` for that: with `everysec` it confirms, while the disk is slow,
+    records of up to two seconds that are not written yet."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
