@@ -68,7 +68,7 @@ class EmbeddedServer:
             "maxmemory-policy": "noeviction",
             "save": "",
             "appendonly": "yes" if append_only else "no",
-            "appendfsync": "no",  # everysec confirms for up to 2 s what waits for a slow disk; no and always write first
+            "appendfsync": "no",  # everysec confirms for 2 s what waits for a slow disk; no and always write first
             "auto-aof-rewrite-min-size": f"{max(1, memory_mb // 4)}mb",
             "stream-node-max-bytes": "4096",
         }
