@@ -254,7 +254,7 @@ class Keeper:
         If the machine stays away Ray gives it up, and the next answer is a death.
         """
         if role.up:
-            log.warning("%s cannot be reached, and is asked again until Ray gives it up: %s", role.name, error)
+            log.warning("%s cannot be reached, and is asked until Ray gives it up: %s", role.name, _last_line(error))
         role.up, role.calls = False, role.calls + 1
         self._unreached[role] = role.handle, time.monotonic() + UNREACHED_S
 
