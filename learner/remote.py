@@ -49,8 +49,8 @@ class RemoteSink:
     def publish(self, data: bytes, candidate: bool) -> None:
         """Hand the archive over by value: what a process puts into the object store dies with it.
 
-        While `MOST_UNDER_WAY` versions are unanswered, as when the weights actor is away, only the newest is kept; it
-        goes out in its turn, and as a candidate if one of those that it replaces was to be one.
+        While `MOST_UNDER_WAY` versions are unanswered, as when the weights actor is away, a version only waits here:
+        the next one takes its place, and is a candidate if one of those that it replaces was to be one.
         """
         self._kept = (data, candidate or (self._kept is not None and self._kept[1]))
         if self._under_way:

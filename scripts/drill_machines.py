@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from learner.replay.embedded import START_S, server_program
+from learner.replay.embedded import START_S, server_program, storage_settings
 from learner.replay.redis_stream import KEY_FILE
 from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import RunError
@@ -178,13 +178,7 @@ def _redis_on(machine: Machine, folder: Path) -> Iterator[RedisServer]:
         "unixsocket": folder / "socket",
         "unixsocketperm": "700",
         "requirepass": server.password,
-        "dir": folder,
-        "logfile": folder / "redis.log",
-        "maxmemory": f"{MEMORY_MB}mb",
-        "maxmemory-policy": "noeviction",
-        "save": '""',
-        "appendonly": "yes",
-        "stream-node-max-bytes": 4096,
+        **storage_settings(folder, folder / "redis.log", memory_mb=MEMORY_MB, append_only=True),
     }
     process = subprocess.Popen(
         machine.command([server_program(), "-"]), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
@@ -192,7 +186,7 @@ def _redis_on(machine: Machine, folder: Path) -> Iterator[RedisServer]:
     try:
         assert process.stdin is not None
         with process.stdin as told:  # which no list of processes shows
-            told.write("".join(f"{name} {value}\n" for name, value in settings.items()))
+            told.write("".join(f'{name} "{value}"\n' for name, value in settings.items()))
         server.checked_client(START_S).close()
         yield server
     finally:

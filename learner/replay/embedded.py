@@ -62,15 +62,7 @@ class EmbeddedServer:
             "port": "0",
             "unixsocket": socket,
             "unixsocketperm": "700",
-            "dir": str(folder),
-            "logfile": str(self.log),
-            "maxmemory": f"{memory_mb}mb",
-            "maxmemory-policy": "noeviction",
-            "save": "",
-            "appendonly": "yes" if append_only else "no",
-            "appendfsync": "no",  # everysec confirms for 2 s what waits for a slow disk; no and always write first
-            "auto-aof-rewrite-min-size": f"{max(1, memory_mb // 4)}mb",
-            "stream-node-max-bytes": "4096",
+            **storage_settings(folder, self.log, memory_mb=memory_mb, append_only=append_only),
         }
         command = [program, *(word for name, value in settings.items() for word in (f"--{name}", value))]
         self._supervisor = subprocess.Popen(
@@ -111,6 +103,21 @@ def server_of(config: RedisReplayConfig, folder: Path) -> Iterator[RedisServer]:
         EmbeddedServer(folder, memory_mb=config.memory_mb, append_only=config.append_only)
     ) as running:
         yield running.server
+
+
+def storage_settings(folder: Path, log: Path, *, memory_mb: int, append_only: bool) -> dict[str, str]:
+    """Return the settings of a server that keeps records: where, how many, and when they are written."""
+    return {
+        "dir": str(folder),
+        "logfile": str(log),
+        "maxmemory": f"{memory_mb}mb",
+        "maxmemory-policy": "noeviction",
+        "save": "",
+        "appendonly": "yes" if append_only else "no",
+        "appendfsync": "no",  # everysec confirms for 2 s what waits for a slow disk; no and always write first
+        "auto-aof-rewrite-min-size": f"{max(1, memory_mb // 4)}mb",
+        "stream-node-max-bytes": "4096",
+    }
 
 
 def server_program() -> str:
