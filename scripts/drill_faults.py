@@ -48,7 +48,7 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Kill the driver; nothing of the run may stay, and `resume=` goes on."""
     chance = random.Random(1)
     went_on_s = []
-    with drill_run(folder, overrides) as run, run.ledger() as ledger:
+    with drill_run(folder, overrides) as (run, ledger):
         for _ in range(kills):
             time.sleep(chance.uniform(0, 5))
             below = children(run.driver.pid)
@@ -71,7 +71,7 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Stop the learner's process without killing it: it is found, killed and started again."""
     went_on_s = []
-    with drill_run(folder, [*overrides, f"cluster.stall_s={STALL_S}"]) as run, run.ledger() as ledger:
+    with drill_run(folder, [*overrides, f"cluster.stall_s={STALL_S}"]) as (run, ledger):
         for _ in range(kills):
             time.sleep(12.0)
             before = run.deaths_answered("learner")
@@ -87,7 +87,7 @@ def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome
 def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Freeze an actor for 30 s and let it go on; nobody is killed."""
     went_on_s = []
-    with drill_run(folder, overrides) as run, run.ledger() as ledger:
+    with drill_run(folder, overrides) as (run, ledger):
         for _ in range(kills):
             victim = run.processes("actor")[0].pid
             os.kill(victim, signal.SIGSTOP)
@@ -105,7 +105,7 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Let the driver and the gate write no file above 4 kB for a while, as a full disk does: the run plays on, says
     that it is not saved, and saves once there is room."""
     went_on_s, said = [], ""
-    with drill_run(folder, overrides) as run, run.ledger() as ledger:
+    with drill_run(folder, overrides) as (run, ledger):
         for _ in range(kills):
             run.wait_for_checkpoint(run.newest_checkpoint())
             saved, before = run.newest_checkpoint(), len(run.complaints("not saved"))
@@ -130,7 +130,7 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Cut a file of the newest checkpoint in half: the run passes it over by name and goes on from the one before."""
     went_on_s, said = [], ""
-    with drill_run(folder, overrides) as run:
+    with drill_run(folder, overrides) as (run, _):
         for _ in range(kills):
             run.wait_for(lambda: len(run.checkpoints()) > 1, "two checkpoints")
             run.stop()

@@ -80,7 +80,7 @@ def kill_roles(
         redis = ["replay=redis", f"replay.append_only={str('redis' in servers).lower()}"]
         overrides = [*overrides, *redis]
     settled, words = None, "the run goes on"
-    with drill_run(folder, overrides) as run, run.ledger() as ledger, _probe(run, ledger) as probe:
+    with drill_run(folder, overrides) as (run, ledger), _probe(run, ledger) as probe:
         now = time.monotonic()
         victims = [_Victim(role, now + chance.uniform(0, FIRST_S)) for role in roles]
         try:

@@ -8,7 +8,6 @@ The machines are network namespaces (`scripts/drill_namespaces.py`); what Redis 
 
 from __future__ import annotations
 
-import contextlib
 import random
 import secrets
 import subprocess
@@ -19,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from learner.replay.embedded import START_S, server_program, storage_settings
-from learner.replay.redis_stream import KEY_FILE
 from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import RunError
 from scripts.drill_account import MEMORY_MB, Settled, settle
@@ -28,7 +26,7 @@ from scripts.drill_namespaces import Machine, Network, network
 from scripts.drill_network import DEAF_S
 from scripts.drill_nodes import Nodes, ray_nodes
 from scripts.drill_outcome import Outcome
-from scripts.drill_run import CLASSES, DrillRun
+from scripts.drill_run import CLASSES, DrillRun, drill_run
 
 LOSSES, LOSS_S = (0.05, 0.2), 30.0
 """Shares of the packets that are dropped, one after the other, and how long each."""
@@ -92,16 +90,16 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
         head = joined.machines[0]
         redis = ends.enter_context(_redis_on(head, folder / "redis"))
         assert redis.password is not None
-        run = DrillRun(
-            folder,
-            [*overrides, *nodes.overrides, *LAID_OUT, *_replay_on(head)],
-            environment=nodes.environment | {PASSWORD_VARIABLE: redis.password},
-            machine=head,
+        run, ledger = ends.enter_context(
+            drill_run(
+                folder,
+                [*overrides, *nodes.overrides, *LAID_OUT, *_replay_on(head)],
+                environment=nodes.environment | {PASSWORD_VARIABLE: redis.password},
+                machine=head,
+                server=redis,
+            )
         )
-        ends.callback(run.end)
-        run.wait_for((run.path / KEY_FILE).exists, "its key on the server")
-        ledger = ends.enter_context(contextlib.closing(Ledger(lambda: redis, run.streams())))  # before there is a game
-        run.wait_until_under_way()
+        assert ledger is not None
         spread = Spread(network=joined, nodes=nodes, run=run, ledger=ledger, redis=redis)
         for producer, node in ((NEAR, nodes.head), (FAR, nodes.joined[0])):
             spread.wait_for_round(producer)

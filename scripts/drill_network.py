@@ -117,8 +117,8 @@ def _run_over_relay(folder: Path, overrides: Sequence[str]) -> Iterator[tuple[Dr
         )
         relay = ends.enter_context(contextlib.closing(Relay(server.server.url.removeprefix("unix://"))))
         there = ["replay=redis", f"replay.url=redis://127.0.0.1:{relay.port}/0"]
-        run = ends.enter_context(drill_run(folder, [*overrides, *there]))
-        ledger = ends.enter_context(contextlib.closing(Ledger(lambda: server.server, run.streams())))
+        run, ledger = ends.enter_context(drill_run(folder, [*overrides, *there], server=server.server))
+        assert ledger is not None
         yield run, ledger, relay, server
 
 

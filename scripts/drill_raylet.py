@@ -34,8 +34,7 @@ def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
         for _ in range(2):
             nodes.join(*ACTOR_NODE)
         settings = [*overrides, *nodes.overrides, *LAID_OUT]
-        run = ends.enter_context(drill_run(folder, settings, environment=nodes.environment))
-        ledger = ends.enter_context(run.ledger())
+        run, ledger = ends.enter_context(drill_run(folder, settings, environment=nodes.environment))
         for _ in range(kills):
             time.sleep(chance.uniform(10.5, 16.0))
             node = _node_of_the_actor(nodes, run)

@@ -146,18 +146,25 @@ class DrillRun:
         return None
 
     @contextmanager
-    def ledger(self) -> Iterator[Ledger | None]:
-        """Follow meanwhile what the run's Redis confirms; None if the run has no Redis."""
-        if not (self.path / KEY_FILE).exists():
+    def ledger(self, server: RedisServer | None = None) -> Iterator[Ledger | None]:
+        """Follow meanwhile what the run's Redis confirms, from before its first game on; None if the run has no Redis.
+
+        `server` is how its Redis is reached where that is not a child of the run.
+        """
+        self.wait_for(lambda: self._has_redis() or bool(self.checkpoints()), "its key or its first checkpoint")
+        if not self._has_redis():
             yield None
             return
 
-        def server() -> RedisServer | None:
-            found = self.redis()
-            return found[1] if found else None
+        def found() -> RedisServer | None:
+            own = self.redis()
+            return own[1] if own else None
 
-        with contextlib.closing(Ledger(server, self.streams())) as ledger:
+        with contextlib.closing(Ledger((lambda: server) if server else found, self.streams())) as ledger:
             yield ledger
+
+    def _has_redis(self) -> bool:
+        return (self.path / KEY_FILE).exists()
 
     def streams(self) -> list[str]:
         """Return the keys of the run's streams."""
@@ -263,11 +270,16 @@ def drill_run(
     name: str = "drill",
     environment: Mapping[str, str] | None = None,
     machine: Machine | None = None,
-) -> Iterator[DrillRun]:
-    """Yield a run that is under way; end all of it afterwards."""
+    server: RedisServer | None = None,
+) -> Iterator[tuple[DrillRun, Ledger | None]]:
+    """Yield a run that is under way and its ledger, if it has a Redis; end all of it afterwards.
+
+    `server` is how its Redis is reached where that is not a child of the run.
+    """
     run = DrillRun(folder, overrides, name, environment, machine)
     try:
-        run.wait_until_under_way()
-        yield run
+        with run.ledger(server) as ledger:
+            run.wait_until_under_way()
+            yield run, ledger
     finally:
         run.end()

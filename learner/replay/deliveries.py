@@ -6,6 +6,8 @@ its batches 0, 1, 2, ... and never uses a number twice; one that lost its count 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 REACH = 1024
 """How far behind a producer's highest number a late batch is told from a repeated one; older ones count as repeated."""
 
@@ -13,6 +15,18 @@ MAX_PRODUCERS = 4096
 """Producers remembered; beyond it the one not heard of for longest is forgotten."""
 
 _REACH_BITS = (1 << REACH) - 1
+
+
+class Receipt(NamedTuple):
+    """What was taken of one delivery."""
+
+    producer: str
+    sequence: int
+    games: int
+    positions: int
+    """Samples they gave."""
+    rejected: int
+    """Games refused."""
 
 
 class Deliveries:

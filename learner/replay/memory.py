@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from learner.algorithms.config import AlgorithmConfig
 from learner.replay.bucket import TokenBucket
 from learner.replay.config import ReplayConfig
-from learner.replay.deliveries import Deliveries
+from learner.replay.deliveries import Deliveries, Receipt
 from learner.replay.kinds import sample_kind
 from learner.replay.quarantine import Quarantine
 from learner.replay.ring import Ring
@@ -66,6 +67,10 @@ class MemoryReplay:
         except CorruptRecordError as error:
             reason = OTHER_RULES if isinstance(error, OtherRulesError) else UNREADABLE
             return self._refuse(data, 1, reason, str(error))
+        report = self._take(data, records, producer, sequence)
+        return replace(report, producer=producer, sequence=sequence)
+
+    def _take(self, data: bytes, records: Records, producer: str, sequence: int) -> AddReport:
         if not self._deliveries.take(producer, sequence):
             self._counts["duplicates"] += 1
             return AddReport(duplicate=True, room=self.room())
@@ -91,6 +96,19 @@ class MemoryReplay:
     def has(self, producer: str, sequence: int) -> bool:
         """Whether this batch was delivered before, or is too old to tell; nothing is counted."""
         return (producer, sequence) in self._deliveries
+
+    def count_gone(self, receipt: Receipt) -> None:
+        """Count a delivery that was taken, by this replay or another, and whose samples nobody holds any more.
+
+        One that is known already is not counted again.
+        """
+        if not self._deliveries.take(receipt.producer, receipt.sequence):
+            return
+        self._bucket.add_positions(receipt.positions)
+        self._counts["games_total"] += receipt.games
+        self._counts["positions_total"] += receipt.positions
+        self._counts["rejected_games"] += receipt.rejected
+        self._counts["rejected_batches"] += receipt.rejected > 0
 
     def sample(self, n_batches: int, batch: int) -> Rows | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""

@@ -10,9 +10,9 @@ What a restart finds again:
   start, and whenever the connection was lost, the whole stream is read through again: what the account of deliveries
   (producer, sequence) knows is passed over, what it does not know is taken.  So nothing acknowledged is lost and
   nothing is counted twice, wherever reading stopped, whoever had been given an entry, and whatever the clock said.
-* Without a state the window is what the stream still holds: a ring's worth of records (half of the server's memory, if
-  that is less); totals begin with it.  A checkpoint older than that lacks what was made in between in its totals alone:
-  the ring has gone round.
+* The stream holds a ring's worth of records (half of the server's memory, if that is less), which is the window of a
+  start without a state.  What the ring has pushed out is deleted and leaves a receipt, so that an older state counts it
+  too: a hundred thousand deliveries back, all of what was taken is in the totals.
 * Tokens and random state are those of the checkpoint, and samples drawn since then may be drawn again, as the learner
   has lost its steps since then too.  Where the learner lives on, what it has drawn stays drawn: the server has the sum.
 * A producer that starts again must take a new name: with its old one and an older count, what it sends looks like what
@@ -32,6 +32,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
+from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import Consumer, Entry, Taken
@@ -81,8 +82,8 @@ class RedisReplay:
             memory.count_drawn(count_in(drawn))
         self._consumer = Consumer(
             server.client(),
-            self._streams,
-            drawn_key(key),
+            key,
+            shards=config.shards,
             capacity_positions=config.capacity_positions,
             takeover_s=config.takeover_s,
         )
@@ -222,31 +223,41 @@ class RedisReplay:
         """Take everything that was given out before, by whomever, and is not known yet."""
         wanted = self._wanted_readings
         self._consumer.open()
+        self._count_gone()
         for entries in self._consumer.history():
             self._take(entries, again=True)
+        self._count_gone()  # what another consumer deleted meanwhile, ahead of our reading
         with self._changed:
             self._readings = wanted
             self._changed.notify_all()
+
+    def _count_gone(self) -> None:
+        """Count what was taken and deleted from the stream, where this replay does not know it."""
+        for receipt in self._consumer.receipts():
+            with self._changed:
+                self._memory.count_gone(receipt)
 
     def _take(self, entries: list[Entry], again: bool = False) -> None:
         """Put entries into the ring, then confirm them; those read `again` may be known and then count nowhere."""
         taken = []
         for entry in entries:
-            known = self._known_positions(entry.delivery) if again else 0
+            known = self._known(entry.delivery) if again else None
             with self._changed:
                 report = AddReport(duplicate=True) if known else self._memory.add(entry.delivery)
                 if self._reports is not None:
                     self._reports[entry.stream, entry.id] = report
                 self._changed.notify_all()
-            taken.append(Taken(entry.stream, entry.id, len(entry.delivery), known or report.positions))
+            taken.append(Taken(entry.stream, entry.id, len(entry.delivery), known or report.receipt()))
         self._consumer.confirm(taken)
 
-    def _known_positions(self, delivery: bytes) -> int:
-        """Return the samples of a delivery that has been taken already; 0 if it has not."""
+    def _known(self, delivery: bytes) -> Receipt | None:
+        """Return the receipt of a delivery that has been taken already, refused games among the others; None if it has
+        not."""
         try:
             records, producer, sequence = decode(delivery, "an entry of the stream")
         except CorruptRecordError:
-            return 0
+            return None
         with self._changed:
             known = self._memory.has(producer, sequence)
-        return int((records.ply_kind != OPENING).sum()) if known else 0
+        positions = int((records.ply_kind != OPENING).sum())
+        return Receipt(producer, sequence, len(records), positions, 0) if known else None

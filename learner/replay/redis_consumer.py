@@ -1,7 +1,8 @@
 """The consumers' side of the streams: entries out, confirmed once they are taken, kept while the window needs them.
 
 The group remembers what was given to whom and not confirmed yet.  What a dead consumer left unconfirmed is claimed;
-what has been taken stays in the stream for as long as the ring would hold it, so that the window can be built again.
+what has been taken stays in the stream for as long as the ring would hold it, so that the window can be built again,
+and leaves a receipt when it goes.
 """
 
 from __future__ import annotations
@@ -13,13 +14,36 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from learner.replay.redis_stream import GROUP, Word, delivery_in, word_key
+from learner.replay.deliveries import Receipt
+from learner.replay.redis_stream import (
+    GROUP,
+    Word,
+    delivery_in,
+    drawn_key,
+    gone_key,
+    receipt_fields,
+    receipt_in,
+    streams,
+    word_key,
+)
 
 PAGE = 16
 """Entries read at once: some 2 MB of usual deliveries."""
 
+PAGE_OF_RECEIPTS = 1000
+
 SHARE_OF_MEMORY = 0.5
 """Most of a server's memory that entries already taken may fill; the rest is for those that wait."""
+
+RECEIPTS = 100_000
+"""Receipts that are kept, some 5 MB; who takes up a state older than all of them lacks the games in between."""
+
+REMOVE = f"""
+if redis.call('XDEL', KEYS[1], ARGV[1]) == 1 then
+    redis.call('XADD', KEYS[2], 'MAXLEN', '~', {RECEIPTS}, '*', unpack(ARGV, 2))
+end
+"""
+"""Deletes an entry and leaves its receipt, both or neither; a full server too lets a script end that has deleted."""
 
 FORGOTTEN_AFTER = 60
 """A consumer that was silent for so many takeover times, and owes nothing, is struck from the group."""
@@ -34,26 +58,28 @@ class Entry(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """An entry that the ring has taken; `positions` 0 if it gave nothing."""
+    """An entry that the ring has taken; without a receipt if it was none or had been delivered before."""
 
     stream: str
     id: bytes
     bytes: int
-    positions: int
+    receipt: Receipt | None
+
+    @property
+    def positions(self) -> int:
+        """Samples that it gave."""
+        return self.receipt.positions if self.receipt else 0
 
 
 class Consumer:
     """One member of the group over all streams of a run; for one thread.  Redis' errors pass through."""
 
-    def __init__(
-        self, client: Any, streams: Sequence[str], drawn: str, *, capacity_positions: int, takeover_s: float
-    ) -> None:
-        """`capacity_positions` is how much of what was taken stays in the streams, all together.
-
-        drawn  the key of the samples that the learner has drawn
-        """
+    def __init__(self, client: Any, key: str, *, shards: int, capacity_positions: int, takeover_s: float) -> None:
+        """`key` names the run; `capacity_positions` is how much of what was taken stays in all its streams together."""
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._client, self._streams, self._drawn = client, list(streams), drawn
+        self._client, self._streams = client, streams(key, shards)
+        self._drawn, self._gone = drawn_key(key), gone_key(key)
+        self._last_receipt = b"-"
         self._capacity, self._takeover_ms = capacity_positions, int(1000 * takeover_s)
         self._most_bytes: float = float("inf")
         self._kept: deque[Taken] = deque()
@@ -77,6 +103,7 @@ class Consumer:
         self._kept_of.clear()
         self._positions = self._bytes = 0
         self._said.clear()
+        self._last_receipt = b"-"
 
     def history(self) -> Iterator[list[Entry]]:
         """Yield all that the group has given out to anyone, confirmed or not, a page at a time, oldest first."""
@@ -87,6 +114,12 @@ class Consumer:
             while page := self._client.xrange(stream, start, end, PAGE):
                 yield _entries(stream, page)
                 start = b"(" + page[-1][0]
+
+    def receipts(self) -> Iterator[Receipt]:
+        """Yield what was taken and deleted, oldest first, beginning where the last call since `open` ended."""
+        while page := self._client.xrange(self._gone, self._last_receipt, "+", PAGE_OF_RECEIPTS):
+            self._last_receipt = b"(" + page[-1][0]
+            yield from filter(None, (receipt_in(fields) for _, fields in page))
 
     def fresh(self, wait_s: float) -> list[Entry]:
         """Return entries that were given to nobody before, after at most `wait_s`; this consumer owes their
@@ -113,7 +146,8 @@ class Consumer:
         return int(self._client.info("memory")["used_memory"])
 
     def confirm(self, entries: Sequence[Taken]) -> None:
-        """Say that these are taken; those that gave nothing, and the oldest ones beyond the capacity, are deleted."""
+        """Say that these are taken; those that gave nothing, and the oldest ones beyond the capacity, are deleted, and
+        their receipts kept."""
         if not entries:
             return
         gone = [entry for entry in entries if not entry.positions]
@@ -128,8 +162,11 @@ class Consumer:
         for stream in self._streams:
             if ids := [entry.id for entry in entries if entry.stream == stream]:
                 pipeline.xack(stream, GROUP, *ids)
-            if ids := [entry.id for entry in gone if entry.stream == stream]:
-                pipeline.xdel(stream, *ids)
+        for entry in gone:
+            if entry.receipt:
+                pipeline.eval(REMOVE, 2, entry.stream, self._gone, entry.id, *receipt_fields(entry.receipt))
+            else:
+                pipeline.xdel(entry.stream, entry.id)
         pipeline.execute()
 
     def say(self, room: bool, drawn: int) -> None:

@@ -3,6 +3,8 @@
     reversi:KEY:records:0      a stream of entries, each a delivery: `records` (the bytes of `record.encode`) and, for
                                people who look with redis-cli, `producer` and `sequence`; the bytes say both, checked
     reversi:KEY:records:0:word "KEPT ROOM": entries of the stream that have been taken already, and 1 or 0
+    reversi:KEY:gone           a stream of receipts, each of a delivery that was taken and deleted from its stream: who
+                               takes up an older state counts those games too, though nobody holds them any more
     reversi:KEY:drawn          samples that the learner has drawn since the run began
 
 KEY names the run and no other one (`run_key`).  The group `learner` reads every stream.
@@ -16,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from learner.replay.deliveries import Receipt
 from reversi.archive import write_atomic
 from reversi.errors import CorruptRecordError
 from reversi.record import decode
@@ -57,6 +60,11 @@ def streams(key: str, shards: int) -> list[str]:
 def word_key(stream: str) -> str:
     """Return the key of what the learner says of `stream`."""
     return f"{stream}:word"
+
+
+def gone_key(key: str) -> str:
+    """Return the key of the receipts of what was taken and deleted."""
+    return f"reversi:{key}:gone"
 
 
 def drawn_key(key: str) -> str:
@@ -113,3 +121,17 @@ def delivery_in(fields: Mapping[bytes, bytes] | None) -> bytes:
     if RECORDS in fields:
         return fields[RECORDS]
     return b"".join(b"%s=%s\n" % item for item in fields.items())
+
+
+def receipt_fields(receipt: Receipt) -> list[str | int]:
+    """Return the fields of an entry that holds a receipt: names and values by turns."""
+    return [word for field in receipt._asdict().items() for word in field]
+
+
+def receipt_in(fields: Mapping[bytes, bytes] | None) -> Receipt | None:
+    """Return the receipt of an entry; None if it holds none."""
+    try:
+        producer, *numbers = [(fields or {})[name.encode()] for name in Receipt._fields]
+        return Receipt(producer.decode("utf-8", "surrogatepass"), *map(int, numbers))
+    except (KeyError, ValueError):
+        return None

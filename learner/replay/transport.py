@@ -8,12 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from learner.replay.deliveries import Receipt
 from learner.replay.rows import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddReport:
     """What became of one delivered batch of records."""
+
+    producer: str = ""
+    """Who made it; "" if it cannot be read."""
+
+    sequence: int = -1
+    """Its number among the producer's; -1 if it cannot be read."""
 
     games: int = 0
     """Games taken."""
@@ -32,6 +39,12 @@ class AddReport:
 
     reason: str = ""
     """Why games were refused: the first reason found, a word of `record.REASONS` or of `memory`."""
+
+    def receipt(self) -> Receipt | None:
+        """Return what was taken; None of a batch that cannot be read or had been delivered before."""
+        if self.duplicate or self.sequence < 0:
+            return None
+        return Receipt(self.producer, self.sequence, self.games, self.positions, self.rejected)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,6 @@ from learner.replay.redis import RedisReplay
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import Consumer
 from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import drawn_key, streams
 from learner.replay.redis_url import RedisServer
 from reversi.games.rules import GAMES
 from reversi.record import Records, encode
@@ -53,7 +52,7 @@ def sink_of(server: RedisServer, key: str, **changes: Any) -> RedisSink:
 
 def consumer_of(server: RedisServer, key: str, takeover_s: float = 0.1) -> Consumer:
     client = server.client()
-    consumer = Consumer(client, streams(key, 1), drawn_key(key), capacity_positions=600, takeover_s=takeover_s)
+    consumer = Consumer(client, key, shards=1, capacity_positions=600, takeover_s=takeover_s)
     consumer.open()
     return consumer
 

@@ -8,15 +8,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from redis.exceptions import OutOfMemoryError
 
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
+from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
+from learner.replay.redis_consumer import Taken
 from learner.replay.redis_stream import count_in, streams, word_key
 from learner.replay.redis_url import RedisServer
 from learner.replay.transitions import Transitions
 from reversi.record import encode
-from tests.learner.replay.redis_setup import CONFIG, GAME, batch, fresh_key, games, games_taken, opened, sink_of, until
+from tests.learner.replay.redis_setup import (
+    CONFIG,
+    GAME,
+    batch,
+    consumer_of,
+    fresh_key,
+    games,
+    games_taken,
+    opened,
+    sink_of,
+    until,
+)
 from tests.random_games import random_records
 
 DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
@@ -121,8 +135,9 @@ def test_the_stream_holds_a_ring_of_what_was_taken_and_no_more(redis_server: Red
         until(lambda: client.xlen(stream) == needed)
         until(lambda: client.get(word_key(stream)) == b"%d 1" % needed)
     with opened(redis_server, key) as again:
-        until(lambda: games_taken(again) == 4 * needed)
-        assert again.report().positions == 600
+        until(lambda: games_taken(again) == 240)
+        report = again.report()
+        assert (report.positions, report.positions_total) == (600, sum(sizes))
 
 
 def test_a_restart_without_a_state_finds_the_window_again(redis_server: RedisServer) -> None:
@@ -156,6 +171,48 @@ def test_a_restored_replay_has_all_that_was_taken_after_its_state_and_counts_not
         assert after.duplicates == before.duplicates == 0
         assert after.positions_total == before.positions_total + int((games(2, seed=10).ply_kind != 0).sum())
         assert again.add(batch(3)).duplicate
+
+
+def test_an_older_state_counts_what_the_ring_has_pushed_out_since(redis_server: RedisServer) -> None:
+    key = fresh_key()
+    client, stream = redis_server.client(), streams(key, 1)[0]
+    bad = games(2, seed=1)
+    bad.margin[0] += 2
+    with opened(redis_server, key) as replay:
+        for sequence in range(4):
+            replay.add(batch(sequence, producer="ж p\n"))
+        state = replay.state()
+        replay.add(encode(bad, "bad", 0))
+        for sequence in range(4, 80):
+            replay.add(batch(sequence, producer="ж p\n"))
+        before = replay.report()
+    assert client.xlen(stream) < 60, "the ring must have gone round"
+    with opened(redis_server, key) as again:
+        again.restore(state)
+        assert again.report() == before
+        assert all(again.add(batch(sequence, producer="ж p\n")).duplicate for sequence in range(80))
+        client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        again.add(batch(80))
+        assert games_taken(again) == before.games_total + 2, "read again, and counted once"
+
+
+def test_a_full_server_takes_receipts(redis_server: RedisServer) -> None:
+    key = fresh_key()
+    client, stream = redis_server.client(), streams(key, 1)[0]
+    consumer = consumer_of(redis_server, key)
+    sink_of(redis_server, key).push(batch(0))
+    (entry,) = consumer.fresh(1.0)
+    receipt = Receipt("a", 0, 2, 0, 1)
+    client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(OutOfMemoryError):
+            client.xadd(stream, {"a": "b"})
+        consumer.confirm([Taken(entry.stream, entry.id, 1, receipt)])
+    finally:
+        client.config_set("maxmemory", 0)
+    assert client.xlen(stream) == 0
+    assert list(consumer.receipts()) == [receipt]
+    assert list(consumer.receipts()) == []
 
 
 @pytest.mark.parametrize(

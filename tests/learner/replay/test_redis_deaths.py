@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_consumer import Taken
@@ -93,7 +94,7 @@ def test_a_running_consumer_takes_over_from_one_that_dies_beside_it(redis_server
     for sequence in range(3):
         sink.push(batch(sequence))
     given = one.fresh(0.1)
-    one.confirm([Taken(entry.stream, entry.id, 1, 9) for entry in given[:1]])
+    one.confirm([Taken(entry.stream, entry.id, 1, Receipt("a", 0, 2, 9, 0)) for entry in given[:1]])
     assert two.take_over() == 0  # one may still be alive
     assert two.fresh(0.01) == []
     hasty = consumer_of(redis_server, key, takeover_s=0.05)
