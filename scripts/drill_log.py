@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
 from pathlib import Path
 
 WORKS_AGAIN = re.compile(r": (\S+) works again$")
-"""What `scripts/driver.py` says of a role that is back (`driver.BACK`)."""
+"""What `scripts/keeper.py` says of a role that is back (`keeper.BACK`)."""
 
 
 class LogFollower:
@@ -30,7 +31,8 @@ class LogFollower:
         except FileNotFoundError:
             return  # not yet, or just put aside
         if self._inode not in (0, inode):
-            self._take(self._path.with_name(f"{self._path.name}.1"))  # what came before it was put aside
+            with contextlib.suppress(FileNotFoundError):  # it may have been put aside twice
+                self._take(self._path.with_name(f"{self._path.name}.1"))  # what came before it was put aside
             self._offset = 0
         self._inode = inode
         self._take(self._path)

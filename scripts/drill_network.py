@@ -14,15 +14,18 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from learner.replay.embedded import EmbeddedServer
 from scripts.drill_account import MEMORY_MB, settle
 from scripts.drill_ledger import Ledger
 from scripts.drill_outcome import Outcome
 from scripts.drill_run import DrillRun, drill_run
+
+T = TypeVar("T")
 
 FREEZE_S = 30.0
 """How long nothing is relayed while every connection stays open."""
@@ -73,13 +76,21 @@ class Relay:
 
     def close(self) -> None:
         """End the relay with every connection."""
-        self._loop.call_soon_threadsafe(self._server.close)
-        self.cut()
+        self._done(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        self._loop.close()
 
-    def _done(self, coroutine: object) -> asyncio.Server:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()  # type: ignore[arg-type]
+    def _done(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _end(self) -> None:
+        self._server.close()
+        self._abort()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._passable.wait()
