@@ -229,10 +229,10 @@ class Keeper:
     def _kill_stalled(self) -> None:
         """Kill who was asked and has been silent for too long; the call then fails, as it does after any death.
 
-        Actors are not late while the replay is full: they wait for the learner.
+        Actors are not late while the replay is full, or cannot write: they wait for the learner, or for a disk.
         """
-        now = time.monotonic()
-        if self._held is not None and self._held.tokens >= self._sitting.job.replay.bucket_capacity:
+        now, held = time.monotonic(), self._held
+        if held and (held.tokens >= self._sitting.job.replay.bucket_capacity or not held.server_writes):
             self._full = now
         for call in self._pending.values():
             role = call.role

@@ -351,7 +351,8 @@ class Progress:
 
 def _replay_text(report: ReplayReport) -> str:
     rejected = f", {report.rejected_games} games rejected" if report.rejected_games else ""
-    return f"{report.positions:,} positions, window {report.window_positions:,}{rejected}"
+    waits = "" if report.server_writes else ", waits for room on Redis' disk"
+    return f"{report.positions:,} positions, window {report.window_positions:,}{rejected}{waits}"
 
 
 def _actors_text(report: HealthReport) -> str:

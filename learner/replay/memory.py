@@ -143,6 +143,7 @@ class MemoryReplay:
             fill=self._ring.size / self._ring.capacity,
             window_positions=self._window(),
             tokens=self._bucket.tokens,
+            server_writes=True,
             **{name: self._counts[name] for name in _COUNTS},
         )
 

@@ -38,7 +38,7 @@ from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import Consumer, Entry, Taken
 from learner.replay.redis_sink import RedisSink
 from learner.replay.redis_stream import count_in, drawn_key, entry_of, shard_of, streams
-from learner.replay.redis_url import Patience, RedisServer
+from learner.replay.redis_url import Patience, RedisServer, cannot_write
 from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from reversi.errors import CorruptRecordError, UnreachableError
@@ -93,6 +93,7 @@ class RedisReplay:
         self._wanted_readings, self._readings = 1, 0
         self._released = False
         self._server_mb: float | None = None
+        self._server_writes = True
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="redis replay", daemon=True)
         self._thread.start()
@@ -143,7 +144,7 @@ class RedisReplay:
         """Return what is held and what has been done."""
         with self._changed:
             self._check()
-            return replace(self._memory.report(), server_mb=self._server_mb)
+            return replace(self._memory.report(), server_mb=self._server_mb, server_writes=self._server_writes)
 
     def state(self) -> bytes:
         """Return everything but the stream as an archive; `MemoryReplay` reads it too."""
@@ -195,6 +196,7 @@ class RedisReplay:
                 try:
                     self._follow(patience)
                 except (RedisError, OSError) as error:
+                    self._server_writes = not cannot_write(error)
                     patience.wait(error)
         except Exception as error:
             with self._changed:
@@ -207,6 +209,7 @@ class RedisReplay:
         tended_s = time.monotonic()
         while not self._closing.is_set():
             patience.over()
+            self._server_writes = True
             if self._wanted_readings > self._readings:
                 self._read_again()
             self._take(self._consumer.fresh(WAIT_S))

@@ -35,7 +35,8 @@ class RedisReplayConfig(ReplayConfig):
     """Seconds after which what a consumer was given and did not confirm is taken over by another, above 0."""
 
     patience_s: float = 120.0
-    """Seconds that a server may be away, full or unable to write before the run ends with an error, above 0."""
+    """Seconds that a server may be away or out of memory before the run ends with an error, above 0. One that cannot
+    write to its disk is waited for without end."""
 
     memory_mb: int = 1024
     """Memory of an embedded server, at least 16 MB; at this size the actors wait. One ring's worth of records stays in

@@ -41,6 +41,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 _PASSING = ("OOM", "MISCONF", "LOADING", "READONLY", "NOGROUP", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED")
 """First words of the refusals that pass: no memory or disk left, starting up, and a group lost with its server."""
 
+_NO_DISK = "MISCONF"
+"""First word of the refusals of a server that cannot write to its disk."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RedisServer:
@@ -151,7 +154,10 @@ class RedisServer:
 
 
 class Patience:
-    """How long one outage has lasted: pauses that grow, one line in the log, an error when it is too long."""
+    """How long one outage has lasted: pauses that grow, one line in the log, an error when it is too long.
+
+    A server whose disk is full answers and loses nothing, so it is waited for without end, as a run's own folder is.
+    """
 
     def __init__(self, server: RedisServer, patience_s: float, stopped: threading.Event) -> None:
         self._server, self._patience_s, self._stopped = server, patience_s, stopped
@@ -162,11 +168,12 @@ class Patience:
         """Pause after a failure; raise UnreachableError if it does not pass by itself or has lasted too long."""
         if not passes(error):
             raise self._server.unreachable(error) from None
-        now = time.monotonic()
+        now, endless = time.monotonic(), cannot_write(error)
         if not self._pause_s:
             self._since, self._pause_s = now, FIRST_PAUSE_S
-            log.warning("redis at %s: %s; trying again for %.0f s", self._server, reason(error), self._patience_s)
-        elif now - self._since > self._patience_s:
+            how_long = "until it can write" if endless else f"for {self._patience_s:.0f} s"
+            log.warning("redis at %s: %s; trying again %s", self._server, reason(error), how_long)
+        elif now - self._since > self._patience_s and not endless:
             raise UnreachableError(
                 f"redis at {self._server}: gave up after {self._patience_s:.0f} s of {reason(error)!r}"
             ) from None
@@ -201,6 +208,11 @@ def passes(error: Exception) -> bool:
     if isinstance(error, AuthenticationError | AuthorizationError):
         return False
     return isinstance(error, ConnectionError | TimeoutError | OSError) or reason(error).startswith(_PASSING)
+
+
+def cannot_write(error: Exception) -> bool:
+    """Whether a server refuses because it cannot write to its disk."""
+    return reason(error).startswith(_NO_DISK)
 
 
 def reason(error: Exception) -> str:

@@ -84,6 +84,9 @@ class ReplayReport:
     server_mb: float | None = field(default=None, compare=False)
     """Memory that the Redis server uses, in MB, as it said last; there over Redis alone."""
 
+    server_writes: bool = field(default=True, compare=False)
+    """Whether the Redis server can write to its disk; while it cannot, whoever delivers waits."""
+
 
 class Replay(Protocol):
     """Records in, samples out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 import time
 from pathlib import Path
@@ -109,3 +111,27 @@ def test_a_full_server_makes_producers_wait_and_loses_nothing(tmp_path: Path) ->
             until(lambda: games_taken(replay) == 2400)
             producer.join(5)
             assert replay.report().rejected_batches == 0
+
+
+def test_a_server_that_cannot_write_to_its_disk_is_waited_for_without_end(tmp_path: Path) -> None:
+    with embedded(tmp_path) as running:
+        client = running.server.client()
+        client.set("filler", os.urandom(2 << 20))
+        client.config_set("save", "3600 1000000")
+        pid = client.info("server")["process_id"]
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        client.bgsave()
+        until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err")
+        with opened(running.server, fresh_key(), patience_s=0.2) as replay:
+            sink = replay.sink()
+            producer = threading.Thread(target=lambda: sink.push(batch(0)))
+            producer.start()
+            time.sleep(1.5)
+            assert producer.is_alive()
+            report = replay.report()
+            assert (report.games_total, report.server_writes) == (0, False), "and the replay has not given up either"
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            client.bgsave()
+            producer.join(60)
+            until(lambda: games_taken(replay) == 2)
+            assert replay.report().server_writes
