@@ -234,17 +234,20 @@ class Keeper:
         now, held = time.monotonic(), self._held
         if held and (held.tokens >= self._sitting.job.replay.bucket_capacity or not held.server_writes):
             self._full = now
+        silent_s = {call.role: 0.0 for call in self._pending.values()}
         for call in self._pending.values():
-            role = call.role
-            if call.handle is not role.handle:
-                continue  # of a process that is gone: whoever is there now has not been asked
-            since = max(call.began, self._full) if role.group is not None else call.began
-            if now - since < (self._stall_s if role.up else max(self._stall_s, START_S)):
+            if call.handle is call.role.handle:  # else of a process that is gone: who is there now was not asked
+                since = call.began if call.role.group is None else max(call.began, self._full)
+                silent_s[call.role] = max(silent_s[call.role], now - since)
+        for role, seconds in silent_s.items():
+            if seconds < (self._stall_s if role.up else max(self._stall_s, START_S)):
                 continue
             if not role.up and role.group is not None:
                 continue  # it waits for a node with room; the others play on
-            log.error("%s has not answered for %.0f s and is killed", role.name, now - since)
-            call.began = now  # its death takes a moment to be heard
+            log.error("%s has not answered for %.0f s and is killed", role.name, seconds)
+            for call in self._pending.values():
+                if call.role is role:
+                    call.began = now  # its death takes a moment to be heard
             end_process(role)
 
     def _unreachable(self, role: Role, error: RayError) -> None:
