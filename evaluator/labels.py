@@ -184,12 +184,10 @@ def load_labels(path: Path) -> Labels:
         raise CorruptFileError(
             f"{path}: expected labels of rules version {RULES_VERSION}, got {header.get('rules_version')!r}"
         )
-    try:
+    with archive.believing(str(path)):
         game = GAMES[header["game"]]
         labels = Labels(game.name, int(header["seed"]), *(arrays[name] for name in ("own", "opp", "empties", "scores")))
         sound = _is_sound(game, labels) and labels.hash == header["sha256"]
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise CorruptFileError(f"{path}: expected labels, got an archive without {error}") from error
     if not sound:
         raise CorruptFileError(f"{path}: expected positions with a score for every legal move, got others")
     return labels

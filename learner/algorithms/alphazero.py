@@ -11,23 +11,23 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from learner.algorithms.config import AlphaZeroConfig
+from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, training_batch
 from learner.replay.rows import Rows
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
-from reversi.model.weights import Weights
 
 ILLEGAL = -1e4
 """Logit put in place of an illegal action's: its probability is exactly 0 and its gradient too."""
 
 
-class AlphaZero:
+class AlphaZero(Stateless):
     """The objective: policy and value as searched and played, under one of the 8 symmetries each."""
 
     def __init__(self, game: Game, config: AlphaZeroConfig) -> None:
@@ -42,20 +42,6 @@ class AlphaZero:
     def losses(self, outputs: Outputs, batch: TrainingBatch) -> Tensor:
         """Return f32[5]; see `losses`."""
         return losses(outputs, batch, self._config)
-
-    def before_step(self, step: int, network: nn.Module) -> None:
-        """Nothing is to be seen."""
-
-    def played(self, weights: Weights) -> Weights:
-        """Return them as they are."""
-        return weights
-
-    def arrays(self) -> dict[str, Tensor]:
-        """Return nothing: it has no state."""
-        return {}
-
-    def restore(self, arrays: dict[str, Tensor]) -> None:
-        """There is nothing to take back."""
 
 
 def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import SupervisedConfig
+from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, training_batch
 from learner.replay.rows import Rows
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
-from reversi.model.weights import Weights
 
 
-class Supervised:
+class Supervised(Stateless):
     """The objective: the move that was played, under one of the 8 symmetries."""
 
     def __init__(self, game: Game, config: SupervisedConfig) -> None:
@@ -46,20 +46,6 @@ class Supervised:
             value = -(batch.wdl * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
         accuracy = ((places(logits, batch) == 0) * weight).sum()
         return torch.stack((policy + self._config.value_weight * value, policy, value, accuracy))
-
-    def before_step(self, step: int, network: nn.Module) -> None:
-        """Nothing is to be seen."""
-
-    def played(self, weights: Weights) -> Weights:
-        """Return them as they are."""
-        return weights
-
-    def arrays(self) -> dict[str, Tensor]:
-        """Return nothing: it has no state."""
-        return {}
-
-    def restore(self, arrays: dict[str, Tensor]) -> None:
-        """There is nothing to take back."""
 
 
 def move_logits(outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
