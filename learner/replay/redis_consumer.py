@@ -36,7 +36,7 @@ SHARE_OF_MEMORY = 0.5
 """Most of a server's memory that entries already taken may fill; the rest is for those that wait."""
 
 RECEIPTS = 100_000
-"""Receipts that are kept, some 5 MB; who takes up a state older than all of them lacks the games in between."""
+"""Receipts that are kept, some 4 MB; who takes up a state older than all of them lacks the games in between."""
 
 REMOVE = f"""
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 1 then
