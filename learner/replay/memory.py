@@ -104,9 +104,7 @@ class MemoryReplay:
         """
         if not self._deliveries.take(receipt.producer, receipt.sequence):
             return
-        self._bucket.add_positions(receipt.positions)
-        self._counts["games_total"] += receipt.games
-        self._counts["positions_total"] += receipt.positions
+        self._count(receipt.games, receipt.positions)
         self._counts["rejected_games"] += receipt.rejected
         self._counts["rejected_batches"] += receipt.rejected > 0
 
@@ -186,10 +184,13 @@ class MemoryReplay:
     def _store(self, records: Records) -> AddReport:
         samples = self._kind.of(records)
         self._ring.add(samples)
-        self._bucket.add_positions(len(samples))
-        self._counts["games_total"] += len(records)
-        self._counts["positions_total"] += len(samples)
+        self._count(len(records), len(samples))
         return AddReport(games=len(records), positions=len(samples), room=self.room())
+
+    def _count(self, games: int, positions: int) -> None:
+        self._bucket.add_positions(positions)
+        self._counts["games_total"] += games
+        self._counts["positions_total"] += positions
 
     def _refuse(self, data: bytes, games: int, reason: str, explanation: str) -> AddReport:
         self._quarantine.keep(data, reason, explanation)

@@ -21,7 +21,7 @@ from pathlib import Path
 from learner.replay.deliveries import Receipt
 from reversi.archive import write_atomic
 from reversi.errors import CorruptRecordError
-from reversi.record import decode
+from reversi.record import MAX_BYTES, MAX_PRODUCER, decode
 
 GROUP = "learner"
 
@@ -123,15 +123,21 @@ def delivery_in(fields: Mapping[bytes, bytes] | None) -> bytes:
     return b"".join(b"%s=%s\n" % item for item in fields.items())
 
 
-def receipt_fields(receipt: Receipt) -> list[str | int]:
+def receipt_fields(receipt: Receipt) -> list[str | int | bytes]:
     """Return the fields of an entry that holds a receipt: names and values by turns."""
-    return [word for field in receipt._asdict().items() for word in field]
+    values = receipt._asdict() | {"producer": receipt.producer.encode("utf-8", "surrogatepass")}
+    return [word for field in values.items() for word in field]
 
 
 def receipt_in(fields: Mapping[bytes, bytes] | None) -> Receipt | None:
-    """Return the receipt of an entry; None if it holds none."""
+    """Return the receipt of an entry; None of what none of ours can be."""
+    producer, sequence, *numbers = [(fields or {}).get(name.encode(), b"") for name in Receipt._fields]
     try:
-        producer, *numbers = [(fields or {})[name.encode()] for name in Receipt._fields]
-        return Receipt(producer.decode("utf-8", "surrogatepass"), *map(int, numbers))
-    except (KeyError, ValueError):
+        name = producer.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
         return None
+    if not all(value.isdigit() and len(value) <= 19 for value in (sequence, *numbers)):
+        return None
+    receipt = Receipt(name, int(sequence), *map(int, numbers))
+    most = max(receipt.games, receipt.positions, receipt.rejected)
+    return receipt if len(name) <= MAX_PRODUCER and receipt.sequence < 1 << 63 and most <= MAX_BYTES else None

@@ -113,6 +113,27 @@ def _redis_word(folder: Path) -> Opened:
     return [Word(7, True).to_bytes(), Word(0, False).to_bytes()], lambda data: (Word.from_bytes(data), count_in(data))
 
 
+def _redis_receipt(folder: Path) -> Opened:
+    """What anybody may have written to the stream by which a replay tells the next one what it has taken."""
+    from learner.replay.config import ReplayConfig
+    from learner.replay.deliveries import Receipt
+    from learner.replay.memory import MemoryReplay
+    from learner.replay.redis_stream import receipt_in
+
+    config = ReplayConfig(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
+    replay = MemoryReplay(REVERSI8, config, 1, None)
+
+    def take(data: bytes) -> None:
+        values = data.split(b"\n")
+        receipt = receipt_in(dict(zip((name.encode() for name in Receipt._fields), values, strict=False)))
+        if receipt is not None:
+            replay.count_gone(receipt)
+            replay.report()
+
+    seed = Receipt("actor-0-1", 7, 32, 900, 0)
+    return [b"\n".join(str(value).encode() for value in seed)], take
+
+
 BORDERS: tuple[Border, ...] = (
     Border(
         "GTP",
@@ -133,4 +154,5 @@ BORDERS: tuple[Border, ...] = (
     Border("a GTP engine's answers", "text", partial(_engine, "gtp"), words=(b"= ", b"? ", b"=1 pass", b"\n\n", b"\r")),
     Border("an NBoard engine's answers", "text", partial(_engine, "nboard"), words=(b"=== ", b"pong 1\n", b"/nan/")),
     Border("Redis words", "bytes", _redis_word, refusals=()),
+    Border("Redis receipts", "bytes", _redis_receipt, refusals=()),
 )

@@ -15,7 +15,7 @@ from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_consumer import Taken
-from learner.replay.redis_stream import count_in, streams, word_key
+from learner.replay.redis_stream import count_in, receipt_fields, receipt_in, streams, word_key
 from learner.replay.redis_url import RedisServer
 from learner.replay.transitions import Transitions
 from reversi.record import encode
@@ -34,6 +34,8 @@ from tests.learner.replay.redis_setup import (
 from tests.random_games import random_records
 
 DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
+ODD = "ж \n"
+"""A producer's name."""
 Q_TABLE = QTableConfig(name="q_table", learning_rate=0.1, discount=1.0)
 
 
@@ -180,17 +182,18 @@ def test_an_older_state_counts_what_the_ring_has_pushed_out_since(redis_server: 
     bad.margin[0] += 2
     with opened(redis_server, key) as replay:
         for sequence in range(4):
-            replay.add(batch(sequence, producer="ж p\n"))
+            replay.add(batch(sequence, producer=ODD))
         state = replay.state()
         replay.add(encode(bad, "bad", 0))
+        client.xadd(stream, {"records": batch(0, producer="\ud800")})  # as no sink of ours would send it
         for sequence in range(4, 80):
-            replay.add(batch(sequence, producer="ж p\n"))
+            replay.add(batch(sequence, producer=ODD))
         before = replay.report()
     assert client.xlen(stream) < 60, "the ring must have gone round"
     with opened(redis_server, key) as again:
         again.restore(state)
         assert again.report() == before
-        assert all(again.add(batch(sequence, producer="ж p\n")).duplicate for sequence in range(80))
+        assert all(again.add(batch(sequence, producer=ODD)).duplicate for sequence in range(80))
         client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         again.add(batch(80))
         assert games_taken(again) == before.games_total + 2, "read again, and counted once"
@@ -213,6 +216,26 @@ def test_a_full_server_takes_receipts(redis_server: RedisServer) -> None:
     assert client.xlen(stream) == 0
     assert list(consumer.receipts()) == [receipt]
     assert list(consumer.receipts()) == []
+
+
+def test_a_receipt_comes_back_and_what_is_none_is_nobodys() -> None:
+    def fields(receipt: Receipt) -> dict[bytes, bytes]:
+        words = [word if isinstance(word, bytes) else str(word).encode() for word in receipt_fields(receipt)]
+        return dict(zip(words[::2], words[1::2], strict=True))
+
+    receipt = Receipt(ODD + "\ud800", (1 << 63) - 1, 32, 900, 1)
+    assert receipt_in(fields(receipt)) == receipt
+    for bad in (
+        receipt._replace(producer="x" * 201),
+        receipt._replace(sequence=1 << 63),
+        receipt._replace(positions=(256 << 20) + 1),
+        receipt._replace(games=-1),
+        receipt._replace(games=10**4000),
+    ):
+        assert receipt_in(fields(bad)) is None
+    assert receipt_in(fields(receipt) | {b"producer": b"\xff"}) is None
+    assert receipt_in({b"producer": b"a"}) is None
+    assert receipt_in(None) is None
 
 
 @pytest.mark.parametrize(
