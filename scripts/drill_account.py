@@ -33,8 +33,9 @@ class Account:
     """Of these, deliveries that are neither counted by the replay nor in the stream, for the next start to count."""
     lost_games: int
     """Games in them."""
-    twice_games: int
-    """Games that the replay counted beyond one count of each delivery."""
+    twice_games: int | None
+    """Games that the replay counted beyond one count of each delivery; None of a server that forgets, as it may forget
+    what it has confirmed before the ledger has read it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,7 @@ def _account(run: DrillRun, games: Mapping[Delivery, int], append_only: bool, se
         acknowledged=len(games),
         lost=len(lost),
         lost_games=sum(games[one] for one in lost),
-        twice_games=max(0, run.games_held() - sum(games[one] for one in taken)),
+        twice_games=max(0, run.games_held() - sum(games[one] for one in taken)) if append_only else None,
     )
 
 

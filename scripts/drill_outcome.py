@@ -29,7 +29,7 @@ class Outcome:
     lost: int | None = None
     """Of these, deliveries that neither the replay nor the stream held when the run was stopped."""
     twice_games: int | None = None
-    """Games that the replay counted beyond one count of each delivery; None without Redis."""
+    """Games that the replay counted beyond one count of each delivery; None without Redis, or if that forgets."""
     lost_games: int | None = None
     """Games that the run had heard were delivered and that the replay lacks at the end; None where not asked."""
     stop_s: float | None = None
@@ -49,7 +49,9 @@ class Outcome:
             middle, worst = statistics.median(self.went_on_s), max(self.went_on_s)
             parts.append(f"went on after {middle:.1f} s, at worst {worst:.1f} s")
         if self.lost is not None:
-            parts.append(f"{self.lost} of {self.acknowledged} deliveries lost, {self.twice_games} games counted twice")
+            parts.append(f"{self.lost} of {self.acknowledged} deliveries lost")
+        if self.twice_games is not None:
+            parts.append(f"{self.twice_games} games counted twice")
         if self.lost_games is not None:
             parts.append(f"{self.lost_games} games lost")
         if self.stop_s is not None:
