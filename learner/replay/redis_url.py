@@ -41,6 +41,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 _PASSING = ("OOM", "MISCONF", "LOADING", "READONLY", "NOGROUP", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED")
 """First words of the refusals that pass: no memory or disk left, starting up, and a group lost with its server."""
 
+_OF_A_PIPELINE = "of pipeline caused error: "
+"""What redis-py puts, with the command, before a server's words on one command of several."""
+
 _NO_DISK = "MISCONF"
 """First word of the refusals of a server that cannot write to its disk."""
 
@@ -219,7 +222,8 @@ def reason(error: Exception) -> str:
     """Return an error of Redis as one line that begins with its code."""
     from redis.exceptions import OutOfMemoryError
 
-    words = " ".join(str(error).split()) or type(error).__name__
+    said = str(error).rpartition(_OF_A_PIPELINE)[2]
+    words = " ".join(said.split()) or type(error).__name__
     return f"OOM {words}" if isinstance(error, OutOfMemoryError) and not words.startswith("OOM") else words
 
 

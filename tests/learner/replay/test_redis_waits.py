@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from redis.exceptions import RedisError
 
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_url import RedisServer, cannot_write, passes
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (
@@ -122,6 +123,12 @@ def test_a_server_that_cannot_write_to_its_disk_is_waited_for_without_end(tmp_pa
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
         client.bgsave()
         until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err")
+        several = client.pipeline(transaction=False)
+        several.xack("stream", "group", "0-1")
+        with pytest.raises(RedisError) as refused:
+            several.execute()
+        assert cannot_write(refused.value), "told from one command of several as well"
+        assert passes(refused.value)
         with opened(running.server, fresh_key(), patience_s=0.2) as replay:
             sink = replay.sink()
             producer = threading.Thread(target=lambda: sink.push(batch(0)))
