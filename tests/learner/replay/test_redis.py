@@ -34,9 +34,10 @@ from tests.learner.replay.redis_setup import (
 from tests.random_games import random_records
 
 DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
+Q_TABLE = QTableConfig(name="q_table", learning_rate=0.1, discount=1.0)
+
 ODD = "ж \n"
 """A producer's name."""
-Q_TABLE = QTableConfig(name="q_table", learning_rate=0.1, discount=1.0)
 
 
 def test_what_a_sink_pushes_the_learner_draws(redis_server: RedisServer) -> None:
