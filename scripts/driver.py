@@ -28,6 +28,9 @@ LATE_S = 5.0
 """An actor is late when it has been silent for so long and for twice the time that a round usually takes.  A checkpoint
 and the end of the run are made without it; the others wait for it no longer than this."""
 
+RELEASED_S = 2.0
+"""Nor is it late so soon after the waits for room in the replay were released: it may have been one of those."""
+
 HUNG_S = 10.0
 """No checkpoint is begun while the learner, the gate or the replay owes an answer for so long."""
 
@@ -45,7 +48,7 @@ class Driver:
         """Start every role, and give each its part of the sitting's checkpoint."""
         self._sitting, self._parts, self._wishes = sitting, parts, wishes
         self._keeper = Keeper(sitting, parts)
-        self._looked = self._felt = self._weighed = float("-inf")
+        self._looked = self._felt = self._weighed = self._released = float("-inf")
         parts.crew.join()
         for role in parts.all:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
@@ -89,6 +92,7 @@ class Driver:
         """
         deadline = time.monotonic() + STOP_S
         self._answer(self._parts.replay, "stop")
+        self._released = time.monotonic()
         while time.monotonic() < deadline and (self._parts.learner.calls or self._playing()):
             self._keeper.hear(POLL_S)
 
@@ -193,10 +197,11 @@ class Driver:
     def _playing(self) -> list[Role]:
         """Return the actors whose round is under way and not late."""
         patience_s, now = max(LATE_S, 2 * self._parts.crew.usual_s), time.monotonic()
+        excused_s = self._released + RELEASED_S
         return [
             role
             for role in self._parts.crew.members
-            if role.up and role.calls and not role.leaving and now - role.asked <= patience_s
+            if role.up and role.calls and not role.leaving and now <= max(role.asked + patience_s, excused_s)
         ]
 
     def _states(self) -> dict[str, bytes] | Role:
@@ -229,6 +234,7 @@ class Driver:
         A round that has delivered waits for nothing but room in the replay, and is let go.
         """
         crew, replay = self._parts.crew, self._parts.replay
+        self._released = time.monotonic()
         while self._sitting.goes_on and self._playing():
             replay.handle.release.remote()
             self._ask(play=False)

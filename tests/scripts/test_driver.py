@@ -55,13 +55,14 @@ class Reference:
 
 
 class Process:
-    """A process of a role: any method can be called by `.remote()`; what it was asked is kept."""
+    """A process of a role: any method can be called by `.remote()`; what it was asked is kept, and causes something."""
 
     def __init__(self, name: str) -> None:
         self.name, self.dead = name, False
         self.hangs: set[str] = set()
         self.asked: list[str] = []
         self.answers: dict[str, Callable[[], Any]] = {}
+        self.causes: dict[str, Callable[[], None]] = {}
 
     def __getattr__(self, call: str) -> Any:
         process = self
@@ -69,6 +70,7 @@ class Process:
         class Method:
             def remote(self, *arguments: Any) -> Reference:
                 process.asked.append(call)
+                process.causes.get(call, lambda: None)()
                 return Reference(process, call, arguments)
 
         return Method()
@@ -79,12 +81,20 @@ class Clock:
 
     def __init__(self) -> None:
         self.now_s = 1000.0
+        self._due: list[tuple[float, Callable[[], object]]] = []
+
+    def later(self, seconds: float, what: Callable[[], object]) -> None:
+        """Let something happen when so much time has passed."""
+        self._due.append((self.now_s + seconds, what))
 
     def monotonic(self) -> float:
         return self.now_s
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
+        for entry in [entry for entry in self._due if entry[0] <= self.now_s]:
+            self._due.remove(entry)
+            entry[1]()
 
 
 class FakeRay:
@@ -278,6 +288,26 @@ def test_a_stop_with_an_actor_that_hangs_saves_the_others(scene: Scene) -> None:
     assert scene.saved() == ESSENTIAL | {"actor-1", "actor-2"}
     scene.driver.leave_behind()
     assert [scene.process[f"actor-{index}"].dead for index in range(3)] == [True, False, False]
+
+
+@pytest.mark.parametrize("end", ["save", "stop"])
+def test_an_actor_that_waited_long_for_room_is_part_of_the_checkpoint(end: str, scene: Scene) -> None:
+    """As the learner's first step takes its time, so do the actors' rounds, until the replay lets them go."""
+    scene.hang("actor-0", "round")
+    scene.hang("actor-1", "round")
+    scene.clock.sleep(30)
+
+    def let_go() -> None:
+        for name in ("actor-0", "actor-1"):
+            scene.clock.later(0.5, scene.process[name].hangs.clear)
+
+    scene.process["replay"].causes = {"release": let_go, "stop": let_go}
+    if end == "save":
+        assert scene.driver.save()
+    else:
+        assert scene.interrupt() < 1
+        scene.driver.save_at_last()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
 
 
 def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> None:

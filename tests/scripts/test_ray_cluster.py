@@ -67,7 +67,7 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
     assert sorted(path.name for path in (tmp_path / "both" / "checkpoints" / "000001").glob("actor-*")) == [
         "actor-0.safetensors",
         "actor-1.safetensors",
-    ]
+    ], (tmp_path / "both" / "logs" / "run.log").read_text()
     listed = status(cluster)
     assert [(job["id"], job["state"]) for job in listed] == [(launched["job"], "stopped")]
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
