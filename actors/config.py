@@ -71,6 +71,11 @@ class SearchActorConfig:
     half a millisecond, and those before its first result in place of the game's; 0 never, at most half a board.
     AlphaZero: 0."""
 
+    random_share: float
+    """Chance that a move is any legal one, where the solver will teach what was right (`rescore_empties`): the network
+    then sees what players who err come to.  What was played before such a move, and before the first exact value,
+    is not learned from, like an opening.  AlphaZero: 0."""
+
     round_batches: int
     """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take
     well under 5 s."""
@@ -90,6 +95,13 @@ class SearchActorConfig:
         if not 0 <= self.rescore_empties <= MAX_RESCORE_EMPTIES:
             got = self.rescore_empties
             raise ConfigError(f"actors.rescore_empties must be from 0 to {MAX_RESCORE_EMPTIES}, got {got}")
+        if not 0 <= self.random_share < 1:
+            raise ConfigError(f"actors.random_share must be from 0 to below 1, got {self.random_share}")
+        if self.random_share and not self.rescore_empties:
+            raise ConfigError(
+                f"actors.random_share={self.random_share} needs actors.rescore_empties above 0: a random move makes "
+                "the game's result worthless for the moves before it"
+            )
         if self.temperature <= 0:
             raise ConfigError(f"actors.temperature must be positive, got {self.temperature}")
 

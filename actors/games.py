@@ -60,6 +60,7 @@ class Games(NamedTuple):
     kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED or UNSEARCHED
     values: NDArray[np.float32]  # [G, P]  root value for the mover
     policies: NDArray[np.uint8]  # [G, P, A]  policy target, the largest is 255
+    random: NDArray[np.bool_]  # [G, P]  of a ply after the opening: the move is any legal one
 
 
 def make_games(game: Game, count: int) -> Games:
@@ -74,6 +75,7 @@ def make_games(game: Game, count: int) -> Games:
         kinds=np.zeros((count, plies), np.uint8),
         values=np.zeros((count, plies), np.float32),
         policies=np.zeros((count, plies, game.actions), np.uint8),
+        random=np.zeros((count, plies), np.bool_),
     )
 
 

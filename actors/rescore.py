@@ -37,16 +37,17 @@ class Rescorer:
     def __init__(self, game: Game, rule: Rule, empties: int) -> None:
         """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
         self._game, self._rule = game, rule
-        self._empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
+        self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
+        """Empty squares from which on plies are rescored."""
         self._table = make_table(TABLE_BITS)
         self._counts = np.zeros(COUNTS, np.int64)
         self._counts[LIMIT] = NODES_A_PLY
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
-        if self._empties:
+        if self.empties:
             start = np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
-            rescore_games(games, self._game.id, self._rule, rows, *start, self._empties, self._table, self._counts)
+            rescore_games(games, self._game.id, self._rule, rows, *start, self.empties, self._table, self._counts)
 
 
 @kernel
@@ -90,6 +91,21 @@ def rescore_games(
             if games.kinds[g, ply] == SEARCHED and margin > -most:
                 least = min(margin, most)
                 _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
+        for ply in range(now.exact_from - 1, -1, -1):
+            if games.kinds[g, ply] != OPENING and games.random[g, ply]:
+                _forget(games, g, ply)
+                break
+
+
+@bare_kernel
+def _forget(games: Games, g: int, last: int) -> None:
+    """Make the plies up to `last` an opening: what came of the game says nothing of them."""
+    for ply in range(last + 1):
+        if games.kinds[g, ply] == SEARCHED:
+            games.now[g].positions -= 1
+        games.kinds[g, ply] = OPENING
+        games.values[g, ply] = 0
+        games.policies[g, ply] = 0
 
 
 @bare_kernel

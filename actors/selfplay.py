@@ -136,6 +136,8 @@ class SelfPlay:
             self.search.dirichlet_alpha,
             self.search.dirichlet_weight,
             self.search.keep_subtree,
+            config.random_share,
+            self._rescorer.empties,
         )
 
         shared = (self.games, self._trees, self._cache, self._action_table, self._rule, play)

@@ -39,6 +39,7 @@ ACTORS = SearchActorConfig(
     temperature=1.0,
     temperature_plies=8,
     rescore_empties=0,
+    random_share=0.0,
     round_batches=32,
 )
 SEARCH = SearchConfig(simulations=8)
