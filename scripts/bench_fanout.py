@@ -4,7 +4,9 @@ Real are Ray, the weights actor, the learner's `RemoteSink`, the actors' `Remote
 training steps.  Simulated are the actors: they share some processes of this machine, ask once a round as actors do,
 evenly spread, and throw the archive away.  So there is one node, one object store, and no network between; what the
 crowd's processes take is what actors take on machines of their own.  The learner has a core to itself, as it has a
-machine to itself on a cluster; everything else of the simulation has the others.
+machine to itself on a cluster; everything else of the simulation has the others.  They share memory and caches with it
+all the same, which no machines of their own would; so the learner is also measured while the same crowd pulls weights
+that another process publishes.  What it then has more is what being the one who publishes takes of it.
 """
 
 from __future__ import annotations
@@ -120,20 +122,19 @@ class Trained:
     samples_per_cpu_s: float
     """By the CPU time of the process, Ray's own threads in it included; other work on the machine changes it little."""
     published_s: float
-    """When the version was handed over, by the machine's monotonic clock."""
+    """When its first step began: what it had to publish was handed over, by the machine's monotonic clock."""
     publish_s: float
-    """How long that kept the learner from its steps."""
+    """How long that kept it from its steps."""
 
 
 class Training:
-    """The learner's loop: real steps, and a large archive handed over by `RemoteSink` at the beginning of a turn."""
+    """The learner's loop: real steps, and an archive handed over by `RemoteSink` at the beginning of a turn."""
 
     def __init__(self, store: Any, settings: Settings) -> None:
         from learner.remote import RemoteSink
         from learner.trainer import Trainer
 
         self._sink = RemoteSink(store)
-        self._model = random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
         training = settings.training
         self._batch, self._batches = training.batch, training_batches(training)
         self._trainer = Trainer(
@@ -142,9 +143,8 @@ class Training:
         for _ in range(3):
             self._trainer.step(next(self._batches), 0.0)
 
-    def work(self, version: int | None, start_s: float, end_s: float) -> Trained:
-        """Train from `start_s` to `end_s`; publish `version` first, unless it is None."""
-        data = None if version is None else dataclasses.replace(self._model, version=version).to_bytes()
+    def work(self, data: bytes | None, start_s: float, end_s: float) -> Trained:
+        """Train from `start_s` to `end_s`; publish the archive `data` first, unless it is None."""
         time.sleep(max(0.0, start_s - time.monotonic()))
         began_s, spent_s = time.monotonic(), time.process_time()
         if data is not None:
@@ -162,6 +162,8 @@ class Turn:
     """A turn with everyone at work."""
 
     trained: Trained
+    published_s: float
+    """When the version was handed over, by the machine's monotonic clock."""
     seen: Seen
     cpu_s: dict[str, float]
     """CPU seconds of the weights actor, of Ray's own processes and of the crowd's."""
@@ -175,11 +177,13 @@ class Stage:
     def __init__(self, settings: Settings) -> None:
         import ray
 
-        from learner.remote import WeightActor
+        from learner.remote import RemoteSink, WeightActor
         from scripts.launch_ray import KEPT_UP
         from scripts.roles import measured
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
+        self._sink = RemoteSink(self.store)
+        self._model = random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
         numbers = range(settings.crowd)
         crowd, training = ray.remote(num_cpus=0)(Crowd), ray.remote(num_cpus=0)(Training)
         self._crowd = [
@@ -205,22 +209,30 @@ class Stage:
         trained: Trained = ray.get(self._learner.work.remote(None, start_s, start_s + TURN_S))
         return trained
 
-    def beside(self) -> Turn:
-        """Let it publish a version and train, and the crowd pull."""
+    def beside(self, *, learner_publishes: bool) -> Turn:
+        """Let it train, and the crowd pull a version that it publishes, or that this process does."""
         import ray
 
         self._version += 1
+        data = dataclasses.replace(self._model, version=self._version).to_bytes()
         start_s = time.monotonic() + LEAD_S
-        span = (self._version, start_s, start_s + TURN_S)
-        training = self._learner.work.remote(*span)
-        crowd = [part.work.remote(*span) for part in self._crowd]
+        end_s = start_s + TURN_S
+        training = self._learner.work.remote(data if learner_publishes else None, start_s, end_s)
+        crowd = [part.work.remote(self._version, start_s, end_s) for part in self._crowd]
         before, most = self._cpu_s(), 0.0
+        if not learner_publishes:
+            time.sleep(max(0.0, start_s - time.monotonic()))
+            self._sink.publish(data, False)
+        published_s = time.monotonic()
         while ray.wait([training, *crowd], num_returns=1 + PROCESSES, timeout=WATCH_S)[1]:
             free = ray.available_resources().get("object_store_memory", self._capacity)
             most = max(most, self._capacity - free)
         after = self._cpu_s()
         spent = {name: after[name] - before[name] for name in after}
-        return Turn(ray.get(training), together(ray.get(crowd)), spent, most)
+        trained: Trained = ray.get(training)
+        if learner_publishes:
+            published_s = trained.published_s
+        return Turn(trained, published_s, together(ray.get(crowd)), spent, most)
 
     def _cpu_s(self) -> dict[str, float]:
         return {
@@ -249,15 +261,21 @@ def bench_fanout(settings: Settings) -> Iterator[Row]:
     try:
         with ray_of(config):
             stage = Stage(settings)
-            turns = [(stage.alone(), stage.beside()) for _ in range(settings.repeats)]
+            turns = [
+                (stage.alone(), stage.beside(learner_publishes=False), stage.beside(learner_publishes=True))
+                for _ in range(settings.repeats)
+            ]
     except RayError as error:
         raise ReversiError(f"a process of the scenario failed: {str(error).strip().splitlines()[-1]}") from error
-    if not all(turn.seen.pull_s and turn.seen.ask_s for _, turn in turns):
+    if not all(turn.seen.pull_s and turn.seen.ask_s for _, _, turn in turns):
         raise ReversiError(f"this machine is too busy: within {TURN_S:g} s nobody was sent weights, or told of none")
-    yield from _rows(settings, [alone for alone, _ in turns], [beside for _, beside in turns])
+    alone, bystander, beside = zip(*turns, strict=True)
+    yield from _rows(settings, alone, [turn.trained for turn in bystander], beside)
 
 
-def _rows(settings: Settings, alone: Sequence[Trained], beside: Sequence[Turn]) -> Iterator[Row]:
+def _rows(
+    settings: Settings, alone: Sequence[Trained], bystander: Sequence[Trained], beside: Sequence[Turn]
+) -> Iterator[Row]:
     sent_mb = beside[0].seen.bytes / len(beside[0].seen.pull_s) / 1e6
     note = (
         f"{settings.crowd} simulated actors in {PROCESSES} processes of one node, {sent_mb:.1f} MB every {TURN_S:g} s, "
@@ -275,7 +293,7 @@ def _rows(settings: Settings, alone: Sequence[Trained], beside: Sequence[Turn]) 
     yield of_each("weights_pull_p99_ms", "ms", [1000 * share_below(turn.seen.pull_s, 0.99) for turn in beside])
     yield of_each("weights_ask_ms", "ms", [1000 * median(turn.seen.ask_s) for turn in beside])
     yield of_each("weights_put_off_per_turn", "rounds", [turn.seen.put_off for turn in beside])
-    last = [max(turn.seen.arrived_s) - turn.trained.published_s for turn in beside]
+    last = [max(turn.seen.arrived_s) - turn.published_s for turn in beside]
     yield of_each("weights_reach_all_s", "s", last)
     yield of_each("weights_moved_mb_per_min", "MB/min", [turn.seen.bytes / 1e6 * 60 / TURN_S for turn in beside])
     yield of_each("weights_actor_cpu_s_per_min", "s/min", per_minute("weights"))
@@ -283,10 +301,11 @@ def _rows(settings: Settings, alone: Sequence[Trained], beside: Sequence[Turn]) 
     yield of_each("weights_crowd_cpu_s_per_min", "s/min", per_minute("crowd"))
     yield of_each("weights_object_store_mb", "MB", [turn.store_bytes / 1e6 for turn in beside])
     yield of_each("learner_publish_ms", "ms", [1000 * turn.trained.publish_s for turn in beside])
-    trained = f"{settings.training}, threads {settings.learner_threads}, to the learner alone; {note}"
-    for name, rate in (
-        ("learner_beside_weights", "samples_per_s"),
-        ("learner_cpu_beside_weights", "samples_per_cpu_s"),
+    learner = f"{settings.training}, threads {settings.learner_threads}"
+    for name, rate, others, whom in (
+        ("learner_beside_weights", "samples_per_s", alone, "the learner alone"),
+        ("learner_cpu_beside_weights", "samples_per_cpu_s", alone, "the learner alone"),
+        ("learner_to_bystander", "samples_per_s", bystander, "one that did not publish what the same crowd pulled"),
     ):
         rates = [getattr(turn.trained, rate) for turn in beside]
-        yield ratio(name, rates, [getattr(turn, rate) for turn in alone], trained)
+        yield ratio(name, rates, [getattr(each, rate) for each in others], f"{learner}, to {whom}; {note}")

@@ -25,10 +25,11 @@ PATIENCE_S = 60.0
 
 
 def crowd(stage: Stage) -> dict[str, float]:
-    """Let ten simulated actors pull version 1 and ask again."""
-    turn = stage.beside()
-    rows = {row.name: row.value for row in bench_fanout._rows(SMALL, [turn.trained], [turn])}
-    return rows | {"bytes": turn.seen.bytes, "asked": len(turn.seen.ask_s) + turn.seen.put_off}
+    """Let ten simulated actors pull a version of someone else's and one of the learner's, and ask again."""
+    other, turn = (stage.beside(learner_publishes=own) for own in (False, True))
+    rows = {row.name: row.value for row in bench_fanout._rows(SMALL, [turn.trained], [other.trained], [turn])}
+    pulled = {"bytes": turn.seen.bytes, "others_bytes": other.seen.bytes}
+    return rows | pulled | {"asked": len(turn.seen.ask_s) + turn.seen.put_off}
 
 
 def versions(store: Any) -> dict[str, Any]:
