@@ -1,8 +1,9 @@
 """Rescoring: finished games whose late plies teach perfect play in place of what came of them.
 
 A game ends as its players, who search little and draw moves by chance, let it end.  From a number of empty squares on
-the solver knows better: a ply gets the value of perfect play there, and its policy loses the moves that throw it away.
-The earlier plies learn the first exact value in place of the game's result.  Leela Chess Zero rescores its games by
+the solver knows better: a ply gets the value of perfect play there, and its policy loses the moves that throw it away;
+a ply that had no policy target, as its search was a short one, gets those that do not, with equal shares.  The earlier
+plies learn the first exact value in place of the game's result.  Leela Chess Zero rescores its games by
 tablebases in the same way (https://github.com/LeelaChessZero/lc0/blob/master/src/rescorer).
 """
 
@@ -13,7 +14,16 @@ from numpy.typing import NDArray
 
 from actors.games import Games
 from reversi.games.bitboard import ONE, ZERO, lowest_square, popcount
-from reversi.games.rules import REVERSI8, Game, action_of_square, legal_moves, play, squares_of
+from reversi.games.rules import (
+    NO_ACTION,
+    REVERSI8,
+    Game,
+    action_of_square,
+    legal_moves,
+    only_reply,
+    play,
+    squares_of,
+)
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
 from reversi.search.endgame_last import NODES, variant_of
@@ -88,9 +98,12 @@ def rescore_games(
                 break
             games.values[g, ply] = utility(game_id, rule, margin)
             now.exact_from = ply
-            if games.kinds[g, ply] == SEARCHED and margin > -most:
+            if margin > -most and only_reply(game_id, own[ply], opp[ply]) == NO_ACTION:
                 least = min(margin, most)
-                _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
+                found = _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
+                if found and games.kinds[g, ply] != SEARCHED:
+                    games.kinds[g, ply] = SEARCHED
+                    now.positions += 1
         for ply in range(now.exact_from - 1, -1, -1):
             if games.kinds[g, ply] != OPENING and games.random[g, ply]:
                 _forget(games, g, ply)
@@ -118,10 +131,10 @@ def _keep_best(
     table: Table,
     counts: Numbers,
     policy: NDArray[np.uint8],
-) -> None:
+) -> bool:
     """Take the moves out of a policy target that end with less than `least`; if no other is in it, it becomes them.
 
-    What would take too long to solve is left as it is.
+    What would take too long to solve is left as it is: false then.
 
     policy  uint8[A]  visits, the largest 255, and so again when it is left
     """
@@ -134,7 +147,7 @@ def _keep_best(
         after_own, after_opp = play(game_id, own, opp, action)
         bound = search(variant, after_own, after_opp, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
         if counts[STOP] != 0:
-            return
+            return False
         if bound <= -least:
             best |= ONE << np.uint64(action)
             largest = max(largest, int(policy[action]))
@@ -145,3 +158,4 @@ def _keep_best(
             policy[action] = 255
         else:
             policy[action] = (int(policy[action]) * 255 + largest // 2) // largest
+    return True

@@ -107,6 +107,31 @@ def test_late_policies_are_the_search_s_without_the_moves_that_throw_the_value_a
     assert replaced > 0
 
 
+def test_late_plies_without_a_target_get_the_moves_that_keep_the_result() -> None:
+    search = dataclasses.replace(SEARCH, full_share=0.25, fast_simulations=4)
+    plain, rescored = (self_played("reversi6", empties, search) for empties in (0, EMPTIES))
+    np.testing.assert_array_equal(plain.actions, rescored.actions)
+    first, given, left = 0, 0, 0
+    for g, positions in enumerate(positions_of(rescored)):
+        solver = Solver(positions[0].game)
+        for ply in range(len(positions)):
+            before, after = plain.ply_kind[first + ply], rescored.ply_kind[first + ply]
+            exact = ply >= rescored.exact_from[g]
+            scores = solver.solve_moves(positions[ply].own, positions[ply].opp, wdl=True).moves if exact else {}
+            if len(scores) <= 1 or max(scores.values()) < 0:
+                assert after == before
+                left += before == UNSEARCHED
+            elif before == UNSEARCHED:
+                best = [action for action, score in scores.items() if score == max(scores.values())]
+                assert after == SEARCHED
+                assert np.flatnonzero(rescored.policy[first + ply]).tolist() == sorted(best)
+                assert set(rescored.policy[first + ply]) <= {0, 255}
+                given += 1
+        first += len(positions)
+    assert given > 20
+    assert left > 20
+
+
 def test_nothing_else_changes() -> None:
     plain, rescored = self_played("reversi6", 0), self_played("reversi6", EMPTIES)
     assert (plain.exact_from == plain.plies).all()

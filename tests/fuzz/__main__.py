@@ -21,7 +21,7 @@ MOST_SHOWN = 5
 def main() -> int:
     """Fuzz all borders, or those that are named, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--inputs", type=int, default=10_000, help="at least so many, of all borders together (default 10000)")
+    parser.add_argument("--inputs", type=int, default=10_000, help="at least, over all borders (default 10000)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed makes the same inputs (default 1)")
     parser.add_argument("--border", action="append", default=[], help=", ".join(each.name for each in BORDERS))
     parser.add_argument("--only", type=int, metavar="INDEX", help="repeat one input of one border")
