@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from actors.worker import STATE_FORMAT
 from reversi import archive
 from reversi.errors import ConfigError
 from scripts.compose import compose
@@ -152,7 +153,7 @@ def whole_state(run: Path) -> dict[str, Any]:
     for name, data in files.items():
         if name.endswith(".safetensors"):
             part = name.removesuffix(".safetensors")
-            kind, number = ("actor", 2) if part.startswith("actor") else (part, 1)
+            kind, number = ("actor", STATE_FORMAT) if part.startswith("actor") else (part, 1)
             arrays, header = archive.unpack(data, kind, number, name)
             found[part] = without_clocks(dict(header))
             found |= {f"{part}.{key}": (array.dtype, array.shape, array.tobytes()) for key, array in arrays.items()}
