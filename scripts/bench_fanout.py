@@ -127,6 +127,12 @@ class Trained:
     """How long that kept it from its steps."""
 
 
+def archive_of(settings: Settings, version: int) -> bytes:
+    """Return the large network's weights as they are sent."""
+    weights = random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
+    return dataclasses.replace(weights, version=version).to_bytes()
+
+
 class Training:
     """The learner's loop: real steps, and an archive handed over by `RemoteSink` at the beginning of a turn."""
 
@@ -134,7 +140,7 @@ class Training:
         from learner.remote import RemoteSink
         from learner.trainer import Trainer
 
-        self._sink = RemoteSink(store)
+        self._sink, self._settings = RemoteSink(store), settings
         training = settings.training
         self._batch, self._batches = training.batch, training_batches(training)
         self._trainer = Trainer(
@@ -143,8 +149,9 @@ class Training:
         for _ in range(3):
             self._trainer.step(next(self._batches), 0.0)
 
-    def work(self, data: bytes | None, start_s: float, end_s: float) -> Trained:
-        """Train from `start_s` to `end_s`; publish the archive `data` first, unless it is None."""
+    def work(self, version: int | None, start_s: float, end_s: float) -> Trained:
+        """Train from `start_s` to `end_s`; publish `version` first, unless it is None."""
+        data = None if version is None else archive_of(self._settings, version)
         time.sleep(max(0.0, start_s - time.monotonic()))
         began_s, spent_s = time.monotonic(), time.process_time()
         if data is not None:
@@ -183,7 +190,7 @@ class Stage:
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
         self._sink = RemoteSink(self.store)
-        self._model = random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
+        self._settings = settings
         numbers = range(settings.crowd)
         crowd, training = ray.remote(num_cpus=0)(Crowd), ray.remote(num_cpus=0)(Training)
         self._crowd = [
@@ -214,13 +221,13 @@ class Stage:
         import ray
 
         self._version += 1
-        data = dataclasses.replace(self._model, version=self._version).to_bytes()
+        data = None if learner_publishes else archive_of(self._settings, self._version)
         start_s = time.monotonic() + LEAD_S
         end_s = start_s + TURN_S
-        training = self._learner.work.remote(data if learner_publishes else None, start_s, end_s)
+        training = self._learner.work.remote(self._version if learner_publishes else None, start_s, end_s)
         crowd = [part.work.remote(self._version, start_s, end_s) for part in self._crowd]
         before, most = self._cpu_s(), 0.0
-        if not learner_publishes:
+        if data is not None:
             time.sleep(max(0.0, start_s - time.monotonic()))
             self._sink.publish(data, False)
         published_s = time.monotonic()

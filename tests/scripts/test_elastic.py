@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
+from actors.worker import STATE_FORMAT
 from learner.replay.deliveries import Deliveries
 from reversi import archive
 from reversi.model.registry import Registry
@@ -134,7 +135,7 @@ def assert_counted_once(checkpoint: Path, actors: int) -> None:
     replay = header(checkpoint, "replay", "replay", 1)
     taken = Deliveries.restored(replay["deliveries"])
     for actor in actors_in(checkpoint):
-        state = header(checkpoint, actor, "actor", 2)
+        state = header(checkpoint, actor, "actor", STATE_FORMAT)
         delivered = range(max(0, state["sequence"] - 1000), state["sequence"])
         assert all((state["producer"], number) in taken for number in delivered)
         assert (state["producer"], state["sequence"]) not in taken

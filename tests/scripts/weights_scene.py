@@ -70,10 +70,16 @@ def versions(store: Any) -> dict[str, Any]:
     ray.kill(store, no_restart=False)
     weights = RemoteWeights(store)
     until(lambda: ray.get(store.fetch.remote("latest", -1)) is None)
-    try:
-        ray.get(wanted, timeout=PATIENCE_S)
-    except ObjectLostError as error:
-        found["lost"] = type(error).__name__
+
+    def lost() -> bool:
+        """Whether it is gone: a node may hear of its owner's death later than others of its new start."""
+        try:
+            ray.get(wanted, timeout=PATIENCE_S)
+        except ObjectLostError as error:
+            found["lost"] = type(error).__name__
+        return "lost" in found
+
+    until(lost)
     assert weights.fetch("latest", 4) is None
     data = publish(5)
     until(lambda: weights.fetch("latest", 4) == data)
