@@ -18,13 +18,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from reversi.errors import ReversiError
 from scripts.bench_measure import Row, ratio, row, share_below
 from scripts.bench_setup import Settings, algorithm_config, learner_config, random_weights, training_batches
+
+if TYPE_CHECKING:
+    from reversi.model.weights import Weights
 
 TURN_S = 20.0
 """Length of a turn; in every second one a version is published, and everyone pulls it."""
@@ -127,10 +130,14 @@ class Trained:
     """How long that kept it from its steps."""
 
 
-def archive_of(settings: Settings, version: int) -> bytes:
-    """Return the large network's weights as they are sent."""
-    weights = random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
-    return dataclasses.replace(weights, version=version).to_bytes()
+def large_model(settings: Settings) -> Weights:
+    """Return weights of the network that is sent."""
+    return random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
+
+
+def archive_of(model: Weights, version: int) -> bytes:
+    """Return a model as it is sent."""
+    return dataclasses.replace(model, version=version).to_bytes()
 
 
 class Training:
@@ -140,7 +147,7 @@ class Training:
         from learner.remote import RemoteSink
         from learner.trainer import Trainer
 
-        self._sink, self._settings = RemoteSink(store), settings
+        self._sink, self._model = RemoteSink(store), large_model(settings)
         training = settings.training
         self._batch, self._batches = training.batch, training_batches(training)
         self._trainer = Trainer(
@@ -151,7 +158,7 @@ class Training:
 
     def work(self, version: int | None, start_s: float, end_s: float) -> Trained:
         """Train from `start_s` to `end_s`; publish `version` first, unless it is None."""
-        data = None if version is None else archive_of(self._settings, version)
+        data = None if version is None else archive_of(self._model, version)
         time.sleep(max(0.0, start_s - time.monotonic()))
         began_s, spent_s = time.monotonic(), time.process_time()
         if data is not None:
@@ -169,8 +176,6 @@ class Turn:
     """A turn with everyone at work."""
 
     trained: Trained
-    published_s: float
-    """When the version was handed over, by the machine's monotonic clock."""
     seen: Seen
     cpu_s: dict[str, float]
     """CPU seconds of the weights actor, of Ray's own processes and of the crowd's."""
@@ -190,7 +195,7 @@ class Stage:
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
         self._sink = RemoteSink(self.store)
-        self._settings = settings
+        self._model = large_model(settings)
         numbers = range(settings.crowd)
         crowd, training = ray.remote(num_cpus=0)(Crowd), ray.remote(num_cpus=0)(Training)
         self._crowd = [
@@ -221,7 +226,7 @@ class Stage:
         import ray
 
         self._version += 1
-        data = None if learner_publishes else archive_of(self._settings, self._version)
+        data = None if learner_publishes else archive_of(self._model, self._version)
         start_s = time.monotonic() + LEAD_S
         end_s = start_s + TURN_S
         training = self._learner.work.remote(self._version if learner_publishes else None, start_s, end_s)
@@ -230,16 +235,12 @@ class Stage:
         if data is not None:
             time.sleep(max(0.0, start_s - time.monotonic()))
             self._sink.publish(data, False)
-        published_s = time.monotonic()
         while ray.wait([training, *crowd], num_returns=1 + PROCESSES, timeout=WATCH_S)[1]:
             free = ray.available_resources().get("object_store_memory", self._capacity)
             most = max(most, self._capacity - free)
         after = self._cpu_s()
         spent = {name: after[name] - before[name] for name in after}
-        trained: Trained = ray.get(training)
-        if learner_publishes:
-            published_s = trained.published_s
-        return Turn(trained, published_s, together(ray.get(crowd)), spent, most)
+        return Turn(ray.get(training), together(ray.get(crowd)), spent, most)
 
     def _cpu_s(self) -> dict[str, float]:
         return {
@@ -300,7 +301,7 @@ def _rows(
     yield of_each("weights_pull_p99_ms", "ms", [1000 * share_below(turn.seen.pull_s, 0.99) for turn in beside])
     yield of_each("weights_ask_ms", "ms", [1000 * median(turn.seen.ask_s) for turn in beside])
     yield of_each("weights_put_off_per_turn", "rounds", [turn.seen.put_off for turn in beside])
-    last = [max(turn.seen.arrived_s) - turn.published_s for turn in beside]
+    last = [max(turn.seen.arrived_s) - turn.trained.published_s for turn in beside]
     yield of_each("weights_reach_all_s", "s", last)
     yield of_each("weights_moved_mb_per_min", "MB/min", [turn.seen.bytes / 1e6 * 60 / TURN_S for turn in beside])
     yield of_each("weights_actor_cpu_s_per_min", "s/min", per_minute("weights"))

@@ -83,6 +83,7 @@ def test_a_killed_replay_goes_on_from_the_last_checkpoint_and_says_what_is_lost(
     told = sum(map(int, re.findall(r"the replay lost (\d+) games", log.read_text())))
     assert held["games_total"] >= heard - told
     assert held["rejected_games"] == 0
+    assert metrics(run, "health/replay")[-1]["health/replay/restarts"] == 1
 
 
 def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ PATIENCE_S = 60.0
 
 
 def crowd(stage: Stage) -> dict[str, float]:
-    """Let ten simulated actors pull a version of someone else's and one of the learner's, and ask again."""
-    other, turn = (stage.beside(learner_publishes=own) for own in (False, True))
+    """Let ten simulated actors pull a version of the learner's and one of someone else's, and ask again."""
+    turn, other = (stage.beside(learner_publishes=own) for own in (True, False))
     rows = {row.name: row.value for row in bench_fanout._rows(SMALL, [turn.trained], [other.trained], [turn])}
     pulled = {"bytes": turn.seen.bytes, "others_bytes": other.seen.bytes}
     return rows | pulled | {"asked": len(turn.seen.ask_s) + turn.seen.put_off}

@@ -21,9 +21,15 @@ class FirstMove:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.budgets: list[Budget] = []
+        self._thoughts: dict[Position, Thought] = {}
 
     def think(self, position: Position, budget: Budget, stop: Callable[[], bool], /) -> Thought:
         self.budgets.append(budget)
+        if position not in self._thoughts:
+            self._thoughts[position] = self._thought(position)
+        return self._thoughts[position]
+
+    def _thought(self, position: Position) -> Thought:
         moves = []
         for number, action in enumerate(position.legal_actions()):
             reply = position.play(action).legal_actions()[:1]
