@@ -148,11 +148,14 @@ class Keeper:
         self._bereft = False
 
     def drop(self, role: Role) -> None:
-        """End the process of a role that is not needed any more; what it was asked is forgotten."""
-        handle, role.handle, role.due, role.up, role.calls = role.handle, None, None, False, 0
+        """End the process of a role that is not needed any more; what it was asked is forgotten.
+
+        Left to Ray, which asks a process whose last handle is gone to end by itself, some hang in that and stay.
+        """
         self._pending = {reference: call for reference, call in self._pending.items() if call.role is not role}
-        if handle is not None:
-            ray.kill(handle)
+        if role.handle is not None:
+            end_process(role)
+        role.handle, role.process, role.due, role.up, role.calls = None, None, None, False, 0
 
     def end(self, what: str, error: Exception | None = None) -> RunError:
         """Return the error that ends the run: what happened, how to go on, where to read more."""

@@ -114,9 +114,6 @@ class FakeRay:
         defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "busy": False, "report": REPLAY}
         return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
 
-    def kill(self, process: Process) -> None:
-        process.dead = True
-
 
 class Scene:
     """A driver over processes of the test's own; `process` finds them by name, the newest of each."""
@@ -183,7 +180,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(keeper_module, "ray", FakeRay(clock))
     monkeypatch.setattr(keeper_module, "measured", lambda process: process.measure.remote())
     monkeypatch.setattr(keeper_module, "MEASURE_EVERY_S", 1e9)
-    monkeypatch.setattr(driver_module, "end_process", lambda role: setattr(role.handle, "dead", True))
+    for module in (keeper_module, driver_module):
+        monkeypatch.setattr(module, "end_process", lambda role: setattr(role.handle, "dead", True))
     monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
     return Scene(tmp_path, clock)
 
