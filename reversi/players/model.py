@@ -32,6 +32,9 @@ C_PUCT = 0.8
 MIN_VISIT_SHARE = 0.5
 """`SearchConfig.min_visit_share` of such a model: docs/experiments.md 27."""
 
+BOUNDS = True
+"""`SearchConfig.bounds` of such a model, some 7 Elo: docs/experiments.md 30."""
+
 _BATCH = 256
 """Positions searched at once; the network gains nothing from more."""
 
@@ -82,6 +85,7 @@ def playing_config(
     c_puct: float = C_PUCT,
     policy_temperature: float = POLICY_TEMPERATURE,
     min_visit_share: float = MIN_VISIT_SHARE,
+    bounds: bool = BOUNDS,
 ) -> SearchConfig:
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
@@ -100,6 +104,7 @@ def playing_config(
         c_puct=c_puct,
         policy_temperature=policy_temperature,
         min_visit_share=min_visit_share,
+        bounds=bool(bounds),
     )
 
 

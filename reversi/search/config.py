@@ -93,6 +93,11 @@ class SearchConfig:
     "zero".  On 6x6 a leaf costs 2, 8 and 35 us with 8, 10 and 12 empty squares, on 8x8 3, 11 and 46; some six times as
     much where margins count.  Without effect in tic-tac-toe.  AlphaZero: 0."""
 
+    bounds: bool = False
+    """PUCT: results that are certain, of finished games and solved positions, bound the nodes above, as in
+    score-bounded Monte Carlo tree search (`bounds.py`): moves that cannot be better are not searched, and a search
+    whose root is settled ends.  AlphaZero: false."""
+
     leaves: int = 1
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""
 
@@ -111,6 +116,8 @@ class SearchConfig:
             raise ConfigError(
                 "search.keep_subtree must be false with search.method=gumbel: its schedule begins at an unvisited root"
             )
+        if self.method == "gumbel" and self.bounds:
+            raise ConfigError("search.bounds must be false with search.method=gumbel: its schedule visits every move")
         _require("considered", self.considered, 1 <= self.considered <= 64, "1 to 64")
         if self.method == "gumbel" and self.policy_temperature != 1:
             raise ConfigError(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.kernel import bare_kernel
+from reversi.search.bounds import edge_lower, edge_upper
 from reversi.search.rule import Rule
 from reversi.search.tree import Tree
 
@@ -31,6 +32,8 @@ def puct_edge(tree: Tree, index: int, rule: Rule) -> int:
     explore = rule.c_puct * np.sqrt(np.float32(entry.visits + rule.virtual_loss * entry.pending))
     best, best_score = int(node.first), np.float32(-np.inf)
     for i in range(node.first, node.first + node.degree):
+        if rule.bounds and edge_upper(tree, i) <= node.lower:
+            continue
         edge = tree.edges[i]
         lost = rule.virtual_loss * edge.pending
         n = edge.visits + lost
@@ -38,7 +41,10 @@ def puct_edge(tree: Tree, index: int, rule: Rule) -> int:
         if n == 0:
             score += urgency
         else:
-            score = score / np.float32(1 + n) + (edge.total - np.float32(lost)) / np.float32(n)
+            value = np.float32((edge.total - np.float32(lost)) / np.float32(n))
+            if rule.bounds:
+                value = min(max(value, edge_lower(tree, i)), edge_upper(tree, i))
+            score = score / np.float32(1 + n) + value
         if score > best_score:
             best, best_score = i, score
     return best

@@ -19,7 +19,8 @@ class ActionReport:
     action: int
     visits: int
     value: float | None
-    """Mean of what was backed up through it, for the side to move at the root; None without a visit."""
+    """Mean of what was backed up through it, for the side to move at the root, within what is certain of it; None
+    without a visit."""
     line: tuple[int, ...]
     """The action, and the most visited ones below it while there are any."""
 
@@ -41,7 +42,10 @@ def _place(edge: Any, played: int) -> tuple[bool, float, float]:
 
 def _action(nodes: Any, edges: Any, index: int) -> ActionReport:
     action, visits = int(edges[index]["action"]), int(edges[index]["visits"])
-    value = float(edges[index]["total"]) / visits if visits else None
+    value = None
+    if visits:
+        below = nodes[edges[index]["child"]]
+        value = min(max(float(edges[index]["total"]) / visits, -float(below["upper"])), -float(below["lower"]))
     return ActionReport(action, visits, value, tuple(_line(nodes, edges, index)))
 
 

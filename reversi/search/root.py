@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.kernel import bare_kernel
+from reversi.search.bounds import bounded_mean, edge_lower, edge_upper, is_worse
 from reversi.search.chance import random_gamma, random_gumbel, stream
 from reversi.search.exponential import exponential
 from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
@@ -101,18 +102,22 @@ def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
     root = tree.nodes[0]
     visits = 0
     for i in range(root.first, root.first + root.degree):
-        visits += tree.edges[i].visits
+        visits += 0 if is_worse(tree, i) else tree.edges[i].visits
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
-        out[edge.action] = np.float32(edge.visits / visits) if visits > 0 else edge.prior
+        if visits == 0:
+            out[edge.action] = edge.prior
+        elif not is_worse(tree, i):
+            out[edge.action] = np.float32(edge.visits / visits)
 
 
 @bare_kernel
 def root_action(tree: Tree, rule: Rule) -> int:
     """Return the action to play, the first of equals; -1 if the game is over.
 
-    PUCT: the most visited, or the best by mean value of those with `min_visit_share` of its visits; without any visit
-    the one with the largest prior.  Gumbel: see `best_root_edge`; the noise counts.
+    PUCT: the most visited that is not certain to be worse than another, or the best by mean value of those with
+    `min_visit_share` of its visits and of those that are settled; without any visit the one with the largest prior.
+    Gumbel: see `best_root_edge`; the noise counts.
     """
     root = tree.nodes[0]
     if root.degree <= 0:
@@ -120,15 +125,19 @@ def root_action(tree: Tree, rule: Rule) -> int:
     if rule.gumbel:
         return int(tree.edges[best_root_edge(tree, rule)].action)
     best = root.first
-    for i in range(root.first + 1, root.first + root.degree):
+    while is_worse(tree, best):
+        best += 1
+    for i in range(best + 1, root.first + root.degree):
         edge, leader = tree.edges[i], tree.edges[best]
-        if edge.visits > leader.visits or (edge.visits == leader.visits == 0 and edge.prior > leader.prior):
+        more = edge.visits > leader.visits or (edge.visits == leader.visits == 0 and edge.prior > leader.prior)
+        if more and not is_worse(tree, i):
             best = i
-    if rule.min_visit_share < 1:
+    if (rule.min_visit_share < 1 or rule.bounds) and tree.edges[best].visits > 0:
         needed = rule.min_visit_share * np.float32(tree.edges[best].visits)
         for i in range(root.first, root.first + root.degree):
-            edge, leader = tree.edges[i], tree.edges[best]
-            if edge.visits >= max(needed, 1) and edge.total * leader.visits > leader.total * edge.visits:
+            edge = tree.edges[i]
+            enough = edge.visits >= needed or (rule.bounds and edge_lower(tree, i) == edge_upper(tree, i))
+            if enough and bounded_mean(tree, i) > bounded_mean(tree, best):
                 best = i
     return int(tree.edges[best].action)
 
@@ -137,7 +146,8 @@ def root_action(tree: Tree, rule: Rule) -> int:
 def root_value(tree: Tree) -> np.float32:
     """Return the mean of all that was backed up to the root, its own evaluation included, for the side to move."""
     entry = tree.edges[0]
-    return np.float32(np.float32(0) - entry.total / np.float32(entry.visits))  # never -0.0, which people would see
+    mean = np.float32(np.float32(0) - entry.total / np.float32(entry.visits))  # never -0.0, which people would see
+    return min(max(mean, tree.nodes[0].lower), tree.nodes[0].upper)
 
 
 @bare_kernel

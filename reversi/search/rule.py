@@ -23,6 +23,7 @@ class Rule(NamedTuple):
     c_scale: np.float32
     margin_weight: np.float32
     solve_empties: int
+    bounds: bool
 
 
 def rule_of(config: SearchConfig) -> Rule:
@@ -39,4 +40,5 @@ def rule_of(config: SearchConfig) -> Rule:
         c_scale=np.float32(config.c_scale),
         margin_weight=np.float32(config.margin_weight),
         solve_empties=config.solve_empties,
+        bounds=config.bounds,
     )

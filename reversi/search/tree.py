@@ -45,6 +45,8 @@ NODE = np.dtype(
         ("degree", np.int32),  # number of edges = legal actions, or PENDING or TERMINAL
         ("explored", np.float32),  # sum of the priors of the edges with a visit
         ("value", np.float32),  # of a TERMINAL node the exact one, else what was last backed up from the node itself
+        ("lower", np.float32),  # what the side to move is certain to get at least, infinite while nothing is known
+        ("upper", np.float32),  # and at most
     ],
     align=True,
 )
@@ -142,6 +144,7 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
     node.parent = parent
     node.entry = edge
     node.explored = 0
+    node.lower, node.upper = -np.inf, np.inf
     node.degree = PENDING
     if legal_moves(game_id, own, opp) == ZERO:
         margin = outcome(game_id, own, opp)
@@ -151,6 +154,8 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
     if node.degree == PENDING and is_solvable(game_id, rule, own, opp):
         node.degree = TERMINAL
         node.value = solved_utility(game_id, rule, own, opp)
+    if node.degree == TERMINAL:
+        node.lower = node.upper = node.value
     return index
 
 
@@ -171,13 +176,14 @@ def add_leaf(tree: Tree, g: int, node: int, leaves: Leaves, slot: int) -> None:
 def back_up(tree: Tree, node: int, value: np.float32, pending: int) -> None:
     """Add a visit of `value` to every edge from `node` up to the root; it flips sign at every ply, passes included.
 
-    value    from the view of the side to move at `node`
+    value    from the view of the side to move at `node`; on its way it is kept within the bounds of every node
     pending  1 if the edges were marked by `add_leaf`, else 0
     """
     tree.nodes[node].value = value
     while True:
-        value = -value
-        edge = tree.edges[tree.nodes[node].entry]
+        here = tree.nodes[node]
+        value = -min(max(value, here.lower), here.upper)
+        edge = tree.edges[here.entry]
         edge.visits += 1
         edge.pending -= pending
         edge.total += value

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import NO_ACTION, action_of_square, legal_moves, only_reply, play
 from reversi.kernel import bare_kernel
+from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.exponential import exponential
 from reversi.search.gumbel import interior_edge, root_edge
 from reversi.search.puct import puct_edge
@@ -21,7 +22,6 @@ from reversi.search.tree import (
     EDGES,
     NODES,
     PENDING,
-    TERMINAL,
     UNVISITED,
     Leaves,
     Tree,
@@ -36,16 +36,16 @@ from reversi.search.tree import (
 
 @bare_kernel
 def walk(tree: Tree, game_id: int, rule: Rule, simulations: int) -> int:
-    """Walk from the root to a node without edges, made now if it is new, and return it.
+    """Walk from the root to a node without edges, made now if it is new, or to a settled one, and return it.
 
-    The node is PENDING or TERMINAL; it is new if its index is `tree.used[NODES]` of before, or higher.  Where a new
-    node has one reply only, a pass mostly, the walk goes on below it: nothing is to be decided there, and the network
-    need not be asked.  No visit is counted and nothing is marked as pending.
+    The node is PENDING or settled, as TERMINAL ones are; it is new if its index is `tree.used[NODES]` of before, or
+    higher.  Where a new node has one reply only, a pass mostly, the walk goes on below it: nothing is to be decided
+    there, and the network need not be asked.  No visit is counted and nothing is marked as pending.
 
     simulations  the tree's budget, the same in every walk of a search: Gumbel's schedule needs it
     """
     node = 0
-    while tree.nodes[node].degree > 0:
+    while tree.nodes[node].degree > 0 and not is_settled(tree, node):
         if not rule.gumbel:
             index = puct_edge(tree, node, rule)
         elif node == 0:
@@ -176,15 +176,15 @@ def select_leaves(
     count = 0
     for g in range(games):
         tree = tree_of(trees, g)
-        if tree.nodes[0].degree == TERMINAL:
+        if is_settled(tree, 0):
             continue
         end = count + leaves_per_tree
         root = tree.edges[0]
         while count < end and root.visits - 1 + root.pending < simulations:
             known = tree.used[NODES]
             node = walk(tree, game_id, rule, simulations)
-            if tree.nodes[node].degree == TERMINAL:
-                back_up(tree, node, tree.nodes[node].value, 0)
+            if is_settled(tree, node):
+                back_up_settled(tree, rule, node)
             elif node >= known:
                 add_leaf(tree, g, node, leaves, count)
                 count += 1

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from reversi.games.position import Position
 from reversi.games.rules import Game, legal_actions_mask, play_batch
+from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.evaluate import Evaluate
 from reversi.search.rule import Rule
 from reversi.search.signature import HashEvaluator
-from reversi.search.tree import PENDING, TERMINAL, Tree, back_up, make_trees, tree_of
+from reversi.search.tree import PENDING, Tree, back_up, make_trees, tree_of
 from reversi.search.walk import expand, walk
 
 Answer = tuple[dict[str, float], float]
@@ -67,8 +68,8 @@ def grow(tree: Tree, game: Game, rule: Rule, simulations: int, evaluate: Evaluat
     """Let a planted or kept tree grow to so many visits of its root's actions, a leaf at a time, as self-play does."""
     while tree.edges["visits"][0] <= simulations:
         node = 0 if tree.nodes["degree"][0] == PENDING else walk(tree, game.id, rule, simulations)
-        if tree.nodes["degree"][node] == TERMINAL:
-            back_up(tree, node, tree.nodes["value"][node], 0)
+        if is_settled(tree, node):
+            back_up_settled(tree, rule, node)
         else:
             logits, value = evaluate(tree.nodes["own"][node : node + 1], tree.nodes["opp"][node : node + 1])
             expand(tree, game.id, rule, node, logits[0])

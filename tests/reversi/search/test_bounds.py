@@ -1,0 +1,164 @@
+"""Bounds are never wrong, they decide as soon as they can, and they change nothing else."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from reversi.errors import ConfigError
+from reversi.games.position import Position
+from reversi.games.rules import GAMES, Game
+from reversi.search.apv_mcts import Search
+from reversi.search.bounds import is_settled, settle
+from reversi.search.config import SearchConfig
+from reversi.search.root import plant_root, root_action, root_policy, root_value
+from reversi.search.rule import rule_of
+from reversi.search.signature import HashEvaluator
+from reversi.search.tree import Tree, add_node
+from reversi.search.walk import expand
+
+from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions
+
+REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
+BOUNDED = rule_of(SearchConfig(bounds=True, min_visit_share=0.5))
+
+
+@cache
+def solve(position: Position) -> int:
+    """Return the result under perfect play for the side to move, 1, 0 or -1, by looking at everything."""
+    if position.is_over:
+        return int(np.sign(position.margin))
+    return max(-solve(position.play(action)) for action in position.legal_actions())
+
+
+def some(game: Game, count: int, plies: int) -> list[Position]:
+    """Return random positions of games that go on."""
+    own, opp = random_positions(game, count, 7, plies=plies)
+    positions = [Position(game, int(mine), int(theirs)) for mine, theirs in zip(own, opp, strict=True)]
+    return [position for position in positions if not position.is_over]
+
+
+def two_plies(lowers: list[list[float]], uppers: list[list[float]]) -> Tree:
+    """Return the tree of 4x4's start and two of its moves, the leaves below which have the bounds given."""
+    tree, game = make_tree(REVERSI4, 50), REVERSI4.id
+    logits = np.zeros(REVERSI4.actions, np.float32)
+    plant_root(tree, game, BOUNDED, np.uint64(REVERSI4.start_own), np.uint64(REVERSI4.start_opp))
+    expand(tree, game, BOUNDED, 0, logits)
+    for move, (low, high) in enumerate(zip(lowers, uppers, strict=True)):
+        middle = child(tree, 0, move)
+        expand(tree, game, BOUNDED, middle, logits)
+        assert tree.nodes["degree"][middle] == 3
+        for reply, (lower, upper) in enumerate(zip(low, high, strict=True)):
+            leaf = child(tree, middle, reply)
+            tree.nodes["lower"][leaf], tree.nodes["upper"][leaf] = lower, upper
+            settle(tree, leaf)
+    return tree
+
+
+def child(tree: Tree, node: int, number: int) -> int:
+    """Return the new node below an edge of `node`."""
+    edge = tree.nodes["first"][node] + number
+    above = Position(REVERSI4, int(tree.nodes["own"][node]), int(tree.nodes["opp"][node]))
+    below = above.play(int(tree.edges["action"][edge]))
+    return int(add_node(tree, REVERSI4.id, BOUNDED, node, int(edge), np.uint64(below.own), np.uint64(below.opp)))
+
+
+def bounds(tree: Tree, node: int) -> tuple[float, float]:
+    return float(tree.nodes["lower"][node]), float(tree.nodes["upper"][node])
+
+
+@pytest.mark.parametrize(
+    ("lowers", "uppers", "replier", "root"),
+    [
+        # the leaves are Black's again: a reply that wins for Black is worth -1 to White
+        ([[1, 1, 1]], [[1, 1, 1]], (-1, -1), (1, np.inf)),  # all replies lose: Black has won, whatever other moves do
+        ([[1, 1, -1]], [[1, 1, 1]], (-1, 1), (-1, np.inf)),  # one reply is open
+        ([[1, 0, 1]], [[1, 0, 1]], (0, 0), (0, np.inf)),  # White's best is the draw
+        ([[-1, -1, -1]], [[1, 0, 1]], (0, 1), (-1, np.inf)),  # one draws for White at least
+        ([[-1, 0, 1]], [[-1, 0, 1]], (1, 1), (-1, np.inf)),  # White wins by one of them
+        ([[0.25, 0.5, 1]], [[0.25, 0.5, 1]], (-0.25, -0.25), (0.25, np.inf)),  # margins, too
+    ],
+)
+def test_bounds_by_hand(
+    lowers: list[list[float]], uppers: list[list[float]], replier: tuple[float, float], root: tuple[float, float]
+) -> None:
+    tree = two_plies(lowers, uppers)
+    assert bounds(tree, 1) == replier
+    assert bounds(tree, 0) == root
+
+
+def test_a_node_is_settled_when_nothing_else_can_be_better() -> None:
+    draw, loss = [0.0, 0.0, 0.0], [-1.0, 1.0, 1.0]
+    tree = two_plies([draw, loss, loss, loss], [draw, loss, loss, loss])
+    assert bounds(tree, 0) == (0, 0)
+    assert is_settled(tree, 0)
+    open_ = two_plies([draw, loss, loss], [draw, loss, loss])
+    assert bounds(open_, 0) == (0, np.inf)
+    assert not is_settled(open_, 0)
+
+
+@pytest.mark.parametrize(("game", "plies"), [(REVERSI4, 6), (REVERSI6, 25)])
+@pytest.mark.parametrize("simulations", [10, 40, 300])
+def test_bounds_of_every_node_hold_what_perfect_play_makes_of_it(game: Game, plies: int, simulations: int) -> None:
+    evaluate, known, nodes = HashEvaluator(game), 0, 0
+    for position in some(game, 20, plies):
+        tree = make_tree(game, simulations)
+        plant_root(tree, game.id, BOUNDED, np.uint64(position.own), np.uint64(position.opp))
+        grow(tree, game, BOUNDED, simulations, evaluate)
+        for node in range(tree.used[0]):
+            at = Position(game, int(tree.nodes["own"][node]), int(tree.nodes["opp"][node]))
+            lower, upper = bounds(tree, node)
+            assert lower <= solve(at) <= upper
+            known += lower == upper
+            nodes += 1
+        if is_settled(tree, 0):
+            assert root_value(tree) == solve(position)
+            action = root_action(tree, BOUNDED)
+            assert -solve(position.play(action)) == solve(position)
+            policy = np.zeros(game.actions, np.float32)
+            root_policy(tree, BOUNDED, policy)
+            assert policy.sum() == pytest.approx(1)
+            assert all(-solve(position.play(int(a))) == solve(position) for a in np.flatnonzero(policy))
+    assert 0 < known < nodes
+
+
+@pytest.mark.parametrize("leaves", [1, 8])
+@pytest.mark.parametrize("solve_empties", [0, 4])
+def test_the_ends_of_games_are_settled(leaves: int, solve_empties: int) -> None:
+    """A network that knows nothing, whose search without proofs is as sure of no position with a wrong move."""
+    positions = some(REVERSI6, 60, 25)
+    worth = np.array([solve(position) for position in positions])
+    share = {}
+    for bounds in (False, True):
+        config = SearchConfig(simulations=500, leaves=leaves, solve_empties=solve_empties, bounds=bounds)
+        result = Search(REVERSI6, config, HashEvaluator(REVERSI6), len(positions)).run(*arrays(*positions))
+        settled = result.value == worth
+        share[bounds] = settled.mean()
+        for position, action in zip(np.array(positions, object)[settled], result.action[settled], strict=True):
+            assert -solve(position.play(int(action))) == solve(position)
+    assert share[True] > max(0.9, 2 * share[False])
+
+
+def test_nothing_changes_where_nothing_is_certain() -> None:
+    own, opp = random_positions(REVERSI6, 20, 5, plies=8)
+    one, other = (
+        Search(REVERSI6, SearchConfig(simulations=100, bounds=bounds), HashEvaluator(REVERSI6), 20).run(own, opp)
+        for bounds in (False, True)
+    )
+    np.testing.assert_array_equal(one.visits, other.visits)
+    np.testing.assert_array_equal(one.value, other.value)
+
+
+def test_a_search_that_is_settled_ends() -> None:
+    position = some(REVERSI6, 1, 28)[0]
+    evaluate = TableEvaluator(REVERSI6)
+    found = Search(REVERSI6, SearchConfig(simulations=100_000, bounds=True), evaluate, 1).run(*arrays(position))
+    assert found.value[0] == solve(position)
+    assert found.visits.sum() < 2000
+
+
+def test_gumbel_knows_no_bounds() -> None:
+    with pytest.raises(ConfigError, match=r"search\.bounds must be false"):
+        SearchConfig(method="gumbel", bounds=True)
