@@ -19,15 +19,14 @@ from actors.games import (
     ply_stream,
     take_ply,
 )
-from reversi.games.bitboard import popcount
-from reversi.games.rules import NO_ACTION, action_of_square, legal_moves, only_reply, squares_of
+from reversi.games.rules import NO_ACTION, only_reply
 from reversi.games.symmetry import canonical
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import SEARCHED, UNSEARCHED
+from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.cache import MISSING, Cache, find
 from reversi.search.chance import random_uniform
 from reversi.search.exact import is_solvable, solve_moves, utility
-from reversi.search.flat_mc import random_square
 from reversi.search.root import (
     draw_root_noise,
     has_root,
@@ -38,11 +37,11 @@ from reversi.search.root import (
     search_value,
 )
 from reversi.search.rule import Rule
-from reversi.search.tree import PENDING, TERMINAL, Tree, Trees, back_up, tree_of
+from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 from reversi.search.walk import expand, walk
 
-_MOVE, _CAP, _RANDOM, _SQUARE = 0, 1, 2, 3
-"""Draws of a ply's stream: the move, whether its search is a full one, whether any move is played, and which."""
+_MOVE, _CAP = 0, 1
+"""Draws of a ply's stream: the move, and whether its search is a full one."""
 
 
 class Play(NamedTuple):
@@ -58,8 +57,6 @@ class Play(NamedTuple):
     dirichlet_alpha: float
     dirichlet_weight: float
     keep_subtree: bool
-    random_share: float  # chance that any legal move is played
-    random_empties: int  # with at most so many empty squares
 
 
 @kernel
@@ -107,20 +104,13 @@ def advance(
 def _begin_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play the only reply, any move or what the solver found, or begin a search; draw what the ply shall be."""
+    """Play the only reply or what the solver found, or begin a search, a full one by lot."""
     now = games.now[g]
-    draws = ply_stream(play.seed, now.number, now.plies)
     action = only_reply(play.game_id, now.own, now.opp)
-    few = squares_of(play.game_id) - popcount(now.own | now.opp) <= play.random_empties
-    drawn = few and random_uniform(draws, _RANDOM) < play.random_share
-    games.random[g, now.plies] = drawn and action == NO_ACTION
     if action != NO_ACTION:
         _take(games, tree, play, g, action, UNSEARCHED, marked)
         return
-    now.full = random_uniform(draws, _CAP) < play.full_share
-    if games.random[g, now.plies] and not now.full:  # a search would find what is neither taught nor played
-        _take(games, tree, play, g, NO_ACTION, UNSEARCHED, marked)
-        return
+    now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
     if is_solvable(play.game_id, rule, now.own, now.opp):
         _solve_ply(games, tree, rule, play, g, scratch, marked)
         return
@@ -159,12 +149,7 @@ def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.fl
 
 @bare_kernel
 def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, marked: NDArray[np.bool_]) -> None:
-    """Play `action`, or any in a random ply, and, if asked to, keep what the tree knows of where it leads."""
-    now = games.now[g]
-    if games.random[g, now.plies]:
-        draws = ply_stream(play.seed, now.number, now.plies)
-        square = random_square(legal_moves(play.game_id, now.own, now.opp), draws, _SQUARE)
-        action = action_of_square(play.game_id, square)
+    """Play `action` and, if asked to, keep what the tree knows of where it leads."""
     take_ply(games, play.game_id, g, action, kind)
     if play.keep_subtree:
         keep_subtree(tree, action, marked)
@@ -186,8 +171,8 @@ def _simulate(
         node = walk(tree, play.game_id, rule, now.budget)
         now.simulations += 1
     own, opp = tree.nodes[node].own, tree.nodes[node].opp
-    if tree.nodes[node].degree == TERMINAL:
-        back_up(tree, node, tree.nodes[node].value, 0)
+    if is_settled(tree, node):
+        back_up_settled(tree, rule, node)
         return
     now.symmetry = 0
     if cache.entries.shape[0] > 0:

@@ -13,6 +13,12 @@ from reversi.errors import ConfigError
 MAX_RESCORE_EMPTIES = 20
 """Bound of `rescore_empties`: with more empty squares hardly a position is solved in the time that it is given."""
 
+LEAST_EMPTIES = 4
+"""Empty squares that a lesson begins with at least."""
+
+MAX_LESSONS = 64
+"""Bound of `lessons`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchActorConfig:
@@ -71,10 +77,12 @@ class SearchActorConfig:
     half a millisecond, and those before its first result in place of the game's; 0 never, at most half a board.
     AlphaZero: 0."""
 
-    random_share: float
-    """Chance that a move is any legal one, where the solver will teach what was right (`rescore_empties`): the network
-    then sees what players who err come to.  What was played before such a move, and before the first exact value,
-    is not learned from, like an opening.  AlphaZero: 0."""
+    lessons: int
+    """Lessons made of every game that ends, without asking the network: the game with some random moves, and from
+    there to its end as the solver plays.  AlphaZero: 0."""
+
+    lesson_empties: int
+    """Empty squares that a lesson begins with at most, 4 to 20 and at most half a board."""
 
     round_batches: int
     """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take
@@ -95,13 +103,11 @@ class SearchActorConfig:
         if not 0 <= self.rescore_empties <= MAX_RESCORE_EMPTIES:
             got = self.rescore_empties
             raise ConfigError(f"actors.rescore_empties must be from 0 to {MAX_RESCORE_EMPTIES}, got {got}")
-        if not 0 <= self.random_share < 1:
-            raise ConfigError(f"actors.random_share must be from 0 to below 1, got {self.random_share}")
-        if self.random_share and not self.rescore_empties:
-            raise ConfigError(
-                f"actors.random_share={self.random_share} needs actors.rescore_empties above 0: a random move makes "
-                "the game's result worthless for the moves before it"
-            )
+        if not 0 <= self.lessons <= MAX_LESSONS:
+            raise ConfigError(f"actors.lessons must be from 0 to {MAX_LESSONS}, got {self.lessons}")
+        if not LEAST_EMPTIES <= self.lesson_empties <= MAX_RESCORE_EMPTIES:
+            expected = f"from {LEAST_EMPTIES} to {MAX_RESCORE_EMPTIES}"
+            raise ConfigError(f"actors.lesson_empties must be {expected}, got {self.lesson_empties}")
         if self.temperature <= 0:
             raise ConfigError(f"actors.temperature must be positive, got {self.temperature}")
 

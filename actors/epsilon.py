@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import EpsilonActorConfig
-from actors.games import NO_LEAF, EndedGames, Games, begin_games, make_games, ply_stream, take_ply
+from actors.games import NO_LEAF, EndedGames, Games, begin_games, make_games, ply_stream, random_action, take_ply
 from actors.making import Counts
 from reversi.games.bitboard import ONE, ZERO
 from reversi.games.rules import Game, action_of_square, legal_moves, square_of_action
@@ -22,7 +22,6 @@ from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, UNSEARCHED, Records
 from reversi.search.chance import random_uniform
 from reversi.search.evaluate import Evaluate
-from reversi.search.flat_mc import random_square
 
 _EXPLORES, _MOVE = 0, 1
 """Draws of a ply's stream: whether the move is random, and which."""
@@ -162,7 +161,7 @@ def decide(games: Games, play: Play, logits: NDArray[np.float32], value: NDArray
         start = ply_stream(play.seed, now.number, ply)
         explores = random_uniform(start, _EXPLORES) < play.epsilon
         if explores or (play.random_first and ply == 0):
-            action = _random_action(play.game_id, legal, start)
+            action = random_action(play.game_id, legal, start, _MOVE)
         else:
             action = _best_action(play.game_id, legal, logits[g])
         now.asked += 1
@@ -184,7 +183,7 @@ def play_on(games: Games, play: Play) -> None:
                 now.leaf_own, now.leaf_opp = now.own, now.opp
                 now.leaf = _WAITS
             else:
-                action = _random_action(play.game_id, legal, ply_stream(play.seed, now.number, now.plies))
+                action = random_action(play.game_id, legal, ply_stream(play.seed, now.number, now.plies), _MOVE)
                 take_ply(games, play.game_id, g, action, OPENING)
 
 
@@ -195,12 +194,6 @@ def _is_decided_by_network(seat: int, number: int, ply: int) -> bool:
         return True
     side = number % 2 if seat == IN_TURNS else seat
     return bool(ply % 2 == side)
-
-
-@bare_kernel
-def _random_action(game_id: int, legal: np.uint64, start: np.uint64) -> int:
-    """Return one of the legal squares' actions, each with the same chance."""
-    return action_of_square(game_id, random_square(legal, start, _MOVE))
 
 
 @bare_kernel

@@ -60,7 +60,6 @@ class Games(NamedTuple):
     kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED or UNSEARCHED
     values: NDArray[np.float32]  # [G, P]  root value for the mover
     policies: NDArray[np.uint8]  # [G, P, A]  policy target, the largest is 255
-    random: NDArray[np.bool_]  # [G, P]  of a ply after the opening: the move is any legal one
 
 
 def make_games(game: Game, count: int) -> Games:
@@ -75,7 +74,6 @@ def make_games(game: Game, count: int) -> Games:
         kinds=np.zeros((count, plies), np.uint8),
         values=np.zeros((count, plies), np.float32),
         policies=np.zeros((count, plies, game.actions), np.uint8),
-        random=np.zeros((count, plies), np.bool_),
     )
 
 
@@ -83,6 +81,12 @@ def make_games(game: Game, count: int) -> Games:
 def ply_stream(seed: np.uint64, number: int, ply: int) -> np.uint64:
     """Return the random stream of one ply of one game."""
     return stream(stream(seed, number), ply)
+
+
+@bare_kernel
+def random_action(game_id: int, legal: np.uint64, start: np.uint64, draw: int) -> int:
+    """Return one of the legal squares' actions, each with the same chance, by a draw of the stream `start`."""
+    return action_of_square(game_id, random_square(legal, start, draw))
 
 
 @kernel
@@ -103,19 +107,21 @@ def begin_games(
     for index in range(rows.shape[0]):
         g, number = rows[index], first_number + index
         now = games.now[g]
-        _set_up(now, number, start_own, start_opp)
+        begin_game(now, number, start_own, start_opp)
         length = random_index(ply_stream(seed, number, 0), 0, opening_plies + 1)
         for ply in range(length):
-            legal = legal_moves(game_id, now.own, now.opp)
-            square = random_square(legal, ply_stream(seed, number, ply), 1) if legal != ZERO else 64
-            take_ply(games, game_id, g, action_of_square(game_id, square), OPENING)
+            legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
+            if legal != ZERO:
+                action = random_action(game_id, legal, ply_stream(seed, number, ply), 1)
+            take_ply(games, game_id, g, action, OPENING)
             if now.over:
-                _set_up(now, number, start_own, start_opp)
+                begin_game(now, number, start_own, start_opp)
                 break
 
 
 @bare_kernel
-def _set_up(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
+def begin_game(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
+    """Put a game in progress at its start."""
     now.own, now.opp = start_own, start_opp
     now.number = number
     now.plies = now.exact_from = 0
@@ -163,7 +169,7 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
     plies = now["plies"]
     played = np.arange(game.max_plies) < plies[:, None]
     turned = plies % 2 == 1
-    own, opp = np.ascontiguousarray(now["own"]), np.ascontiguousarray(now["opp"])
+    own, opp = now["own"].copy(), now["opp"].copy()
     margin = np.empty(count, np.int16)
     outcomes(game.id, own, opp, margin)
     return Records(
@@ -171,7 +177,7 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
         start_own=np.full(count, game.start_own, np.uint64),
         start_opp=np.full(count, game.start_opp, np.uint64),
         black_first=np.ones(count, np.uint8),
-        plies=np.ascontiguousarray(plies),
+        plies=plies.copy(),
         actions=games.actions[rows][played],
         policy=games.policies[rows][played],
         value=games.values[rows][played].astype(np.float16),

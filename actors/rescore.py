@@ -104,21 +104,6 @@ def rescore_games(
                 if found and games.kinds[g, ply] != SEARCHED:
                     games.kinds[g, ply] = SEARCHED
                     now.positions += 1
-        for ply in range(now.exact_from - 1, -1, -1):
-            if games.kinds[g, ply] != OPENING and games.random[g, ply]:
-                _forget(games, g, ply)
-                break
-
-
-@bare_kernel
-def _forget(games: Games, g: int, last: int) -> None:
-    """Make the plies up to `last` an opening: what came of the game says nothing of them."""
-    for ply in range(last + 1):
-        if games.kinds[g, ply] == SEARCHED:
-            games.now[g].positions -= 1
-        games.kinds[g, ply] = OPENING
-        games.values[g, ply] = 0
-        games.policies[g, ply] = 0
 
 
 @bare_kernel

@@ -25,7 +25,7 @@ from reversi.model.weights import Weights
 from reversi.record import encode
 from reversi.search.config import SearchConfig
 
-STATE_FORMAT = 3
+STATE_FORMAT = 4
 
 
 class WeightSource(Protocol):

@@ -6,13 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from actors.games import Games
-from actors.rescore import Rescorer
 from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
-from reversi.errors import ConfigError
 from reversi.games.position import Position
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
@@ -177,88 +173,3 @@ def test_what_takes_too_long_ends_the_solving_of_a_game(monkeypatch: pytest.Monk
     starts = np.repeat(records.plies.cumsum() - records.plies + records.exact_from, records.plies)
     exact = np.arange(records.positions) >= starts
     np.testing.assert_array_equal(records.value[exact], generous.value[exact])
-
-
-SHARE = 0.3
-
-
-class Watched:
-    """Every game that is rescored: its kinds before and after, its random plies, and from where on it is exact."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.before: list[NDArray[np.uint8]] = []
-        self.after: list[NDArray[np.uint8]] = []
-        self.random: list[NDArray[np.bool_]] = []
-        self.exact_from: list[int] = []
-        rescore = Rescorer.rescore
-
-        def watch(rescorer: Rescorer, games: Games, rows: NDArray[np.int64]) -> None:
-            lengths = games.now["plies"][rows]
-            self.before += [games.kinds[g, :plies].copy() for g, plies in zip(rows, lengths, strict=True)]
-            rescore(rescorer, games, rows)
-            self.after += [games.kinds[g, :plies].copy() for g, plies in zip(rows, lengths, strict=True)]
-            self.random += [games.random[g, :plies].copy() for g, plies in zip(rows, lengths, strict=True)]
-            self.exact_from += games.now["exact_from"][rows].tolist()
-
-        monkeypatch.setattr(Rescorer, "rescore", watch)
-
-
-@pytest.mark.parametrize("full_share", [1.0, 0.25])
-def test_random_moves_fall_where_the_solver_teaches_and_are_any_legal_ones(
-    monkeypatch: pytest.MonkeyPatch, full_share: float
-) -> None:
-    watched = Watched(monkeypatch)
-    search = dataclasses.replace(SEARCH, full_share=full_share, fast_simulations=4)
-    player = selfplay("reversi6", games=16, search=search, rescore_empties=EMPTIES, random_share=SHARE)
-    records = played(player, 800)
-    assert not check(records).any()
-    first, random, places, choices = 0, 0, 0, []
-    for g, positions in enumerate(positions_of(records)):
-        for ply, position in enumerate(positions):
-            legal, kind = position.legal_actions(), records.ply_kind[first + ply]
-            few = 36 - (position.own | position.opp).bit_count() <= EMPTIES
-            if few and kind != OPENING and len(legal) > 1:
-                places += 1
-                random += bool(watched.random[g][ply])
-                if watched.random[g][ply] and len(legal) == 2:
-                    choices.append(int(records.actions[first + ply] == legal[1]))
-            else:
-                assert kind == OPENING or not watched.random[g][ply]
-        first += len(positions)
-    assert random / places == pytest.approx(SHARE, abs=4 * (SHARE * (1 - SHARE) / places) ** 0.5)
-    assert np.mean(choices) == pytest.approx(0.5, abs=4 * (0.25 / len(choices)) ** 0.5)
-    exact = np.concatenate([np.arange(len(k)) >= e for k, e in zip(watched.after, watched.exact_from, strict=True)])
-    kinds = np.concatenate(watched.after)[exact & np.concatenate(watched.random)]
-    assert set(kinds) == ({SEARCHED} if full_share == 1 else {SEARCHED, UNSEARCHED}), "they teach what was right"
-
-
-def test_nothing_is_learned_of_what_came_before_a_random_move_that_no_exact_value_follows_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("actors.rescore.NODES_A_PLY", 100)
-    watched = Watched(monkeypatch)
-    player = selfplay("reversi6", games=16, rescore_empties=EMPTIES, random_share=SHARE)
-    records = played(player, 800)
-    assert not check(records).any()
-    cut = 0
-    for before, after, random, exact in zip(
-        watched.before, watched.after, watched.random, watched.exact_from, strict=True
-    ):
-        wrong = np.flatnonzero(random[:exact] & (before[:exact] != OPENING))
-        length = int(wrong[-1]) + 1 if len(wrong) else 0
-        assert (after[:length] == OPENING).all()
-        np.testing.assert_array_equal(after[length:], before[length:])
-        cut += length > 0
-    assert 0 < cut < len(watched.after)
-    assert not records.policy[records.ply_kind == OPENING].any()
-    assert not records.value[records.ply_kind == OPENING].any()
-    targets = sum(int((kinds == SEARCHED).sum()) for kinds in watched.after)
-    unfinished = sum(
-        int((player.games.kinds[g, : now["plies"]] == SEARCHED).sum()) for g, now in enumerate(player.games.now)
-    )
-    assert player.counts.positions == targets + unfinished
-
-
-def test_random_moves_without_rescoring_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"random_share=0\.3 needs actors\.rescore_empties"):
-        selfplay("reversi6", random_share=SHARE)

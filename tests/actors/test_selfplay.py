@@ -39,7 +39,8 @@ ACTORS = SearchActorConfig(
     temperature=1.0,
     temperature_plies=8,
     rescore_empties=0,
-    random_share=0.0,
+    lessons=0,
+    lesson_empties=20,
     round_batches=32,
 )
 SEARCH = SearchConfig(simulations=8)

@@ -1,0 +1,218 @@
+"""Lessons: games that leave one of self-play for some random moves, and are then played perfectly to their end.
+
+Self-play hardly errs, so a network that learns from nothing else knows little of what players who do come to.  A lesson
+begins as a game of self-play that has just ended, goes astray by a few moves that are any legal ones, and from then on
+the solver moves: value, moves, margin and owners of every ply are those of perfect play, and true.  No network is
+asked, so a lesson costs a hundredth of the game it comes from.  What was played before is an opening: it teaches
+nothing.
+
+All chance comes from the stream of the game that a lesson comes from: the same game has the same lessons.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.config import LEAST_EMPTIES
+from actors.games import Games, begin_game, make_games, ply_stream, random_action, take_ply
+from actors.rescore import TABLE_BITS
+from reversi.games.bitboard import ONE, ZERO, lowest_square, popcount
+from reversi.games.rules import (
+    NO_ACTION,
+    REVERSI8,
+    Game,
+    action_of_square,
+    legal_moves,
+    only_reply,
+    play,
+    squares_of,
+)
+from reversi.kernel import bare_kernel, kernel
+from reversi.record import OPENING, SEARCHED, UNSEARCHED
+from reversi.search.chance import random_index, stream
+from reversi.search.endgame_last import NODES, variant_of
+from reversi.search.endgame_search import COUNTS, LIMIT, ROUND, STOP, search
+from reversi.search.endgame_table import Table, make_table
+from reversi.search.exact import MOST, utility
+from reversi.search.rule import Rule
+from reversi.search.stack import Numbers, numbers_of
+
+MOST_ERRORS = 8
+"""Random moves that lead to a lesson; one at least."""
+
+NODES_A_PLY = 50_000
+"""Positions that the solver may search for a ply: a millisecond.  What takes more is played by chance, and tried again
+a move later."""
+
+SAFE_SHARE = 85
+"""Policy target of a move that keeps the result and loses discs; that of the best ones is 255."""
+
+_SQUARES = 255
+"""Ply of a game's stream that none reaches: what its lessons are drawn from."""
+
+_EMPTIES, _ERRORS, _MOVES = 0, 1, 2
+"""Draws of a lesson's stream: where it begins, after how many random moves, and, from here on, those moves."""
+
+
+class Lessons:
+    """Makes `count` lessons of every game that has ended; none without a solver, in tic-tac-toe."""
+
+    def __init__(self, game: Game, rule: Rule, seed: int, count: int, empties: int) -> None:
+        """A lesson begins with up to `empties` empty squares, at most half a board."""
+        self._game, self._rule, self._seed = game, rule, np.uint64(seed)
+        self._empties = min(empties, game.squares // 2)
+        self.games = make_games(game, count if game.id <= REVERSI8 else 0)
+        """The lessons of the last game."""
+        self.rows = np.arange(len(self.games.now))
+        self._table = make_table(TABLE_BITS)
+        self._counts = np.zeros(COUNTS, np.int64)
+        self._counts[LIMIT] = NODES_A_PLY
+
+    def make(self, games: Games, row: int) -> None:
+        """Put the lessons of the finished game in `row` into `games`; its count of positions that teach grows."""
+        start = np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+        make_lessons(
+            games,
+            row,
+            self.games,
+            self._game.id,
+            self._rule,
+            *start,
+            self._seed,
+            self._empties,
+            self._table,
+            self._counts,
+        )
+
+
+@kernel
+def make_lessons(
+    games: Games,
+    row: int,
+    lessons: Games,
+    game_id: int,
+    rule: Rule,
+    start_own: np.uint64,
+    start_opp: np.uint64,
+    seed: np.uint64,
+    empties: int,
+    table: Table,
+    counts_array: NDArray[np.int64],
+) -> None:
+    """Play a lesson in every row of `lessons` after the finished game in `row` of `games`.
+
+    table, counts_array  as for `solve_root`
+    """
+    counts = numbers_of(counts_array)
+    source = games.now[row]
+    squares = squares_of(game_id)
+    for k in range(lessons.now.shape[0]):
+        draws = stream(ply_stream(seed, source.number, _SQUARES), k)
+        begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, max(1, empties - LEAST_EMPTIES + 1))
+        astray = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)
+        begin_game(lessons.now[k], source.number, start_own, start_opp)
+        now = lessons.now[k]
+        ply = 0
+        while ply < source.plies and squares - popcount(now.own | now.opp) > astray:
+            take_ply(lessons, game_id, k, int(games.actions[row, ply]), OPENING)
+            ply += 1
+        while not now.over and squares - popcount(now.own | now.opp) > begins:
+            _err(lessons, game_id, k, draws)
+        counts[ROUND] += 1
+        source.positions += _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
+
+
+@bare_kernel
+def _err(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
+    """Play any legal move, which teaches nothing."""
+    now = lessons.now[k]
+    legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
+    if legal != ZERO:
+        action = random_action(game_id, legal, draws, _MOVES + now.plies)
+    take_ply(lessons, game_id, k, action, OPENING)
+
+
+@bare_kernel
+def _play_perfectly(
+    lessons: Games, game_id: int, rule: Rule, k: int, draws: np.uint64, table: Table, counts: Numbers
+) -> int:
+    """Let the solver play to the end and write down what it teaches; return how many plies teach a move."""
+    now, variant = lessons.now[k], variant_of(game_id, False)
+    taught, known, margin, exact_from = 0, False, 0, 0
+    while not now.over:
+        ply, kind, action = now.plies, UNSEARCHED, only_reply(game_id, now.own, now.opp)
+        counts[NODES] = counts[STOP] = 0
+        if not known:
+            margin = search(variant, now.own, now.opp, int(np.int64(-MOST)), int(np.int64(MOST)), table, counts)
+            known, exact_from = counts[STOP] == 0, ply
+        if known and action == NO_ACTION:
+            kind = SEARCHED
+            action = _best_moves(game_id, variant, now, margin, draws, table, counts, lessons.policies[k, ply])
+        if counts[STOP] != 0:
+            _forget(lessons, k)
+            taught, known = 0, False
+            _err(lessons, game_id, k, draws)
+            continue
+        if kind == SEARCHED:
+            taught += 1
+            lessons.values[k, ply] = utility(game_id, rule, margin)
+            take_ply(lessons, game_id, k, action, SEARCHED)
+        else:
+            take_ply(lessons, game_id, k, action, UNSEARCHED)
+            lessons.values[k, ply] = utility(game_id, rule, margin)
+        margin = -margin
+    if known:
+        now.exact_from = exact_from
+    return taught
+
+
+@bare_kernel
+def _forget(lessons: Games, k: int) -> None:
+    """Make an opening of all that was played: what follows is not perfect."""
+    for ply in range(lessons.now[k].plies):
+        lessons.kinds[k, ply] = OPENING
+        lessons.values[k, ply] = 0
+        lessons.policies[k, ply] = 0
+
+
+@bare_kernel
+def _best_moves(
+    game_id: int,
+    variant: int,
+    now: Any,
+    margin: int,
+    draws: np.uint64,
+    table: Table,
+    counts: Numbers,
+    policy: NDArray[np.uint8],
+) -> int:
+    """Write the policy target, and return one of the best moves, each with the same chance.
+
+    margin  of perfect play for the side to move
+    policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
+    """
+    policy[:] = 0
+    result, best = int(margin > 0) - int(margin < 0), 0
+    legal = legal_moves(game_id, now.own, now.opp)
+    while legal != ZERO:
+        action = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        own, opp = play(game_id, now.own, now.opp, action)
+        if search(variant, own, opp, int(np.int64(-margin)), int(np.int64(1 - margin)), table, counts) <= -margin:
+            policy[action] = 255
+            best += 1
+        elif (
+            result < 0
+            or search(variant, own, opp, int(np.int64(-result)), int(np.int64(1 - result)), table, counts) <= -result
+        ):
+            policy[action] = SAFE_SHARE
+        if counts[STOP] != 0:
+            return NO_ACTION
+    left, action = random_index(draws, _MOVES + now.plies, best), 0
+    while policy[action] < 255 or left > 0:
+        left -= policy[action] == 255
+        action += 1
+    return action
