@@ -22,7 +22,7 @@ from learner.replay.config import ReplayConfig
 from learner.replay.redis_config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
-from reversi.model.config import NetworkConfig
+from reversi.model.config import NetworkConfig, is_later
 from reversi.search.config import SearchConfig
 from reversi.urls import has_password, masked
 from scripts.cluster_config import ClusterConfig
@@ -157,7 +157,10 @@ def job_of(values: Mapping[str, Any]) -> JobConfig:
 
 
 def build(cls: type[T], values: Any, path: str) -> T:
-    """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in errors."""
+    """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in errors.
+
+    Fields that came later may be missing: the configuration of a run from before has none of them.
+    """
     if not isinstance(values, Mapping):
         raise ConfigError(f"{path} must be a group of settings, got {values!r}")
     assert dataclasses.is_dataclass(cls)
@@ -166,10 +169,10 @@ def build(cls: type[T], values: Any, path: str) -> T:
     for name in values:
         if name not in names:
             raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names)}")
-    for name in names:
-        if name not in values:
-            raise ConfigError(f"key {_dotted(path, name)!r} is missing")
-    return cls(**{name: _value(hints[name], values[name], _dotted(path, name)) for name in names})
+    for field in dataclasses.fields(cls):
+        if field.name not in values and not is_later(field):
+            raise ConfigError(f"key {_dotted(path, field.name)!r} is missing")
+    return cls(**{name: _value(hints[name], values[name], _dotted(path, name)) for name in names if name in values})
 
 
 def _value(kind: Any, value: Any, path: str) -> Any:

@@ -7,12 +7,16 @@ position is its `head`: `dual` is a policy and a value, `policy` a policy alone,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from reversi.errors import ConfigError, IncompatibleModelError
 
 Head = Literal["dual", "policy", "q"]
+
+LATER = {"later": True}
+"""Marks a field that came after the first models and runs were saved: where it is missing it has its default, and a
+header with the default goes without it, so that programs from before can read that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,14 +41,22 @@ class ResNetConfig:
     value_hidden: int = 64
     """Units of the value head's hidden layer. Widen it together with `channels`. AlphaGo Zero: 256."""
 
+    lines: bool = field(default=False, metadata=LATER)
+    """Whether the stem also looks up each square's row, column and diagonals, whole, in a learned table (`lines.py`):
+    far sight in one step, worth more blocks than it costs. The table has `channels` numbers for each of 264 (3x3),
+    1,074 (4x4), 19,137 (6x6) or 283,764 (8x8) rows: with 32 channels 2.4 MB on 6x6 and 36 MB on 8x8, which training
+    holds several times over. AlphaZero: none."""
+
     def __post_init__(self) -> None:
         _check_kind(self.kind, "dual_resnet")
         for key, most in _LARGEST.items():
             _check_integer(key, getattr(self, key), most)
+        if type(self.lines) is not bool:
+            raise ConfigError(f"network.lines must be true or false, got {self.lines!r}")
 
     def __str__(self) -> str:
-        """`4 blocks x 32 channels`, as tables and model cards print it."""
-        return f"{self.blocks} blocks x {self.channels} channels"
+        """`4 blocks x 32 channels`, as tables and model cards print it; `2 blocks x 32 channels, lines`."""
+        return f"{self.blocks} blocks x {self.channels} channels{', lines' if self.lines else ''}"
 
     @property
     def head(self) -> Head:
@@ -153,8 +165,10 @@ NETWORKS: dict[str, type[ResNetConfig] | type[StackConfig] | type[TableConfig]] 
 
 
 def network_to_json(network: NetworkConfig) -> dict[str, Any]:
-    """Return the fields as plain JSON values."""
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(network).items()}
+    """Return the fields as plain JSON values, later ones only if they say something (see `LATER`)."""
+    silent = {each.name for each in fields(network) if is_later(each) and getattr(network, each.name) == each.default}
+    values = {key: value for key, value in asdict(network).items() if key not in silent}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
 def network_from_json(values: Any, where: str) -> NetworkConfig:
@@ -165,9 +179,9 @@ def network_from_json(values: Any, where: str) -> NetworkConfig:
     if kind is None:
         known = ", ".join(NETWORKS)
         raise IncompatibleModelError(f"{where}: expected a network of kind {known}, got {values.get('kind')!r}")
-    names = {field.name for field in fields(kind)}
-    if set(values) != names:
-        odd = ", ".join(sorted(names ^ set(values)))
+    names = {each.name for each in fields(kind)}
+    missing = {each.name for each in fields(kind) if not is_later(each)} - set(values)
+    if odd := ", ".join(sorted(missing | (set(values) - names))):
         raise IncompatibleModelError(f"{where}: the network's description differs from this version's in: {odd}")
     try:
         return kind(
@@ -177,6 +191,11 @@ def network_from_json(values: Any, where: str) -> NetworkConfig:
         )
     except ConfigError as error:
         raise IncompatibleModelError(f"{where}: {error}") from error
+
+
+def is_later(each: Field[Any]) -> bool:
+    """Return whether a dataclass' field may be missing where it was saved (see `LATER`)."""
+    return each.metadata == LATER
 
 
 def _layers(name: str, sizes: tuple[int, ...]) -> str:

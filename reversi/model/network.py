@@ -1,8 +1,8 @@
 """`DualNetwork`: the network as it is trained (torch), and `fold`, which turns any kind into the `Weights` that play.
 
-    planes [B, 4, N, N] -> stem 3x3 -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
-                                                       -> value head:  1x1 -> dense -> win, draw, loss logits; margin
-                                                       -> owner head:  1x1 -> who ends up owning each square
+    planes [B, 4, N, N] -> stem 3x3 (+ lines) -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
+                                                                 -> value head:  1x1 -> dense -> win, draw, loss logits; margin
+                                                                 -> owner head:  1x1 -> who ends up owning each square
 
 Source: Silver et al. 2017, "Mastering the game of Go without human knowledge", Methods (residual tower, two heads);
 the margin and owner heads are KataGo's score and ownership heads (arXiv 1902.10565, section 3.2), made small.
@@ -22,8 +22,9 @@ from reversi.errors import ConfigError
 from reversi.games.planes import PLANES
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig
+from reversi.model.line_table import LineTable
 from reversi.model.stack import OUTPUT_STD, StackNetwork
-from reversi.model.weights import VALUE_OUTPUTS, WDL, Weights, layer_shapes
+from reversi.model.weights import LINES_TABLE, VALUE_OUTPUTS, WDL, Weights, layer_shapes
 
 NORM_EPSILON = 1e-4
 """Added to variances: a channel that died must not be blown up by 1/sqrt(1e-5) when folded, then rounded to bf16."""
@@ -46,6 +47,7 @@ class DualNetwork(nn.Module):
         self.config = config
         self.size = size
         self.stem = NormedConvolution(PLANES, config.channels, 3)
+        self.lines = LineTable(size, config.channels) if config.lines else None
         self.blocks = nn.Sequential(*(ResidualBlock(config.channels) for _ in range(config.blocks)))
         self.policy = PolicyHead(config)
         self.value = ValueHead(config, size)
@@ -63,7 +65,8 @@ class DualNetwork(nn.Module):
 
     def forward(self, planes: Tensor) -> Outputs:
         """Return all heads for `planes` f32[B, 4, N, N]; B may be 0 in eval mode."""
-        features = self.blocks(functional.relu(self.stem(planes)))
+        far = None if self.lines is None else self.lines(planes)
+        features = self.blocks(functional.relu(self.stem(planes, far)))
         wdl, margin = self.value(features)
         return Outputs(self.policy(features), wdl, margin, torch.tanh(self.owner(features)).squeeze(1))
 
@@ -77,9 +80,10 @@ class NormedConvolution(nn.Module):
         self.norm = nn.BatchNorm2d(outputs, eps=NORM_EPSILON)
         nn.init.kaiming_normal_(self.convolution.weight, mode="fan_out", nonlinearity="relu")
 
-    def forward(self, features: Tensor) -> Tensor:
-        """Return the normalised features [B, outputs, N, N]."""
-        normed: Tensor = self.norm(self.convolution(features))
+    def forward(self, features: Tensor, extra: Tensor | None = None) -> Tensor:
+        """Return the normalised features [B, outputs, N, N], `extra` of that shape being added before the norm."""
+        convolved = self.convolution(features)
+        normed: Tensor = self.norm(convolved if extra is None else convolved + extra.to(convolved.dtype))
         return normed
 
 
@@ -140,6 +144,7 @@ def fold(network: DualNetwork | StackNetwork, game: Game, version: int) -> Weigh
     """Return the network as it plays, float32: running statistics multiplied into the convolutions, no owner head.
 
     y = gamma (W x - mean) / sqrt(variance + epsilon) + beta becomes (W s) x + (beta - mean s),  s = gamma / sqrt(..).
+    The table of lines, which is added to W x in the stem, is multiplied by s alone.
     A stack stays as it is.  The arrays are copies: training may go on.
     """
     assert network.size == game.size, f"a network for size {network.size} cannot play {game.name}"
@@ -150,19 +155,25 @@ def fold(network: DualNetwork | StackNetwork, game: Game, version: int) -> Weigh
     for layer in layer_shapes(network.config, network.size):
         weight, bias = _folded(network.get_submodule(layer))
         arrays[f"{layer}.weight"], arrays[f"{layer}.bias"] = _copy(weight), _copy(bias)
+    if network.lines is not None:
+        arrays[LINES_TABLE] = _copy(network.lines.table * _scale(network.stem.norm))
     return Weights(game.name, network.config, version, arrays)
 
 
 def _folded(module: nn.Module) -> tuple[Tensor, Tensor]:
     if isinstance(module, NormedConvolution):
-        norm, weight = module.norm, module.convolution.weight.double()
+        norm, scale = module.norm, _scale(module.norm)
         assert norm.running_mean is not None
-        assert norm.running_var is not None
-        scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
-        return weight * scale[:, None, None, None], norm.bias.double() - norm.running_mean.double() * scale
+        weight = module.convolution.weight.double() * scale[:, None, None, None]
+        return weight, norm.bias.double() - norm.running_mean.double() * scale
     assert isinstance(module, nn.Conv2d | nn.Linear)
     assert module.bias is not None
     return module.weight, module.bias
+
+
+def _scale(norm: nn.BatchNorm2d) -> Tensor:
+    assert norm.running_var is not None
+    return norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
 
 
 def _copy(tensor: Tensor) -> NDArray[np.float32]:

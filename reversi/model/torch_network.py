@@ -15,8 +15,9 @@ from reversi.games.planes import PLANES
 from reversi.games.rules import game_named
 from reversi.model.backend import OUTLOOKS, Precision
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
+from reversi.model.line_table import LineRows, summed_rows
 from reversi.model.stack import StackNetwork
-from reversi.model.weights import WDL, Weights
+from reversi.model.weights import LINES_TABLE, WDL, Weights
 
 _TYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
 
@@ -29,7 +30,7 @@ class FoldedNetwork:
         self._size = game_named(weights.game).size
         self._bits = square_bits(self._size).to(device)
         self.parameters = self.placed(weights)
-        self._network = _network(weights.network, self._size, self.parameters)
+        self._network = _network(weights.network, self._size, self.parameters, device)
 
     def placed(self, weights: Weights) -> dict[str, Tensor]:
         """Return the arrays as this network's parameters would be: on the device, convolutions channels-last."""
@@ -51,12 +52,18 @@ class FoldedNetwork:
 class _Dual:
     """The dual residual network, folded."""
 
-    def __init__(self, network: ResNetConfig, parameters: Mapping[str, Tensor]) -> None:
+    def __init__(
+        self, network: ResNetConfig, size: int, parameters: Mapping[str, Tensor], device: torch.device
+    ) -> None:
         self._blocks, self._parameters = network.blocks, parameters
+        self._rows = LineRows(size).to(device) if network.lines else None
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and outlook, which is computed in float32."""
-        tower = self._convolution("stem", planes).relu_()
+        tower = self._convolution("stem", planes)
+        if self._rows is not None:
+            tower.add_(summed_rows(self._parameters[LINES_TABLE], self._rows(planes)))
+        tower.relu_()
         for block in range(self._blocks):
             inner = self._convolution(f"blocks.{block}.first", tower).relu_()
             tower = self._convolution(f"blocks.{block}.second", inner).add_(tower).relu_()
@@ -90,9 +97,13 @@ class _Stack:
         return logits, logits.new_zeros(len(logits), OUTLOOKS)
 
 
-def _network(config: NetworkConfig, size: int, parameters: Mapping[str, Tensor]) -> _Dual | _Stack:
+def _network(
+    config: NetworkConfig, size: int, parameters: Mapping[str, Tensor], device: torch.device
+) -> _Dual | _Stack:
     assert not isinstance(config, TableConfig), "a table is looked up"
-    return _Dual(config, parameters) if isinstance(config, ResNetConfig) else _Stack(config, size, parameters)
+    if isinstance(config, ResNetConfig):
+        return _Dual(config, size, parameters, device)
+    return _Stack(config, size, parameters)
 
 
 def square_bits(size: int) -> Tensor:

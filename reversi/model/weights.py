@@ -25,6 +25,7 @@ from reversi.model.config import (
     network_from_json,
     network_to_json,
 )
+from reversi.model.lines import table_rows
 from reversi.model.table import TABLE_SHAPE, TABLE_SIZE
 
 FORMAT = 1
@@ -32,6 +33,8 @@ LARGEST_VERSION = 2**31 - 1
 """Of a model: records keep the version that played as 32 bits."""
 WDL = 3
 """Win, draw, loss, in this order, for the side to move."""
+LINES_TABLE = "lines.table"
+"""The array that the stem adds rows of, if the network looks up lines; it has no bias of its own."""
 VALUE_OUTPUTS = WDL + 1
 """Rows of the value head's last layer: the three WDL logits, then the margin before its tanh."""
 
@@ -109,7 +112,7 @@ class Weights:
 
 
 def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer, or the table.
+    """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer, and tables.
 
     Raises ConfigError for a network that cannot be made for boards of `size` squares a side.
     """
@@ -124,6 +127,8 @@ def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]
         shapes[f"{layer}.weight"], shapes[f"{layer}.bias"] = shape, shape[:1]
         if isinstance(network, StackConfig) and network.square_bias and layer.endswith(".output"):
             shapes[f"{layer}.bias"] = (size * size,)
+    if isinstance(network, ResNetConfig) and network.lines:
+        shapes[LINES_TABLE] = (table_rows(size), network.channels)
     return shapes
 
 

@@ -1,0 +1,69 @@
+"""`LineTable`: the table of lines as it is trained, and `LineRows`, which finds its rows from planes on any device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reversi.model.lines import DIRECTIONS, line_count, lines_of, table_rows
+
+TABLE_STD = 0.3
+"""The sum of four rows then varies by 0.6, about as much as the convolution it is added to."""
+
+
+class LineRows(nn.Module):
+    """Which rows of the table every square adds up; `reversi.model.lines.write_rows` does the same without torch."""
+
+    line: Tensor  # i64[N*N, 4]
+    offset: Tensor  # i32[N*N, 4]
+    squares: Tensor  # i64[lines, N]  squares of every line; shorter lines end in squares that add nothing
+    steps: Tensor  # i32[lines, N]  what a digit 1 there adds
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        lines = lines_of(size)
+        squares = torch.zeros(line_count(size), size, dtype=torch.int64)
+        steps = torch.zeros(line_count(size), size, dtype=torch.int32)
+        filled = [0] * line_count(size)
+        for square in range(size * size):
+            for d in range(DIRECTIONS):
+                number = lines.line[square, d]
+                place = filled[number]
+                squares[number, place], steps[number, place] = square, int(lines.step[square, d])
+                filled[number] += 1
+        tensors = {
+            "line": torch.from_numpy(lines.line).long(),
+            "offset": torch.from_numpy(lines.offset).clone(),
+            "squares": squares,
+            "steps": steps,
+        }
+        for name, tensor in tensors.items():
+            self.register_buffer(name, tensor, persistent=False)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Return i32[B, N*N, 4] of planes [B, 4, N, N]; in integers, since bf16 and TF32 cannot tell rows apart."""
+        digits = (planes[:, 0] + 2 * planes[:, 1]).flatten(1).int()
+        patterns = (digits[:, self.squares] * self.steps).sum(2, dtype=torch.int32)
+        return patterns[:, self.line] + self.offset
+
+
+class LineTable(nn.Module):
+    """The rows that `lines.py` numbers, all of them learned."""
+
+    def __init__(self, size: int, channels: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(TABLE_STD * torch.randn(table_rows(size), channels))
+        self.rows = LineRows(size)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Return the sum of every square's four rows, [B, C, N, N], channels-last."""
+        return summed_rows(self.table, self.rows(planes))
+
+
+def summed_rows(table: Tensor, rows: Tensor) -> Tensor:
+    """Return the sum of every square's four rows, [B, C, N, N], channels-last, in the type of `table` [R, C]."""
+    boards, squares, _ = rows.shape
+    size = round(squares**0.5)
+    sums = functional.embedding_bag(rows.flatten(0, 1), table, mode="sum")
+    return sums.view(boards, size, size, table.shape[1]).permute(0, 3, 1, 2)
