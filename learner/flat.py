@@ -12,7 +12,7 @@ ALIGNMENT = 64
 class Flat:
     """The parameters of a network, moved into flat memory; each keeps its shape and its strides.
 
-    Kernels and matrices come first, then norms and biases, which do not decay.
+    Kernels, matrices and tables come first, then norms and biases, which do not decay.
     """
 
     def __init__(self, network: nn.Module) -> None:

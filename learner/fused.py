@@ -1,4 +1,4 @@
-"""Batch norm, residual sum and ReLU as a few passes over memory, forward and backward: numba kernels.
+"""Batch norm, residual sum, ReLU and lines as a few passes over memory, forward and backward: numba kernels.
 
 On a CPU with AMX the training step of a small network is not bound by its convolutions but by what lies between them.
 These kernels read and write each number once a pass, in runs of `filled` x C numbers: runs of C alone left a fifth of
@@ -59,6 +59,50 @@ narrow: Callable[[np.float32, Any], Any] = intrinsic(_narrow)
 
 _PART = 64
 """Periods whose sums are kept in float32 before they go to float64: keeps E[x^2] - E[x]^2 exact to about 1e-6."""
+
+
+@kernel
+def add_lines(features: Rows, table: NDArray[np.float32], rows: NDArray[np.int32], size: int, boards: int) -> None:
+    """Add the four rows of the table that every square looks up.
+
+    features  [R, C] as stored, changed in place: `boards` boards of `size` columns beside each other in every strip
+    table     float32[T, C]
+    rows      int32[B, N*N, 4] of `write_rows`
+    """
+    for b in range(rows.shape[0]):
+        for square in range(rows.shape[1]):
+            row, column, diagonal, anti = rows[b, square]
+            x = features[_place(b, square, size, boards)]
+            for c in range(x.shape[0]):
+                far = table[row, c] + table[column, c] + table[diagonal, c] + table[anti, c]
+                x[c] = narrow(widen(x[c]) + far, x[c])
+
+
+@kernel
+def scatter_lines(
+    gradient: Rows, rows: NDArray[np.int32], size: int, boards: int, d_table: NDArray[np.float32]
+) -> None:
+    """Write the gradient of the table, square by square in their order.
+
+    gradient      [R, C] of what `add_lines` changed
+    rows, size..  as there
+    d_table       float32[T, C] written
+    """
+    d_table[:] = 0
+    for b in range(rows.shape[0]):
+        for square in range(rows.shape[1]):
+            g = gradient[_place(b, square, size, boards)]
+            for d in range(rows.shape[2]):
+                total = d_table[rows[b, square, d]]
+                for c in range(g.shape[0]):
+                    total[c] += widen(g[c])
+
+
+@kernel
+def _place(b: int, square: int, size: int, boards: int) -> int:
+    """Return the row of a square of board b: strips of `boards` boards, row by row, a separator after each board's."""
+    row = (b // boards * size + square // size) * boards + b % boards
+    return row * (size + 1) + square % size
 
 
 @kernel

@@ -7,7 +7,7 @@ calls of torch are few, since each gives up and takes back the GIL: that took a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,20 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from learner.fused import Rows, activate, finish_gradient, finish_norm, mask_gradient, sum_features, unnormalise
+from learner.fused import (
+    Rows,
+    activate,
+    add_lines,
+    finish_gradient,
+    finish_norm,
+    mask_gradient,
+    scatter_lines,
+    sum_features,
+    unnormalise,
+)
 from reversi.games.planes import PLANES
+from reversi.model.line_table import LineTable
+from reversi.model.lines import DIRECTIONS, lines_of, write_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +104,37 @@ class Convolution:
         return [_total(self._d_weight)] + ([] if self._bias is None else [_total(self._d_bias)])
 
 
+class Lookup:
+    """The table of lines: what it adds to a convolution, and the gradient of its rows, a chunk at a time."""
+
+    def __init__(self, module: LineTable, shape: Shape) -> None:
+        self._module, self._size, self._boards = module, shape.size, shape.boards
+        boards = [strips * shape.boards for strips in shape.chunks]
+        self._rows = [np.empty((count, shape.size**2, DIRECTIONS), np.int32) for count in boards]
+        self._d_table = [torch.empty_like(module.table.data) for _ in boards]
+
+    def begin(self) -> None:
+        """Take the parameters as they are now."""
+        self._table: NDArray[np.float32] = self._module.table.detach().numpy()
+
+    def add(self, c: int, planes: Tensor, features: Rows) -> None:
+        """Add to the features of chunk `c` what its planes f32[B, 4, N, N] look up."""
+        write_rows(planes.numpy(), *lines_of(self._size), self._rows[c])
+        add_lines(features, self._table, self._rows[c], self._size, self._boards)
+
+    def backward(self, c: int, gradient: Rows) -> None:
+        """Take the gradient of the features of chunk `c`."""
+        scatter_lines(gradient, self._rows[c], self._size, self._boards, self._d_table[c].numpy())
+
+    def parameters(self) -> list[Tensor]:
+        """Return the table."""
+        return [self._module.table]
+
+    def gradients(self) -> list[Tensor]:
+        """Return the gradients of `parameters()`."""
+        return [_total(self._d_table)]
+
+
 class Layer:
     """A convolution without bias, its norm and ReLU; with a residual if there is a layer whose activations it adds."""
 
@@ -121,9 +164,11 @@ class Layer:
         assert self._norm.training
         self._convolution.begin()
 
-    def convolve(self, c: int, inputs: Tensor) -> None:
-        """Convolve chunk `c`, and sum what came out."""
+    def convolve(self, c: int, inputs: Tensor, change: Callable[[Rows], None] | None = None) -> None:
+        """Convolve chunk `c`, `change` what came out, and sum it."""
         rows = self._feature_rows[c] = _rows(self._convolution.forward(c, inputs))
+        if change is not None:
+            change(rows)
         sum_features(rows, self._filled, self._period, self._sums[c])
 
     def finish_norm(self) -> None:
@@ -169,6 +214,11 @@ class Layer:
 
     def of_residual(self, c: int) -> Rows:
         """Return the gradient of the residual of chunk `c`; between the boards it may be anything."""
+        return self._gradient_rows[c]
+
+    def of_convolution(self, c: int) -> Rows:
+        """Return the gradient of what came out of the convolution, once it was given on; without a residual only."""
+        assert self._residual is None
         return self._gradient_rows[c]
 
     def finish_gradient(self) -> None:

@@ -22,7 +22,7 @@ _MOMENTS = {"adamw": _ADAM, "adam": _ADAM, "sgd": (), "rmsprop": ("square_avg",)
 
 
 class Optimiser:
-    """AdamW, Adam, SGD or RMSProp, as `learner.optimiser` says; only convolution and dense weights decay."""
+    """AdamW, Adam, SGD or RMSProp, as `learner.optimiser` says; only convolution and dense weights and tables decay."""
 
     def __init__(self, weights: Flat, gradient: Tensor, config: LearnerConfig) -> None:
         """`gradient` f32[P] is what each step reads."""

@@ -11,6 +11,7 @@ meet some three hundred times a step, spinning, which is ruinous beside other wo
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from itertools import pairwise
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from learner.layers import Convolution, Layer, Shape
+from learner.layers import Convolution, Layer, Lookup, Shape
 from reversi.model.network import DualNetwork, NormedConvolution, Outputs, ResidualBlock
 from reversi.model.weights import WDL
 from reversi.search.parallel import Threads
@@ -44,6 +45,7 @@ class StripPass:
         self._shape = Shape(size=network.size, boards=across, chunks=strips, dtype=dtype)
         self._spare = self._shape.empty(network.config.channels)
         self._stem = below = self._layer(network.stem)
+        self._lookup = None if network.lines is None else Lookup(network.lines, self._shape)
         self._blocks: list[tuple[Layer, Layer, Layer]] = []
         for block in network.blocks:
             assert isinstance(block, ResidualBlock)
@@ -54,7 +56,9 @@ class StripPass:
         self._policy, self._value = self._layer(network.policy.features), self._layer(network.value.features)
         self._owner = Convolution(network.owner, self._shape)
         tower = [layer for _, *both in self._blocks for layer in both]
-        self._layers: list[Layer | Convolution] = [self._stem, *tower, self._policy, self._value, self._owner]
+        self._layers: list[Layer | Convolution | Lookup] = [self._stem, *tower, self._policy, self._value, self._owner]
+        if self._lookup is not None:
+            self._layers.append(self._lookup)
 
     def outputs(self, planes: Tensor) -> Outputs:
         """Return what `network(planes)` returns in training mode, running statistics updated; planes f32[B, 4, N, N].
@@ -73,11 +77,15 @@ class StripPass:
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the features of policy and value head and the owner head's answer, f32[B, N, N, C] each."""
-        boards = planes.permute(0, 2, 3, 1)
         policy, value, owner = (
             torch.empty(self.boards, self._shape.size, self._shape.size, layer.channels)
             for layer in (self._policy, self._value, self._owner)
         )
+
+        def stem(c: int) -> None:
+            boards = planes[self._chunks[c]]
+            change = None if self._lookup is None else functools.partial(self._lookup.add, c, boards)
+            self._stem.convolve(c, self._strips(boards.permute(0, 2, 3, 1)), change)
 
         def heads(c: int) -> None:
             tower = self._top.activate(c)
@@ -91,7 +99,7 @@ class StripPass:
 
         for layer in self._layers:
             layer.begin()
-        self._each(lambda c: self._stem.convolve(c, self._strips(boards[self._chunks[c]])))
+        self._each(stem)
         self._stem.finish_norm()
         for below, first, second in self._blocks:
             self._forward_block(below, first, second)
@@ -114,6 +122,11 @@ class StripPass:
             gradient += self._policy.give(c)
             self._top.receive(c, gradient)
 
+        def stem(c: int) -> None:
+            self._stem.give(c)
+            if self._lookup is not None:
+                self._lookup.backward(c, self._stem.of_convolution(c))
+
         self._each(heads)
         self._policy.finish_gradient()
         self._value.finish_gradient()
@@ -121,7 +134,7 @@ class StripPass:
         self._top.finish_gradient()
         for below, first, second in reversed(self._blocks):
             self._backward_block(below, first, second)
-        self._each(self._stem.give)
+        self._each(stem)
         return [gradient for layer in self._layers for gradient in layer.gradients()]
 
     def _forward_block(self, below: Layer, first: Layer, second: Layer) -> None:
