@@ -1,8 +1,8 @@
 """Lines through squares: what lies on a row, column or diagonal, as a number that picks a row of a learned table.
 
 A line's squares are read with rising row, a board's row with rising column.  Own discs are digits 1, the opponent's 2,
-empty squares 0; the j-th counts 3**j times, and the sum is the line's pattern.  A square adds up four rows of the table,
-one for each line through it:
+empty squares 0; the j-th counts 3**j times, and the sum is the line's pattern.  A square adds up four rows of the
+table, one for each line through it:
 
     row of the table = base of the line's class + pattern * length of the line + place of the square in the line
 
@@ -98,7 +98,8 @@ def write_rows(
 ) -> None:
     """Write which rows of the table every square adds up.
 
-    planes              float32[B, 4, N, N] of `write_planes`; the first two are read, in whatever order they lie
+    planes              float32[B, 4, N, N] of `write_planes`, in whatever order they lie; the first two are read, and no
+                        square may be set in both: it would count as a digit that there is not
     line, step, offset  of `lines_of(N)`
     out                 int32[B, N*N, 4] written
     """

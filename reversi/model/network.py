@@ -1,8 +1,10 @@
 """`DualNetwork`: the network as it is trained (torch), and `fold`, which turns any kind into the `Weights` that play.
 
-    planes [B, 4, N, N] -> stem 3x3 (+ lines) -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
-                                                                 -> value head:  1x1 -> dense -> win, draw, loss logits; margin
-                                                                 -> owner head:  1x1 -> who ends up owning each square
+    planes [B, 4, N, N] -> stem 3x3 -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
+                                                       -> value head:  1x1 -> dense -> win, draw, loss logits; margin
+                                                       -> owner head:  1x1 -> who ends up owning each square
+
+With `lines` the stem adds, before its norm, what a table says of the four lines through each square (`lines.py`).
 
 Source: Silver et al. 2017, "Mastering the game of Go without human knowledge", Methods (residual tower, two heads);
 the margin and owner heads are KataGo's score and ownership heads (arXiv 1902.10565, section 3.2), made small.

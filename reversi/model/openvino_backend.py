@@ -164,9 +164,7 @@ class _Version(NamedTuple):
 class _Slot:
     """Buffers of one batch, and the request that computes in them."""
 
-    def __init__(
-        self, game: Game, batch: int, shapes: Callable[[int], list[tuple[int, ...]]], layout: Layout
-    ) -> None:
+    def __init__(self, game: Game, batch: int, shapes: Callable[[int], list[tuple[int, ...]]], layout: Layout) -> None:
         """`shapes` are those of the inputs of a batch of some size."""
         self._game, self._shapes, self._layout = game, shapes, layout
         self._inputs = [np.zeros(math.prod(shape), np.float32) for shape in shapes(batch)]
@@ -273,7 +271,7 @@ class _Graph:
         return op.add(self._convolved(layer, features, padding), op.constant(bias.reshape(shape)))
 
     def channels_second(self, sums: Node, size: int) -> Node:
-        """Sums of lines as features; as five dimensions the transposition took 6.8 us a position, as four it takes 1.6."""
+        """Sums of lines as features; to transpose five dimensions took 6.8 us a position, four take 1.6."""
         features = op.transpose(sums, _integers(0, 3, 1, 2))
         return op.reshape(features, _integers(0, 0, size, size, -1), True) if self._lanes else features
 
