@@ -98,8 +98,8 @@ def write_rows(
 ) -> None:
     """Write which rows of the table every square adds up.
 
-    planes              float32[B, 4, N, N] of `write_planes`, in whatever order they lie; the first two are read, and no
-                        square may be set in both: it would count as a digit that there is not
+    planes              float32[B, 4, N, N] of `write_planes`, in whatever order they lie; the first two are read, and
+                        no square may be set in both: there is no digit for it
     line, step, offset  of `lines_of(N)`
     out                 int32[B, N*N, 4] written
     """
