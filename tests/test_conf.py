@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import ConfigError
+from reversi.model.config import ResNetConfig
 from scripts.compose import compose, recompose, to_yaml
 from scripts.config import JobConfig, job_of
 from scripts.ladders import ladder_names, load_ladder
@@ -117,6 +118,17 @@ def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:
     assert sorted(values) == sorted(field.name for field in dataclasses.fields(JobConfig))
     del values["search"]["simulations"]
     with pytest.raises(ConfigError, match=r"'search\.simulations' is missing"):
+        job_of(values)
+
+
+def test_a_configuration_from_before_lines_has_none() -> None:
+    values = compose(["network=tiny"])
+    assert values["network"].pop("lines") is False
+    network = job_of(values).network
+    assert isinstance(network, ResNetConfig)
+    assert not network.lines
+    del values["network"]["blocks"]
+    with pytest.raises(ConfigError, match=r"'network\.blocks' is missing"):
         job_of(values)
 
 

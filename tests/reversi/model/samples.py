@@ -15,6 +15,7 @@ from reversi.model.table import TABLE_SHAPE
 from reversi.model.weights import Weights
 
 SMALL = ResNetConfig(blocks=2, channels=16)
+LINES = ResNetConfig(blocks=2, channels=16, lines=True)
 
 
 def _stack(**fields: object) -> StackConfig:

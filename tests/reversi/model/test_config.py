@@ -6,8 +6,9 @@ import json
 import pytest
 
 from reversi.errors import ConfigError, IncompatibleModelError
-from reversi.model.config import ResNetConfig, TableConfig, network_from_json, network_to_json
-from tests.reversi.model.samples import STACKS
+from reversi.model import config as config_module
+from reversi.model.config import LATER, ResNetConfig, TableConfig, network_from_json, network_to_json
+from tests.reversi.model.samples import LINES, STACKS
 
 
 def test_json_round_trip():
@@ -16,7 +17,7 @@ def test_json_round_trip():
     assert str(config) == "4 blocks x 32 channels"
 
 
-@pytest.mark.parametrize("config", [*STACKS.values(), TableConfig()], ids=str)
+@pytest.mark.parametrize("config", [*STACKS.values(), TableConfig(), LINES], ids=str)
 def test_every_kind_comes_back_from_its_header(config):
     values = json.loads(json.dumps(network_to_json(config)))
     assert network_from_json(values, "here") == config
@@ -33,6 +34,31 @@ def test_headers_of_dual_networks_are_what_they_always_were():
     }
     assert network_to_json(ResNetConfig(blocks=4, channels=32)) == header
     assert network_from_json(header, "here") == ResNetConfig(blocks=4, channels=32)
+
+
+def test_lines_are_said_in_a_header_and_in_the_name_only_where_there_are_some():
+    assert network_to_json(LINES) == network_to_json(dataclasses.replace(LINES, lines=False)) | {"lines": True}
+    assert str(LINES) == "2 blocks x 16 channels, lines"
+    said = network_to_json(LINES) | {"lines": False}
+    assert network_from_json(said, "here") == dataclasses.replace(LINES, lines=False)
+
+
+def test_a_program_from_before_lines_refuses_them_by_name(monkeypatch):
+    header = network_to_json(LINES)
+    monkeypatch.setattr(
+        config_module, "fields", lambda kind: [f for f in dataclasses.fields(kind) if f.metadata != LATER]
+    )
+    with pytest.raises(IncompatibleModelError, match=r"differs from this version's in: lines$"):
+        network_from_json(header, "here")
+
+
+@pytest.mark.parametrize("value", [0, 1, None, "true"])
+def test_lines_are_true_or_false(value):
+    with pytest.raises(ConfigError, match=r"network\.lines must be true or false, got "):
+        ResNetConfig(blocks=1, channels=1, lines=value)
+    values = network_to_json(LINES) | {"lines": value}
+    with pytest.raises(IncompatibleModelError, match=r"^here: network\.lines"):
+        network_from_json(values, "here")
 
 
 def test_kinds_say_their_layers_and_their_heads():

@@ -16,10 +16,11 @@ from reversi.model.action_values import Q_TEMPERATURE
 from reversi.model.cuda_backend import CudaBackend, NoDeviceMemoryError
 from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
-from tests.reversi.model.samples import STACKS, network, positions, weights
+from tests.reversi.model.samples import LINES, STACKS, network, positions, weights
 
 GAME = game_named("reversi8")
 OLD, NEW = weights(GAME, 1, seed=1), weights(GAME, 2, seed=2)
+OTHERS = STACKS | {"lines": LINES}
 NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
 
 
@@ -147,8 +148,8 @@ def test_bf16_is_chosen_where_the_gpu_has_it(pretended_gpu, monkeypatch, caplog)
     assert np.abs(evaluator(own, opp)[1] - truth).max() < 0.03
 
 
-@pytest.mark.parametrize("config", STACKS.values(), ids=STACKS)
-def test_stacks_keep_slots_and_versions_apart_too(pretended_gpu, config):
+@pytest.mark.parametrize("config", OTHERS.values(), ids=OTHERS)
+def test_other_networks_keep_slots_and_versions_apart_too(pretended_gpu, config):
     own, opp = positions(GAME, 300)
     versions = [weights(GAME, version, seed=version, config=config) for version in (1, 2)]
     first, second = (
@@ -206,8 +207,8 @@ def test_a_gpu_answers_as_the_cpu_at_every_size(precision):
 
 @NEEDS_GPU
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
-@pytest.mark.parametrize("config", STACKS.values(), ids=STACKS)
-def test_a_gpu_answers_for_stacks_as_the_cpu(config, precision):
+@pytest.mark.parametrize("config", OTHERS.values(), ids=OTHERS)
+def test_a_gpu_answers_for_other_networks_as_the_cpu(config, precision):
     own, opp = positions(GAME, 300)
     old, new = (weights(GAME, version, seed=version, config=config) for version in (1, 2))
     evaluator = open_evaluator(old, device="cuda", precision=precision, batch=128, slots=2)

@@ -16,7 +16,7 @@ from reversi.model.backend import padded
 from reversi.model.config import ResNetConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
-from tests.reversi.model.samples import SMALL, network, positions, weights
+from tests.reversi.model.samples import LINES, SMALL, network, positions, weights
 
 TOLERANCE = {"float32": (1e-4, 1e-4), "bf16": (0.1, 0.03)}
 """Largest difference of a logit (they spread over 3 or so) and of a value.  Measured: 0.00001, 0.00001; 0.03, 0.008."""
@@ -37,10 +37,11 @@ def truth(net, game, own, opp, margin_weight=0.0):
 
 
 @BOTH
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
-def test_answers_agree_with_float32_torch_at_every_batch_size(backend, precision, game):
-    net = network(game, seed=1)
+def test_answers_agree_with_float32_torch_at_every_batch_size(backend, precision, game, config):
+    net = network(game, seed=1, config=config)
     evaluator = open_evaluator(fold(net, game, 5), backend=backend, precision=precision, batch=BATCH)
     assert (evaluator.name, evaluator.precision, evaluator.version) == (backend, precision, 5)
     own, opp = positions(game, 2 * BATCH + 3)
@@ -59,12 +60,13 @@ def test_answers_agree_with_float32_torch_at_every_batch_size(backend, precision
     assert (worst <= TOLERANCE[precision]).all(), f"logits and value differ by {worst}"
 
 
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
 @pytest.mark.parametrize("layout", ["boards", "lanes"])
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
-def test_openvino_answers_alike_in_both_layouts(layout, game):
+def test_openvino_answers_alike_in_both_layouts(layout, game, config):
     from reversi.model.openvino_backend import OpenVinoBackend
 
-    net = network(game, seed=2)
+    net = network(game, seed=2, config=config)
     settings = {"precision": "float32", "layout": layout, "batch": BATCH, "threads": 1, "slots": 2}
     backend = OpenVinoBackend(fold(net, game, 1), **settings)
     own, opp = positions(game, BATCH)

@@ -6,38 +6,44 @@ import torch
 
 from reversi.games.rules import GAMES, game_named
 from reversi.model.network import DualNetwork, fold
-from tests.reversi.model.samples import SMALL, network
+from tests.reversi.model.samples import LINES, SMALL, network
+from tests.reversi.model.test_stack import planes_of
 
 
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 @pytest.mark.parametrize("batch", [0, 1, 5])
-def test_heads_have_their_shapes_and_ranges(game, batch):
+def test_heads_have_their_shapes_and_ranges(game, batch, config):
     size = game.size
-    out = network(game)(torch.rand(batch, 4, size, size))
+    out = network(game, config=config)(planes_of(game, batch))
     shapes = [tuple(head.shape) for head in out]
     assert shapes == [(batch, game.actions), (batch, 3), (batch,), (batch, size, size)]
     assert (out.margin.abs() <= 1).all()
     assert (out.owner.abs() <= 1).all()
 
 
-def test_an_untrained_network_is_nearly_uniform_and_undecided():
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_an_untrained_network_is_nearly_uniform_and_undecided(config):
     torch.manual_seed(0)
-    out = DualNetwork(SMALL, 6)(torch.rand(64, 4, 6, 6).round())
+    out = DualNetwork(config, 6)(planes_of(game_named("reversi6"), 64))
     assert out.policy.std() < 0.1
     assert out.wdl.std() < 0.15
     assert out.margin.abs().max() < 0.3
 
 
-def test_channels_last_memory_changes_nothing():
-    made, planes = network(game_named("reversi6")), torch.rand(3, 4, 6, 6)
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_channels_last_memory_changes_nothing(config):
+    game = game_named("reversi6")
+    made, planes = network(game, config=config), planes_of(game, 3)
     plain = made(planes)
     for one, other in zip(plain, made.to(memory_format=torch.channels_last)(planes), strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
-def test_every_parameter_gets_a_gradient():
-    made = DualNetwork(SMALL, 4).train()
-    out = made(torch.rand(16, 4, 4, 4).round())
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_every_parameter_gets_a_gradient(config):
+    made = DualNetwork(config, 4).train()
+    out = made(planes_of(game_named("reversi4"), 16))
     sum(head.square().sum() for head in out).backward()
     without = [name for name, p in made.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0]
     assert without == []
@@ -51,8 +57,21 @@ def test_a_folded_convolution_is_the_normed_one():
     torch.testing.assert_close(torch.conv2d(planes, weight, bias, padding=1), made.stem(planes), atol=1e-5, rtol=1e-5)
 
 
-def test_folding_copies_so_that_training_may_go_on():
-    made = network(game_named("reversi4")).to(memory_format=torch.channels_last)
+def test_a_folded_table_is_what_lines_add_to_the_normed_convolution():
+    game = game_named("reversi6")
+    made, planes = network(game, config=LINES), planes_of(game, 20)
+    arrays = fold(made, game, 0).arrays
+    assert arrays.keys() - fold(network(game), game, 0).arrays.keys() == {"lines.table"}
+    rows = made.lines.rows(planes)
+    sums = torch.from_numpy(arrays["lines.table"])[rows.long()].sum(2).view(20, 6, 6, -1).permute(0, 3, 1, 2)
+    expected = made.stem(planes, made.lines(planes)) - made.stem(planes)
+    assert sums.std() > 0.2
+    torch.testing.assert_close(sums, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_folding_copies_so_that_training_may_go_on(config):
+    made = network(game_named("reversi4"), config=config).to(memory_format=torch.channels_last)
     folded = fold(made, game_named("reversi4"), 3)
     before = {name: array.copy() for name, array in folded.arrays.items()}
     with torch.no_grad():

@@ -14,7 +14,7 @@ from reversi.errors import IncompatibleModelError
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
 from reversi.model.evaluate import open_evaluator
-from tests.reversi.model.samples import positions, weights
+from tests.reversi.model.samples import LINES, SMALL, positions, weights
 
 BOTH = pytest.mark.parametrize("backend", ["openvino", "torch"])
 GAME = game_named("reversi6")
@@ -57,15 +57,17 @@ def test_each_slot_gets_its_own_answers_at_every_size(backend):
 
 
 @BOTH
-def test_a_version_taken_answers_from_the_next_submit_on(backend):
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_a_version_taken_answers_from_the_next_submit_on(backend, config):
     own, opp = positions(GAME, BATCH)
-    old, new = expected(backend, OLD, own, opp), expected(backend, NEW, own, opp)
+    first, second = (weights(GAME, version, seed=version, config=config) for version in (1, 2))
+    old, new = expected(backend, first, own, opp), expected(backend, second, own, opp)
     assert not same(old, new)
-    evaluator = opened(backend)
+    evaluator = opened(backend, first)
     evaluator.submit(0, own, opp)
     evaluator.submit(1, own, opp)
     assert same(evaluator.collect(0), old)
-    prepared = evaluator.prepare(NEW)
+    prepared = evaluator.prepare(second)
     assert (prepared.version, evaluator.version) == (2, 1)
     evaluator.submit(0, own, opp)
     evaluator.take(prepared)

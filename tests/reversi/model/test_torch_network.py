@@ -8,9 +8,10 @@ import torch
 
 from reversi.games.planes import PLANES, write_masks, write_planes
 from reversi.games.rules import GAMES
+from reversi.model.network import fold
 from reversi.model.torch_network import FoldedNetwork, square_bits, unpack_planes
 from tests.reversi.games import oracle
-from tests.reversi.model.samples import STACKS, positions, weights
+from tests.reversi.model.samples import LINES, SMALL, STACKS, network, positions, weights
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
@@ -29,7 +30,8 @@ def test_unpacked_masks_are_the_planes(game, count, precision):
     np.testing.assert_array_equal(unpacked.float().numpy(), planes)
 
 
-def test_every_activation_of_the_tower_stays_channels_last(monkeypatch):
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_every_activation_of_the_tower_stays_channels_last(monkeypatch, config):
     game = GAMES["reversi6"]
     own, opp = positions(game, 5)
     masks = np.zeros((5, PLANES), np.uint64)
@@ -43,15 +45,33 @@ def test_every_activation_of_the_tower_stays_channels_last(monkeypatch):
         return plain(features, weight, bias, padding=padding)
 
     monkeypatch.setattr(torch.nn.functional, "conv2d", watched)
-    network = FoldedNetwork(weights(game), torch.device("cpu"), "bf16")
-    logits, outlook = network(torch.from_numpy(masks.view(np.int64)))
+    opened = FoldedNetwork(weights(game, config=config), torch.device("cpu"), "bf16")
+    logits, outlook = opened(torch.from_numpy(masks.view(np.int64)))
     assert seen == [True] * 8
     assert (logits.dtype, outlook.dtype) == (torch.float32, torch.float32)
 
 
-def test_opening_a_network_draws_no_random_numbers():
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("count", [0, 1, 50])
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_lines_are_looked_up_exactly_and_summed_in_the_precision_asked_for(game, count, precision):
+    net = network(game, seed=4, config=LINES)
+    own, opp = positions(game, count)
+    masks, planes = np.zeros((count, PLANES), np.uint64), np.zeros((count, PLANES, game.size, game.size), np.float32)
+    write_masks(game.id, own, opp, masks)
+    write_planes(game.id, own, opp, planes)
+    logits, _ = FoldedNetwork(fold(net, game, 0), torch.device("cpu"), precision)(
+        torch.from_numpy(masks.view(np.int64))
+    )
+    with torch.inference_mode():
+        expected = net(torch.from_numpy(planes)).policy
+    torch.testing.assert_close(logits, expected, rtol=0, atol=1e-4 if precision == "float32" else 0.1)
+
+
+@pytest.mark.parametrize("config", [STACKS["2x2, dense"], LINES], ids=str)
+def test_opening_a_network_draws_no_random_numbers(config):
     """In a serial run the learner is in the same process, and its own draws shall not depend on who plays."""
-    opened = weights(GAMES["reversi6"], config=STACKS["2x2, dense"])
+    opened = weights(GAMES["reversi6"], config=config)
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)

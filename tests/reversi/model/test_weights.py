@@ -11,7 +11,7 @@ from reversi.games.planes import PLANES_VERSION
 from reversi.games.rules import GAMES, RULES_VERSION, game_named
 from reversi.model.config import network_to_json
 from reversi.model.weights import FORMAT, Weights, array_shapes
-from tests.reversi.model.samples import SMALL, weights
+from tests.reversi.model.samples import LINES, SMALL, weights
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,13 @@ def packed(sample, arrays=None, **change):
     return archive.pack("weights", FORMAT, arrays or sample.arrays, header(sample, **change))
 
 
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
 @pytest.mark.parametrize("game", GAMES)
-def test_bytes_round_trip_exactly(game):
-    before = weights(game, version=7)
+def test_bytes_round_trip_exactly(game, config):
+    before = weights(game, version=7, config=config)
     after = Weights.from_bytes(before.to_bytes(), "here")
-    assert (after.game, after.network, after.version) == (game, SMALL, 7)
-    assert after.arrays.keys() == before.arrays.keys() == array_shapes(SMALL, GAMES[game].size).keys()
+    assert (after.game, after.network, after.version) == (game, config, 7)
+    assert after.arrays.keys() == before.arrays.keys() == array_shapes(config, GAMES[game].size).keys()
     for name, array in before.arrays.items():
         np.testing.assert_array_equal(after.arrays[name], array)
 
@@ -105,6 +106,16 @@ def test_a_missing_layer_and_another_type_are_corrupt(sample):
     arrays = {name: array.astype(np.float64) for name, array in sample.arrays.items()}
     with pytest.raises(CorruptFileError, match="finite float32"):
         Weights.from_bytes(packed(sample, arrays), "here")
+
+
+def test_a_header_and_its_table_of_lines_belong_together(sample):
+    lines = weights("reversi4", config=LINES)
+    header_with, header_without = network_to_json(LINES), network_to_json(SMALL)
+    assert "lines" not in header_without
+    for arrays, network in ((sample.arrays, header_with), (lines.arrays, header_without)):
+        with pytest.raises(CorruptFileError, match="do not fit"):
+            Weights.from_bytes(packed(sample, arrays, network=network), "here")
+    assert Weights.from_bytes(packed(sample, network=header_without), "here").network == SMALL
 
 
 def test_a_model_of_another_board_size_says_both(sample):
