@@ -206,8 +206,9 @@ def test_torch_keeps_the_thread_count_of_the_learner_beside_it():
         torch.set_num_threads(before)
 
 
-def test_openvino_needs_no_torch(tmp_path):
-    weights("reversi6", version=9, config=SMALL).save(tmp_path / "model.safetensors")
+@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
+def test_openvino_needs_no_torch(tmp_path, config):
+    weights("reversi6", version=9, config=config).save(tmp_path / "model.safetensors")
     program = (
         "import sys, pathlib, numpy as np\n"
         "from reversi.model.weights import Weights\n"
