@@ -8,9 +8,6 @@ from torch.nn import functional
 
 from reversi.model.lines import DIRECTIONS, line_count, lines_of, table_rows
 
-TABLE_STD = 0.3
-"""The sum of four rows then varies by 0.6, about as much as the convolution it is added to."""
-
 
 class LineRows(nn.Module):
     """Which rows of the table every square adds up; `reversi.model.lines.write_rows` does the same without torch."""
@@ -49,11 +46,16 @@ class LineRows(nn.Module):
 
 
 class LineTable(nn.Module):
-    """The rows that `lines.py` numbers, all of them learned."""
+    """The rows that `lines.py` numbers, all of them learned.
+
+    They begin at zero, and what training has not met says nothing.  After 400 steps of 512 positions of 6x6 (labelled
+    by the solver, one seed) the policy's best move was sound in 94.8 % of other positions; 94.6 % where rows began with
+    a standard deviation of 0.03, 93.5 % with 0.1 and 91.8 % with 0.3.
+    """
 
     def __init__(self, size: int, channels: int) -> None:
         super().__init__()
-        self.table = nn.Parameter(TABLE_STD * torch.randn(table_rows(size), channels))
+        self.table = nn.Parameter(torch.zeros(table_rows(size), channels))
         self.rows = LineRows(size)
 
     def forward(self, planes: Tensor) -> Tensor:

@@ -16,7 +16,9 @@ from learner.strips import StripPass
 from learner.trainer import Trainer
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
-from reversi.model.line_table import LineRows, LineTable, summed_rows
+from reversi.model.line_table import LineRows, summed_rows
+from reversi.model.lines import table_rows
+from reversi.model.network import DualNetwork
 from reversi.search.parallel import Threads
 from tests.learner import jobs
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, batch
@@ -45,7 +47,7 @@ def test_lines_are_added_and_taken_back_between_separators_that_nobody_touches(d
     game = game_named("tictactoe")
     rows = LineRows(3)(planes_of(game, boards))
     features = torch.randn(boards * 12, channels, generator=torch.Generator().manual_seed(1)).to(dtype)
-    table = LineTable(3, channels).table.detach()
+    table = torch.randn(table_rows(3), channels, generator=torch.Generator().manual_seed(2))
 
     def in_strips(each: Tensor) -> Tensor:
         """[B, C, 3, 3] as the squares [R, C] of strips."""
@@ -76,6 +78,13 @@ BATCHES = [batch(36, seed) for seed in range(4)]
 def trained(steps: int, made: Trainer, first: int = 0) -> Trainer:
     for step in range(first, first + steps):
         made.step(BATCHES[step % len(BATCHES)], 0.0)
+    return made
+
+
+def ones(made: Trainer) -> Trainer:
+    assert isinstance(made._network, DualNetwork)
+    assert made._network.lines is not None
+    made._network.lines.table.data.fill_(1)
     return made
 
 
@@ -112,9 +121,10 @@ def test_a_table_learns_decays_and_is_published_folded() -> None:
     scale = arrays["average.stem.norm.weight"] / np.sqrt(arrays["average.stem.norm.running_var"] + 1e-4)
     weights = made.averaged(3)
     np.testing.assert_allclose(weights.arrays["lines.table"], arrays["average.lines.table"] * scale, rtol=1e-5)
-    decayed = trained(1, trainer(weight_decay=0.5)).arrays()["network.lines.table"]
-    plain = trained(1, trainer(weight_decay=0.0)).arrays()["network.lines.table"]
-    np.testing.assert_allclose(decayed - plain, -0.5 * trainer().learning_rate(0.0) * before, atol=1e-6)
+    decayed, plain = (
+        trained(1, ones(trainer(weight_decay=decay))).arrays()["network.lines.table"] for decay in (0.5, 0.0)
+    )
+    np.testing.assert_allclose(decayed - plain, -0.5 * trainer().learning_rate(0.0), atol=1e-6)
 
 
 def test_lines_learn_more_than_the_same_network_without() -> None:

@@ -53,6 +53,8 @@ def network(game: Game, seed: int = 0, config: ResNetConfig = SMALL) -> DualNetw
             module.running_var.uniform_(0.5, 2.0)
             torch.nn.init.uniform_(module.weight, 0.5, 1.5)
             torch.nn.init.normal_(module.bias, 0, 0.3)
+    if made.lines is not None:
+        torch.nn.init.normal_(made.lines.table, 0, 0.3)
     for layer in (made.policy.square_logit, made.policy.pass_logit, made.value.output):
         torch.nn.init.normal_(layer.weight, 0, 0.3)
         torch.nn.init.normal_(layer.bias, 0, 0.3)

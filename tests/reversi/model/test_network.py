@@ -57,6 +57,15 @@ def test_a_folded_convolution_is_the_normed_one():
     torch.testing.assert_close(torch.conv2d(planes, weight, bias, padding=1), made.stem(planes), atol=1e-5, rtol=1e-5)
 
 
+def test_lines_begin_with_the_answers_of_the_network_without_them():
+    planes = planes_of(game_named("reversi6"), 9)
+    torch.manual_seed(0)
+    plain = DualNetwork(SMALL, 6).eval()(planes)
+    torch.manual_seed(0)
+    for one, other in zip(DualNetwork(LINES, 6).eval()(planes), plain, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-6)
+
+
 def test_a_folded_table_is_what_lines_add_to_the_normed_convolution():
     game = game_named("reversi6")
     made, planes = network(game, config=LINES), planes_of(game, 20)
