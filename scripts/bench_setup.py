@@ -33,7 +33,7 @@ PERFT_DEPTH = {4: 12, 6: 10, 8: 10}
 class Settings:
     """Sizes of what is measured; the defaults are those of the published figures.
 
-    Training is measured with the network of the default job, everything else with a larger one on the full board.
+    Training is measured with `network=tiny` on 6x6, everything else with a larger network on the full board.
     """
 
     size: int = 8
@@ -128,6 +128,8 @@ def open_network(settings: Settings, precision: str = "auto") -> Evaluator:
 def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> SelfPlay:
     """Return the default job's self-play with `network`, all games at their beginning; every group plays a batch.
 
+    Lessons are left out: they ask no network.
+
     changes  of the actors' configuration, and `method` and `solve_empties`, the search's
     """
     from actors.config import SearchActorConfig
@@ -136,7 +138,7 @@ def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> Self
     method, solve_empties = changes.pop("method", None), changes.pop("solve_empties", None)
     job = default_job(settings.size, f"actors={settings.actors_group}", *([f"search={method}"] if method else []))
     assert isinstance(job.actors, SearchActorConfig), f"the default job searches, got {job.actors.kind!r}"
-    actors = replace(job.actors, **changes)
+    actors = replace(job.actors, lessons=0, **changes)
     actors = replace(actors, games=actors.groups * settings.batch)
     search = replace(job.search, simulations=settings.simulations, first_simulations=None, full_share=1.0)
     if solve_empties is not None:
