@@ -49,13 +49,13 @@ class RunReport:
     sitting_s: float
     """Seconds of training since the run was started or resumed last."""
     games: int
-    """Games finished since the run began."""
+    """Games finished since the run began, lessons (`actors.lessons`) included."""
     positions: int
-    """Positions searched since the run began."""
+    """Positions that teach a move, searched or of lessons, since the run began."""
     simulations: int
     """Simulations since the run began."""
     positions_per_s: float
-    """Positions searched per second, since the last row."""
+    """Such positions per second, since the last row."""
     simulations_per_s: float
     """Simulations per second, since the last row."""
     asked_per_simulation: float

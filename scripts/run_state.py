@@ -40,7 +40,7 @@ class RunState:
     games: int
     """Games made."""
     positions_per_s: float
-    """Positions searched per second, in the last row of metrics."""
+    """Positions that teach a move per second, in the last row of metrics."""
     step: int
     """Steps of the learner."""
     version: int
