@@ -156,11 +156,11 @@ def _checkpoint(name: str, folder: Path) -> Opened:
     return [file.read_bytes()], partial(from_file, file, read)
 
 
-_NETWORKS = ("resnet", "stack", "table")
+_NETWORKS = ("resnet", "lines", "stack", "table")
 
 
 def tiny_weights(kind: str, version: int = 3) -> bytes:
-    """Return weights of a few hundred numbers."""
+    """Return weights of a few thousand numbers at most."""
     from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
     from reversi.model.weights import Weights, array_shapes
 
@@ -168,6 +168,10 @@ def tiny_weights(kind: str, version: int = 3) -> bytes:
         "resnet": (
             "reversi4",
             ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2),
+        ),
+        "lines": (
+            "reversi4",
+            ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2, lines=True),
         ),
         "stack": (
             "reversi4",
