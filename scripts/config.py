@@ -46,8 +46,8 @@ class RunConfig:
     such end: nothing then hangs on a clock."""
 
     games: int | None
-    """Games that the replay takes before play ends; the learner then uses what the reuse cap still allows it.  null is
-    no such end.  Rounds are played to their end, so there may be a few more."""
+    """Games that the replay takes, lessons among them, before play ends; the learner then uses what the reuse cap still
+    allows it.  null is no such end.  Rounds are played to their end, so there may be a few more."""
 
     seed: int
     """Seed of every random choice: same seed, `cluster=serial`, `minutes: null` and same machine give the same run,
