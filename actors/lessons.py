@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from actors.config import LEAST_EMPTIES
 from actors.games import Games, begin_game, make_games, ply_stream, random_action, take_ply
-from actors.rescore import TABLE_BITS
-from reversi.games.bitboard import ONE, ZERO, lowest_square, popcount
+from actors.solving import make_solving, moves_reaching
+from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
     REVERSI8,
@@ -27,15 +27,14 @@ from reversi.games.rules import (
     action_of_square,
     legal_moves,
     only_reply,
-    play,
     squares_of,
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
 from reversi.search.chance import random_index, stream
 from reversi.search.endgame_last import NODES, variant_of
-from reversi.search.endgame_search import COUNTS, LIMIT, ROUND, STOP, search
-from reversi.search.endgame_table import Table, make_table
+from reversi.search.endgame_search import ROUND, STOP, WORST, search
+from reversi.search.endgame_table import Table
 from reversi.search.exact import MOST, utility
 from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
@@ -67,9 +66,7 @@ class Lessons:
         self.games = make_games(game, count if game.id <= REVERSI8 else 0)
         """The lessons of the last game."""
         self.rows = np.arange(len(self.games.now))
-        self._table = make_table(TABLE_BITS)
-        self._counts = np.zeros(COUNTS, np.int64)
-        self._counts[LIMIT] = NODES_A_PLY
+        self._table, self._counts = make_solving(NODES_A_PLY)
 
     def make(self, games: Games, row: int) -> None:
         """Put the lessons of the finished game in `row` into `games`; its count of positions that teach grows."""
@@ -111,7 +108,7 @@ def make_lessons(
     squares = squares_of(game_id)
     for k in range(lessons.now.shape[0]):
         draws = stream(ply_stream(seed, source.number, _SQUARES), k)
-        begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, max(1, empties - LEAST_EMPTIES + 1))
+        begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
         astray = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)
         begin_game(lessons.now[k], source.number, start_own, start_opp)
         now = lessons.now[k]
@@ -194,24 +191,16 @@ def _best_moves(
     margin  of perfect play for the side to move
     policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
     """
+    result = WORST if margin < 0 else int(margin > 0)
+    best = moves_reaching(game_id, variant, now.own, now.opp, margin, table, counts)
+    safe = moves_reaching(game_id, variant, now.own, now.opp, result, table, counts)
+    if counts[STOP] != 0:
+        return NO_ACTION
     policy[:] = 0
-    result, best = int(margin > 0) - int(margin < 0), 0
-    legal = legal_moves(game_id, now.own, now.opp)
-    while legal != ZERO:
-        action = action_of_square(game_id, lowest_square(legal))
-        legal &= legal - ONE
-        own, opp = play(game_id, now.own, now.opp, action)
-        if search(variant, own, opp, int(np.int64(-margin)), int(np.int64(1 - margin)), table, counts) <= -margin:
-            policy[action] = 255
-            best += 1
-        elif (
-            result < 0
-            or search(variant, own, opp, int(np.int64(-result)), int(np.int64(1 - result)), table, counts) <= -result
-        ):
-            policy[action] = SAFE_SHARE
-        if counts[STOP] != 0:
-            return NO_ACTION
-    left, action = random_index(draws, _MOVES + now.plies, best), 0
+    for action in range(policy.shape[0] - 1):
+        bit = ONE << np.uint64(action)
+        policy[action] = 255 if best & bit != ZERO else SAFE_SHARE if safe & bit != ZERO else 0
+    left, action = random_index(draws, _MOVES + now.plies, popcount(best)), 0
     while policy[action] < 255 or left > 0:
         left -= policy[action] == 255
         action += 1

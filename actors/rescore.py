@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.games import Games
-from reversi.games.bitboard import ONE, ZERO, lowest_square, popcount
+from actors.solving import make_solving, moves_reaching
+from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
     REVERSI8,
     Game,
-    action_of_square,
-    legal_moves,
     only_reply,
     play,
     squares_of,
@@ -27,14 +26,11 @@ from reversi.games.rules import (
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
 from reversi.search.endgame_last import NODES, variant_of
-from reversi.search.endgame_search import COUNTS, LIMIT, ROUND, STOP, search
-from reversi.search.endgame_table import Table, make_table
+from reversi.search.endgame_search import ROUND, STOP, search
+from reversi.search.endgame_table import Table
 from reversi.search.exact import MOST, utility
 from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
-
-TABLE_BITS = 17
-"""Size of the solver's table: 3 MB, which stays in the caches."""
 
 NODES_A_PLY = 20_000
 """Positions that the solver may search for a ply's value, and again for its moves: half a millisecond.  Late plies are
@@ -49,9 +45,7 @@ class Rescorer:
         self._game, self._rule = game, rule
         self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
         """Empty squares from which on plies are rescored."""
-        self._table = make_table(TABLE_BITS)
-        self._counts = np.zeros(COUNTS, np.int64)
-        self._counts[LIMIT] = NODES_A_PLY
+        self._table, self._counts = make_solving(NODES_A_PLY)
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
@@ -123,18 +117,12 @@ def _keep_best(
 
     policy  uint8[A]  visits, the largest 255, and so again when it is left
     """
-    legal = legal_moves(game_id, own, opp)
-    best, largest = ZERO, 0  # best: a bit per action
     counts[NODES] = 0
-    while legal != ZERO:
-        action = action_of_square(game_id, lowest_square(legal))
-        legal &= legal - ONE
-        after_own, after_opp = play(game_id, own, opp, action)
-        bound = search(variant, after_own, after_opp, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
-        if counts[STOP] != 0:
-            return False
-        if bound <= -least:
-            best |= ONE << np.uint64(action)
+    best, largest = moves_reaching(game_id, variant, own, opp, least, table, counts), 0
+    if counts[STOP] != 0:
+        return False
+    for action in range(policy.shape[0] - 1):
+        if best & (ONE << np.uint64(action)) != ZERO:
             largest = max(largest, int(policy[action]))
     for action in range(policy.shape[0] - 1):
         if best & (ONE << np.uint64(action)) == ZERO:

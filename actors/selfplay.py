@@ -154,9 +154,10 @@ class SelfPlay:
             return
         self._rescorer.rescore(self.games, rows)
         self._ended.put(self.games, rows, version)
-        for row in rows if len(self._lessons.rows) else ():
-            self._lessons.make(self.games, int(row))
-            self._ended.put(self._lessons.games, self._lessons.rows, version)
+        if len(self._lessons.rows):
+            for row in rows:
+                self._lessons.make(self.games, int(row))
+                self._ended.put(self._lessons.games, self._lessons.rows, version)
         self._begin(rows)
 
     def _begin(self, rows: NDArray[np.int64]) -> None:

@@ -14,6 +14,9 @@ WORTH_NOTING = 3.0
 LONGEST = 40
 """Letters of a name that are shown in a table; another program's command can be long."""
 
+KIND = 12
+"""Letters of the beginning that are shown of a name that is longer."""
+
 
 def as_text(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
     """Return the table, the matrix of residuals and the residuals and forfeits that need a word."""
@@ -79,8 +82,8 @@ def as_json(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return the name as a table or picture has room for it."""
-    return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
+    """Return the name as a table or picture has room for it: its kind, and the end, where options are."""
+    return name if len(name) <= LONGEST else name[:KIND] + "..." + name[KIND + 3 - LONGEST :]
 
 
 def _matrix(ratings: Ratings, width: int) -> list[str]:

@@ -47,10 +47,10 @@ def as_text(labels: Labels, path: Path, found: Found) -> str:
         f"squares, sha256 {labels.hash[:16]}",
         "kept and policy in %, regret in discs",
         "",
-        *_table("player", {shortened(name): truth for name, (truth, _) in found.items()}),
+        *_table("player", [(shortened(name), truth) for name, (truth, _) in found.items()]),
     ]
     for name, (_, by_empties) in found.items():
-        parts = {str(empties): truth for empties, truth in by_empties.items()}
+        parts = [(str(empties), truth) for empties, truth in by_empties.items()]
         lines += ["", f"{name}, by empty squares", *_table("empty", parts)]
     return "\n".join(lines)
 
@@ -93,11 +93,11 @@ def draw(found: Found, labels: Labels) -> str:
     return text.getvalue()
 
 
-def _table(first: str, truths: dict[str, Truth]) -> list[str]:
-    """Return a heading and a row per truth."""
-    width = max(map(len, [first, *truths]))
+def _table(first: str, truths: list[tuple[str, Truth]]) -> list[str]:
+    """Return a heading and a row per truth, each with its name."""
+    width = max(len(first), *(len(name) for name, _ in truths))
     rows = [f"{first:<{width}}  positions  " + "  ".join(f"{heading:>12}" for heading in COLUMNS)]
-    for name, truth in truths.items():
+    for name, truth in truths:
         cells = []
         for field, factor, form in COLUMNS.values():
             value = getattr(truth, field)

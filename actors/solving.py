@@ -1,0 +1,44 @@
+"""What rescoring and lessons ask of the solver: a limit of positions a ply, and the moves that reach a margin."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reversi.games.bitboard import ONE, ZERO, lowest_square
+from reversi.games.rules import action_of_square, legal_moves, play
+from reversi.kernel import bare_kernel
+from reversi.search.endgame_search import COUNTS, LIMIT, STOP, WORST, search
+from reversi.search.endgame_table import Table, make_table
+from reversi.search.stack import Numbers
+
+TABLE_BITS = 17
+"""Size of the solver's table: 3 MB, which stays in the caches."""
+
+
+def make_solving(nodes: int) -> tuple[Table, NDArray[np.int64]]:
+    """Return table and counts for `search`, which stops at `nodes` positions."""
+    counts = np.zeros(COUNTS, np.int64)
+    counts[LIMIT] = nodes
+    return make_table(TABLE_BITS), counts
+
+
+@bare_kernel
+def moves_reaching(
+    game_id: int, variant: int, own: np.uint64, opp: np.uint64, least: int, table: Table, counts: Numbers
+) -> np.uint64:
+    """Return the actions, a bit each, after which perfect play ends with a margin of `least` or more.
+
+    There is a legal square.  Where the limit stops the search, which STOP tells, the answer means nothing.
+    """
+    legal, found = legal_moves(game_id, own, opp), ZERO
+    while legal != ZERO and counts[STOP] == 0:
+        action = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        most = WORST  # that the other side can still get
+        if least > WORST:
+            own_next, opp_next = play(game_id, own, opp, action)
+            most = search(variant, own_next, opp_next, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
+        if most <= -least:
+            found |= ONE << np.uint64(action)
+    return found
