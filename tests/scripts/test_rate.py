@@ -85,6 +85,18 @@ def test_truth_judges_players_by_labels(reversi: Reversi, registry: Path) -> Non
     assert sum(part["positions"] for part in found["random"]["empties"].values()) == 30
 
 
+def test_two_players_with_long_names_are_two_rows_of_truth(reversi: Reversi, registry: Path) -> None:
+    """Names are cut for the table, but not where options stand, and no row is taken for another."""
+    assert reversi("label", "--size", 6, "--empties", "5-6", "--positions", 4, "-o", "labels").code == 0
+    players = [f"mcts:gated:8,solve=0,temperature=1.5,c_puct={c}" for c in (0.5, 1.5)]
+    twins = [f"mcts:gated:8,solve=0,temperature=1.5,c_puct=1.{zeros}" for zeros in ("0" * 40, "0" * 41)]
+    said = reversi("rate", "--registry", registry, "--truth", "labels", "--players", *players, *twins).out.splitlines()
+    names = [line.split()[0] for line in said[4:8]]
+    assert [name[-10:] for name in names[:2]] == ["c_puct=0.5", "c_puct=1.5"]
+    assert names[2] == names[3]
+    assert all(name.startswith("mcts:gated:8...") for name in names)
+
+
 def test_a_second_call_plays_nothing_and_says_the_same(reversi: Reversi) -> None:
     first = reversi("rate", *THREE)
     file = Path("ladder-reversi4.jsonl")
