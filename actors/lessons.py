@@ -192,8 +192,8 @@ def _best_moves(
     policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
     """
     result = WORST if margin < 0 else int(margin > 0)
-    best = moves_reaching(game_id, variant, now.own, now.opp, margin, table, counts)
-    safe = moves_reaching(game_id, variant, now.own, now.opp, result, table, counts)
+    best = moves_reaching(game_id, variant, now.own, now.opp, margin, ZERO, table, counts)
+    safe = moves_reaching(game_id, variant, now.own, now.opp, result, best, table, counts)
     if counts[STOP] != 0:
         return NO_ACTION
     policy[:] = 0

@@ -118,7 +118,7 @@ def _keep_best(
     policy  uint8[A]  visits, the largest 255, and so again when it is left
     """
     counts[NODES] = 0
-    best, largest = moves_reaching(game_id, variant, own, opp, least, table, counts), 0
+    best, largest = moves_reaching(game_id, variant, own, opp, least, ZERO, table, counts), 0
     if counts[STOP] != 0:
         return False
     for action in range(policy.shape[0] - 1):
