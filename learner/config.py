@@ -26,8 +26,9 @@ class LearnerConfig:
     batch: int
     """Samples per step.  AlphaZero: 4,096; a small network on few games wants less."""
 
-    optimiser: Literal["adamw", "adam", "sgd", "rmsprop"] = "adamw"
-    """How a gradient becomes a step.  AlphaZero: SGD with momentum; DQN: RMSProp."""
+    optimiser: Literal["adamw", "adam", "sgd", "rmsprop", "muon"] = "adamw"
+    """How a gradient becomes a step; `muon` is Muon for kernels and AdamW for the rest, which learns most from each
+    sample.  AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
 
     momentum: float = 0.0
     """Share of the last step that goes into the next, 0 to below 1; for sgd and rmsprop, the others have their own.

@@ -9,19 +9,27 @@ ALIGNMENT = 64
 """Numbers; each parameter begins at a multiple of it, as libraries like their tensors. The gaps stay zero."""
 
 
+KERNEL_OUTPUTS = 8
+"""Weights of a layer with fewer outputs, as last layers are, count as vectors and not as a kernel."""
+
+
 class Flat:
     """The parameters of a network, moved into flat memory; each keeps its shape and its strides.
 
-    Kernels, matrices and tables come first, then norms and biases, which do not decay.
+    Kernels come first, then what else decays, tables and small outputs, then norms and biases, which do not.
     """
 
     def __init__(self, network: nn.Module) -> None:
-        self._parameters = dict(sorted(network.named_parameters(), key=lambda named: named[1].ndim <= 1))
+        kernels = _kernels_of(network)
+        order = sorted(network.named_parameters(), key=lambda each: (each[0] not in kernels, each[1].ndim <= 1))
+        self._parameters = dict(order)
         self._starts: dict[str, int] = {}
-        length = self.decayed = 0
+        length = self.kernels = self.decayed = 0
         for name, parameter in self._parameters.items():
             self._starts[name] = length
             length += -(-parameter.numel() // ALIGNMENT) * ALIGNMENT
+            if name in kernels:
+                self.kernels = length
             if parameter.ndim > 1:
                 self.decayed = length
         self.values = torch.zeros(length, device=next(network.parameters()).device)  # f32[P]
@@ -42,3 +50,16 @@ class Flat:
             name: flat.as_strided(each.shape, each.stride(), self._starts[name])
             for name, each in self._parameters.items()
         }
+
+    def split_kernels(self, flat: Tensor) -> dict[str, Tensor]:
+        """Return the parts of `flat` f32[P] that belong to kernels, likewise."""
+        return {name: part for name, part in self.split(flat).items() if self._starts[name] < self.kernels}
+
+
+def _kernels_of(network: nn.Module) -> set[str]:
+    """Return the names of the weights of convolutions and dense layers with enough outputs to be a matrix."""
+    return {
+        f"{name}.weight"
+        for name, module in network.named_modules()
+        if isinstance(module, nn.Conv2d | nn.Linear) and len(module.weight) >= KERNEL_OUTPUTS
+    }

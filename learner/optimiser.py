@@ -1,7 +1,7 @@
 """`Optimiser`: the ways to turn a gradient into a step, over flat parameters, each able to leave out a step.
 
 The device itself leaves it out, so that nobody waits: torch's fused optimisers do that for gradient scalers.  RMSProp
-has no fused kernel, so it is written out here.
+and Muon have no fused kernel, so one is written out here and the other in `muon.py`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from torch import Tensor, nn
 
 from learner.config import LearnerConfig
 from learner.flat import Flat
+from learner.muon import Muon
 
 RMSPROP_DECAY, RMSPROP_EPSILON = 0.99, 1e-8
 """torch's defaults."""
 
 _ADAM = ("exp_avg", "exp_avg_sq")
-_MOMENTS = {"adamw": _ADAM, "adam": _ADAM, "sgd": (), "rmsprop": ("square_avg",)}
+_MOMENTS = {"adamw": _ADAM, "muon": _ADAM, "adam": _ADAM, "sgd": (), "rmsprop": ("square_avg",)}
 
 
 class Optimiser:
-    """AdamW, Adam, SGD or RMSProp, as `learner.optimiser` says; only convolution and dense weights and tables decay."""
+    """AdamW, Adam, SGD, RMSProp or Muon, as `learner.optimiser` says; only convolution and dense weights and tables
+    decay.  Muon is for kernels, and AdamW for the rest."""
 
     def __init__(self, weights: Flat, gradient: Tensor, config: LearnerConfig) -> None:
         """`gradient` f32[P] is what each step reads."""
@@ -31,6 +33,10 @@ class Optimiser:
         """What it remembers, f32[P] each; all of its state but for the number of steps."""
         self._fused: torch.optim.Optimizer | None = None
         self._weights, self._gradient, self._config = weights, gradient, config
+        self._muon: Muon | None = None
+        if config.optimiser == "muon":
+            average = self.moments["exp_avg"]
+            self._muon = Muon(*(weights.split_kernels(flat) for flat in (weights.values, gradient, average)))
         if config.optimiser != "rmsprop":
             self._fused = self._made()
 
@@ -44,6 +50,8 @@ class Optimiser:
             group["lr"] = rate
         self._fused.found_inf = left_out  # type: ignore[attr-defined]
         self._fused.step()
+        if self._muon is not None:
+            self._muon.step(rate, self._config.weight_decay, left_out)
 
     def set_steps(self, count: int) -> None:
         """Say how many steps were made to come to the moments as they are."""
@@ -55,9 +63,10 @@ class Optimiser:
     def _made(self) -> torch.optim.Optimizer:
         """Return torch's optimiser with two groups of one flat parameter each, its state in `moments`."""
         config, split = self._config, self._weights.decayed
+        first = self._weights.kernels if config.optimiser == "muon" else 0
         groups: list[dict[str, Any]] = []
         states: dict[Tensor, dict[str, Tensor]] = {}
-        for part, decay in ((slice(split), config.weight_decay), (slice(split, None), 0.0)):
+        for part, decay in ((slice(first, split), config.weight_decay), (slice(split, None), 0.0)):
             parameter = nn.Parameter(self._weights.values[part])
             parameter.grad = self._gradient[part]
             groups.append({"params": [parameter], "weight_decay": decay})
@@ -68,7 +77,7 @@ class Optimiser:
         if config.optimiser == "sgd":
             made = torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, fused=True)
         else:
-            kind = torch.optim.AdamW if config.optimiser == "adamw" else torch.optim.Adam
+            kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
             made = kind(groups, lr=config.learning_rate, fused=True)
         made.state.update(states)
         return made

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import torch
 
-from learner.flat import ALIGNMENT, Flat
+from learner.flat import ALIGNMENT, KERNEL_OUTPUTS, Flat
 from reversi.model.network import DualNetwork
 from tests.learner.jobs import NETWORK
 
@@ -40,6 +41,25 @@ def test_what_decays_comes_first() -> None:
         places = flat.split(numbers)[name]
         assert bool((places < flat.decayed).all()) == (parameter.ndim > 1), name
         assert bool((places >= flat.decayed).all()) == (parameter.ndim <= 1), name
+
+
+def test_kernels_come_before_all_others() -> None:
+    made = network()
+    flat = Flat(made)
+    numbers = torch.arange(len(flat.values))
+    kernels = flat.split_kernels(numbers)
+    assert kernels.keys() == {
+        name for name, parameter in made.named_parameters() if parameter.ndim > 1 and len(parameter) >= KERNEL_OUTPUTS
+    }
+    assert {"stem.convolution.weight", "blocks.1.second.convolution.weight", "value.hidden.weight"} <= kernels.keys()
+    for name, places in flat.split(numbers).items():
+        assert bool((places < flat.kernels).all()) == (name in kernels), name
+
+
+def test_a_table_is_no_kernel() -> None:
+    made = DualNetwork(replace(NETWORK, lines=True), 4)
+    flat = Flat(made)
+    assert "lines.table" not in flat.split_kernels(flat.values)
 
 
 def test_gradients_are_added_in_the_flat_memory() -> None:
