@@ -45,8 +45,8 @@ class LearnerConfig:
     """Steps over which the learning rate rises from 0."""
 
     weight_decay: float
-    """Decay of convolution and dense weights; norms and biases have none.  AdamW's is decoupled from the gradient, the
-    others add it to the gradient as L2.  AlphaZero: L2 of 1e-4."""
+    """Decay of convolution and dense weights; norms and biases have none.  AdamW's and Muon's are decoupled from the
+    gradient, the others add it to the gradient as L2.  AlphaZero: L2 of 1e-4."""
 
     gradient_clip: float
     """Largest norm of the gradient; a longer one is scaled down to it."""

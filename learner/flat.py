@@ -8,9 +8,8 @@ from torch import Tensor, nn
 ALIGNMENT = 64
 """Numbers; each parameter begins at a multiple of it, as libraries like their tensors. The gaps stay zero."""
 
-
 KERNEL_OUTPUTS = 8
-"""Weights of a layer with fewer outputs, as last layers are, count as vectors and not as a kernel."""
+"""Weights of a layer with fewer outputs, as some last layers are, are no kernel: there is too little of a matrix."""
 
 
 class Flat:
