@@ -64,6 +64,12 @@ def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judg
     return _joined(found).take(np.arange(count))
 
 
+def most_even(openings: Openings, count: int, judge: Judge) -> Openings:
+    """Return, in their order, the `count` openings of those given whose value is nearest to 0."""
+    nearest = np.argsort(np.abs(judge(openings.own, openings.opp)), kind="stable")[:count]
+    return openings.take(np.sort(nearest))
+
+
 def model_judge(game: Game, weights: Weights, simulations: int, threads: int = 1) -> Judge:
     """Return a judge that searches each position with `weights` and so many simulations; 0 asks the bare network."""
     from reversi.model.evaluate import open_evaluator

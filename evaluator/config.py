@@ -32,9 +32,14 @@ class GateConfig:
     four candidates on 6x6 led by 36, 29, 41 and 32 Elo with 12, by 68, 56, 45 and 47 with 0."""
 
     opening_plies: int | None = None
-    """Uniformly random plies before a game begins; null takes the fewest that give enough distinct openings, 5 for 400
-    games on 6x6 and 8x8.  More give more openings, and more lopsided ones.  Not used with `openings`.  AlphaGo Zero:
-    none, its games differ by temperature."""
+    """Uniformly random plies before a game begins; null takes the fewest that give enough distinct openings to choose
+    from, 6 for 400 games on 6x6 and 8x8.  More give more openings, and more lopsided ones.  Not used with `openings`.
+    AlphaGo Zero: none, its games differ by temperature."""
+
+    opening_choice: int = 4
+    """Random openings per one that is played: of so many times as many as a match needs, it plays those that the
+    champion finds most even, since most others are won by the same side whoever plays it.  1 takes them as they come.
+    Not used with `openings`.  AlphaGo Zero: none."""
 
     openings: str | None = None
     """A file with one opening per line, such as `f5d6c3`, of which a match draws as many as it needs; null draws random
@@ -57,6 +62,11 @@ class GateConfig:
     backend: Literal["auto", "openvino", "torch"] = "auto"
     """Inference backend; `auto` takes OpenVINO where it is installed."""
 
+    @property
+    def openings_drawn(self) -> int:
+        """Random openings from which those of a match are chosen."""
+        return self.games // 2 * self.opening_choice
+
     def __post_init__(self) -> None:
         if self.games < 2 or self.games % 2:
             raise ConfigError(f"gate.games must be even and at least 2, got {self.games}")
@@ -68,6 +78,8 @@ class GateConfig:
             raise ConfigError(f"gate.simulations must be from 0 to 100000, got {self.simulations}")
         if self.opening_plies is not None and not 0 <= self.opening_plies <= 30:
             raise ConfigError(f"gate.opening_plies must be null or from 0 to 30, got {self.opening_plies}")
+        if not 1 <= self.opening_choice <= 100:
+            raise ConfigError(f"gate.opening_choice must be from 1 to 100, got {self.opening_choice}")
         if self.lockstep < 2 or self.lockstep % 2:
             raise ConfigError(f"gate.lockstep must be even and at least 2, got {self.lockstep}")
         if not 0 <= self.truth_positions <= 100_000:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.balance import most_even
 from evaluator.config import GateConfig
 from evaluator.gate_report import GateReport, report_from, report_of_match
 from evaluator.labels import Labels, make_labels
@@ -28,7 +29,7 @@ from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import LARGEST_VERSION, Weights
-from reversi.players import Player, model_player, playing_config
+from reversi.players import Player, SearchPlayer, model_player, playing_config
 from reversi.search.config import SearchConfig
 
 log = logging.getLogger(__name__)
@@ -101,7 +102,7 @@ class Gate:
         self.config, self.game, self.registry = config, game, registry
         self._source, self._sink, self._seed, self._repeats = source, sink, seed, repeats
         self._listed = load_openings(config.openings, game) if config.openings else None
-        self._openings(0)  # says now, and not in an hour, if there are too few
+        self._draw_openings(0)  # says now, and not in an hour, if there are too few
         self._labels = _labels(config, game)
         self._waiting: Weights | None = None
         self._trial: _Trial | None = None
@@ -260,11 +261,12 @@ class Gate:
         """Set up the match of `candidate` against `champion`."""
         config = self.config
         playing = playing_config(config.simulations, solve_empties=config.solve_empties)
+        opponent = self._player(champion, playing)
         match = Match(
             self.game,
             self._player(candidate, playing),
-            self._player(champion, playing),
-            self._openings(candidate.version),
+            opponent,
+            self._openings(candidate.version, opponent),
             config.games,
             lockstep=config.lockstep,
             certain=lambda result: verdict_of(config, result) is not None,
@@ -288,11 +290,22 @@ class Gate:
             backend=self.config.backend,
         )
 
-    def _openings(self, version: int) -> Openings:
-        """Return the openings of that candidate's match: the same again for the same candidate, others for others."""
+    def _openings(self, version: int, opponent: Player) -> Openings:
+        """Return the openings of that candidate's match: the same again for the same candidate and opponent.
+
+        Of random ones they are those that the opponent finds most even, if it is a model that has an opinion.
+        """
+        drawn, count = self._draw_openings(version), self.config.games // 2
+        if len(drawn) == count or not isinstance(opponent, SearchPlayer):
+            return drawn.take(np.arange(count))
+        return most_even(drawn, count, lambda own, opp: opponent.judge(own, opp).value)
+
+    def _draw_openings(self, version: int) -> Openings:
+        """Draw what that candidate's match chooses from: the same for the same candidate, others for others."""
         count = self.config.games // 2
         if self._listed is None:
-            return random_openings(self.game, count, self.config.opening_plies, (self._seed, version))
+            plies = self.config.opening_plies
+            return random_openings(self.game, self.config.openings_drawn, plies, (self._seed, version))
         if len(self._listed) < count:
             raise ConfigError(
                 f"gate.openings must have at least {count} lines for gate.games={self.config.games}, "

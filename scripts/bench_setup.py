@@ -221,8 +221,8 @@ def training_batches(settings: Settings) -> Iterator[TrainingBatch]:
 
 
 def learner_config(settings: Settings) -> LearnerConfig:
-    """Return the default job's learner, with the settings' sizes."""
-    learner = default_job(settings.size).learner
+    """Return the default job's learner, or that of a GPU, with the settings' sizes."""
+    learner = default_job(settings.size, *(["learner=gpu"] if settings.device == "cuda" else [])).learner
     return replace(learner, device=settings.device, threads=settings.threads, batch=settings.batch)
 
 

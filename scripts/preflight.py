@@ -74,9 +74,9 @@ def check_threads(job: JobConfig, cores: int) -> None:
 
 def check_openings(job: JobConfig) -> None:
     """Refuse a gate that cannot have as many distinct openings as its match needs."""
-    game, count = game_named(job.game.name), job.gate.games // 2
+    game = game_named(job.game.name)
     if job.gate.openings is None:
-        random_openings(game, count, job.gate.opening_plies, job.run.seed)
+        random_openings(game, job.gate.openings_drawn, job.gate.opening_plies, job.run.seed)
     else:
         load_openings(job.gate.openings, game)
 

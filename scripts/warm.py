@@ -74,7 +74,7 @@ def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> Non
 def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
     """Search a few games to their end and carry them through records, samples and one batch."""
     config = dataclasses.replace(actors, games=2 * actors.groups, cache_positions=64)
-    search = dataclasses.replace(job.search, simulations=2)
+    search = dataclasses.replace(job.search, simulations=2, first_simulations=None)
     selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)
     records = None
     while records is None:

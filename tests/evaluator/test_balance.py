@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluator.balance import PLIES, balanced_openings, model_judge
+from evaluator.balance import PLIES, balanced_openings, model_judge, most_even
+from evaluator.openings import random_openings
 from reversi.errors import ConfigError
 from reversi.games.rules import GAMES, play
 from reversi.games.symmetry import canonical
@@ -34,6 +35,20 @@ def test_all_are_within_the_bound_distinct_and_reached_by_their_plies() -> None:
         for action in actions:
             here, there = map(np.uint64, play(GAME.id, here, there, int(action)))
         assert (here, there) == (own, opp)
+
+
+def test_the_most_even_are_those_nearest_to_0_in_their_order() -> None:
+    drawn = random_openings(GAME, 100, 6, 1)
+    kept = most_even(drawn, 30, by_discs)
+    positions = list(zip(drawn.own.tolist(), drawn.opp.tolist(), strict=True))
+    numbers = [positions.index(each) for each in zip(kept.own.tolist(), kept.opp.tolist(), strict=True)]
+    assert numbers == sorted(numbers)
+    distance = np.abs(by_discs(drawn.own, drawn.opp))
+    rest = np.delete(distance, numbers)
+    assert len(kept) == 30
+    assert distance[numbers].max() <= rest.min()
+    assert distance[numbers].max() < rest.max()
+    assert (kept.actions == drawn.actions[numbers]).all()
 
 
 def test_none_are_none() -> None:

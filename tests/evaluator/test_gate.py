@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from evaluator import gate as gate_module
 from evaluator.config import GateConfig
 from evaluator.gate import Gate, verdict_of
 from evaluator.gate_report import GateReport
-from evaluator.match import MatchResult
+from evaluator.match import Match, MatchResult
+from evaluator.openings import Openings
 from learner.tracking.metrics import flatten
 from reversi import players
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError, UnwritableError
@@ -22,6 +24,7 @@ from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
+from scripts.bench_setup import Settings, random_weights
 
 GAME = GAMES["reversi6"]
 CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)
@@ -250,6 +253,30 @@ def test_with_real_networks_an_interrupted_match_is_the_one_that_was_not(
     assert dataclasses.replace(one, match_s=0) == dataclasses.replace(other, match_s=0)
 
 
+def test_a_match_begins_where_the_champion_sees_an_even_game(
+    registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[Openings] = []
+
+    def watched(game: Game, a: Player, b: Player, openings: Openings, *rest: Any, **settings: Any) -> Match:
+        played.append(openings)
+        return Match(game, a, b, openings, *rest, **settings)
+
+    monkeypatch.setattr(gate_module, "model_player", players.model_player)
+    monkeypatch.setattr(gate_module, "Match", watched)
+    model = random_weights(Settings(size=6, blocks=1, channels=8))
+    for choice in (1, 8):
+        config = dataclasses.replace(CONFIG, opening_choice=choice)
+        gate = make(Registry(f"{registry.url}{choice}", create=True), store, config)
+        for version in (0, 1):
+            gate.offer(dataclasses.replace(model, version=version).to_bytes())
+            until_verdict(gate)
+    champion = players.model_player("champion", GAME, model, players.playing_config(2, solve_empties=0))
+    any_way, even = (np.abs(champion.judge(one.own, one.opp).value) for one in played)
+    assert len(any_way) == len(even) == 20
+    assert even.max() < np.median(any_way)
+
+
 def test_every_candidate_is_checked_on_solved_positions(registry: Registry, store: Store) -> None:
     config = dataclasses.replace(CONFIG, truth_positions=60, truth_empties=8)
     gate = make(registry, store, config)
@@ -323,6 +350,7 @@ def test_the_state_is_an_archive_that_knows_damage(registry: Registry, store: St
         ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
         ({"simulations": -1}, "gate.simulations must be from 0"),
         ({"opening_plies": -1}, "gate.opening_plies must be null or from 0 to 30, got -1"),
+        ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
         ({"lockstep": 3}, "gate.lockstep must be even"),
         ({"threads": 0}, "gate.threads must be at least 1, got 0"),
     ],
@@ -333,7 +361,7 @@ def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
 
 
 def test_too_few_openings_are_said_at_once(registry: Registry, store: Store, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="expected 20 distinct openings of 2 plies in reversi6, but found only 3"):
+    with pytest.raises(ConfigError, match="expected 80 distinct openings of 2 plies in reversi6, but found only 3"):
         make(registry, store, dataclasses.replace(CONFIG, opening_plies=2))
     path = tmp_path / "openings.txt"
     path.write_text("c2b4\nc2b2\n")
