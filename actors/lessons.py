@@ -11,6 +11,7 @@ All chance comes from the stream of the game that a lesson comes from: the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from actors.config import LEAST_EMPTIES
 from actors.games import Games, begin_game, make_games, ply_stream, random_action, take_ply
-from actors.solving import make_solving, moves_reaching
+from actors.solving import TABLE_BITS, moves_reaching
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
@@ -35,9 +36,14 @@ from reversi.search.chance import random_index, stream
 from reversi.search.endgame_last import NODES, variant_of
 from reversi.search.endgame_search import ROUND, STOP, WORST, search
 from reversi.search.endgame_table import Table
+from reversi.search.endgame_threads import SolverThreads
 from reversi.search.exact import MOST, utility
+from reversi.search.parallel import Threads
 from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
+
+AT_ONCE = 64
+"""Games whose lessons are made side by side, where there are several threads."""
 
 MOST_ERRORS = 8
 """Random moves that lead to a lesson; one at least."""
@@ -59,37 +65,39 @@ _EMPTIES, _ERRORS, _MOVES = 0, 1, 2
 class Lessons:
     """Makes `count` lessons of every game that has ended; none without a solver, in tic-tac-toe."""
 
-    def __init__(self, game: Game, rule: Rule, seed: int, count: int, empties: int) -> None:
+    def __init__(self, game: Game, rule: Rule, seed: int, count: int, empties: int, threads: Threads) -> None:
         """A lesson begins with up to `empties` empty squares, at most half a board."""
         self._game, self._rule, self._seed = game, rule, np.uint64(seed)
         self._empties = min(empties, game.squares // 2)
-        self.games = make_games(game, count if game.id <= REVERSI8 else 0)
-        """The lessons of the last game."""
-        self.rows = np.arange(len(self.games.now))
-        self._table, self._counts = make_solving(NODES_A_PLY)
+        self._count = count if game.id <= REVERSI8 else 0
+        self._lessons = make_games(game, self._count * AT_ONCE)
+        self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
 
-    def make(self, games: Games, row: int) -> None:
-        """Put the lessons of the finished game in `row` into `games`; its count of positions that teach grows."""
-        start = np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
-        make_lessons(
-            games,
-            row,
-            self.games,
-            self._game.id,
-            self._rule,
-            *start,
-            self._seed,
-            self._empties,
-            self._table,
-            self._counts,
-        )
+    def of(self, games: Games, rows: NDArray[np.int64]) -> Iterator[tuple[Games, NDArray[np.int64]]]:
+        """Yield the lessons of the finished games in `rows`, a game's in a row: games, and which of them are lessons.
+
+        What was yielded is written over by the next.  The games' counts of positions that teach grow.
+        """
+        shared = self._game.id, self._rule, np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+
+        def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
+            made = np.arange(first * self._count, last * self._count)
+            make_lessons(
+                games, some[first:last], self._lessons, made, *shared, self._seed, self._empties, table, counts
+            )
+
+        for start in range(0, len(rows) if self._count else 0, AT_ONCE):
+            some = rows[start : start + AT_ONCE]
+            self._solvers.each(work, len(some))
+            yield self._lessons, np.arange(len(some) * self._count)
 
 
 @kernel
 def make_lessons(
     games: Games,
-    row: int,
+    rows: NDArray[np.int64],
     lessons: Games,
+    lesson_rows: NDArray[np.int64],
     game_id: int,
     rule: Rule,
     start_own: np.uint64,
@@ -99,15 +107,17 @@ def make_lessons(
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Play a lesson in every row of `lessons` after the finished game in `row` of `games`.
+    """Play lessons in `lesson_rows` of `lessons`, as many after each of the finished games in `rows` of `games`.
 
     table, counts_array  as for `solve_root`
     """
     counts = numbers_of(counts_array)
-    source = games.now[row]
     squares = squares_of(game_id)
-    for k in range(lessons.now.shape[0]):
-        draws = stream(ply_stream(seed, source.number, _SQUARES), k)
+    each = lesson_rows.shape[0] // rows.shape[0]
+    for index in range(lesson_rows.shape[0]):
+        row, k = rows[index // each], lesson_rows[index]
+        source = games.now[row]
+        draws = stream(ply_stream(seed, source.number, _SQUARES), index % each)
         begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
         astray = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)
         begin_game(lessons.now[k], source.number, start_own, start_opp)

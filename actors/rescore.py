@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.games import Games
-from actors.solving import make_solving, moves_reaching
+from actors.solving import TABLE_BITS, moves_reaching
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
@@ -28,7 +28,9 @@ from reversi.record import OPENING, SEARCHED
 from reversi.search.endgame_last import NODES, variant_of
 from reversi.search.endgame_search import ROUND, STOP, search
 from reversi.search.endgame_table import Table
+from reversi.search.endgame_threads import SolverThreads
 from reversi.search.exact import MOST, utility
+from reversi.search.parallel import Threads
 from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
 
@@ -40,26 +42,31 @@ solved first, and the first that takes more ends it: even games are several time
 class Rescorer:
     """Gives finished games exact values and policies, from `empties` empty squares on; 0 leaves all as they are."""
 
-    def __init__(self, game: Game, rule: Rule, empties: int) -> None:
+    def __init__(self, game: Game, rule: Rule, empties: int, threads: Threads) -> None:
         """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
         self._game, self._rule = game, rule
         self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
         """Empty squares from which on plies are rescored."""
-        self._table, self._counts = make_solving(NODES_A_PLY)
+        self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
-        if self.empties:
-            start = np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
-            rescore_games(games, self._game.id, self._rule, rows, *start, self.empties, self._table, self._counts)
+        if self.empties == 0:
+            return
+        shared = self._game.id, self._rule, np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+
+        def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
+            rescore_games(games, rows[first:last], *shared, self.empties, table, counts)
+
+        self._solvers.each(work, len(rows))
 
 
 @kernel
 def rescore_games(
     games: Games,
+    rows: NDArray[np.int64],
     game_id: int,
     rule: Rule,
-    rows: NDArray[np.int64],
     start_own: np.uint64,
     start_opp: np.uint64,
     empties: int,

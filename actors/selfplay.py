@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from actors.advance import Play, advance
 from actors.config import SearchActorConfig
 from actors.games import EndedGames, begin_games, make_games
-from actors.lessons import Lessons
+from actors.lessons import AT_ONCE, Lessons
 from actors.making import Counts
 from actors.rescore import Rescorer
 from reversi.games.bitboard import Masks
@@ -50,9 +50,9 @@ class SelfPlay:
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
-        self._ended = EndedGames(game, max(config.games, config.lessons), seed)
-        self._rescorer = Rescorer(game, self._rule, config.rescore_empties)
-        self._lessons = Lessons(game, self._rule, seed, config.lessons, config.lesson_empties)
+        self._ended = EndedGames(game, max(config.games, config.lessons * AT_ONCE), seed)
+        self._rescorer = Rescorer(game, self._rule, config.rescore_empties, self._threads)
+        self._lessons = Lessons(game, self._rule, seed, config.lessons, config.lesson_empties, self._threads)
         self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
@@ -154,10 +154,8 @@ class SelfPlay:
             return
         self._rescorer.rescore(self.games, rows)
         self._ended.put(self.games, rows, version)
-        if len(self._lessons.rows):
-            for row in rows:
-                self._lessons.make(self.games, int(row))
-                self._ended.put(self._lessons.games, self._lessons.rows, version)
+        for lessons in self._lessons.of(self.games, rows):
+            self._ended.put(*lessons, version)
         self._begin(rows)
 
     def _begin(self, rows: NDArray[np.int64]) -> None:

@@ -1,26 +1,18 @@
-"""What rescoring and lessons ask of the solver: a limit of positions a ply, and the moves that reach a margin."""
+"""What rescoring and lessons ask of the solver: tables that stay in caches, and the moves that reach a margin."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import action_of_square, legal_moves, play
 from reversi.kernel import bare_kernel
-from reversi.search.endgame_search import COUNTS, LIMIT, STOP, WORST, search
-from reversi.search.endgame_table import Table, make_table
+from reversi.search.endgame_search import STOP, WORST, search
+from reversi.search.endgame_table import Table
 from reversi.search.stack import Numbers
 
 TABLE_BITS = 17
-"""Size of the solver's table: 3 MB, which stays in the caches."""
-
-
-def make_solving(nodes: int) -> tuple[Table, NDArray[np.int64]]:
-    """Return table and counts for `search`, which stops at `nodes` positions."""
-    counts = np.zeros(COUNTS, np.int64)
-    counts[LIMIT] = nodes
-    return make_table(TABLE_BITS), counts
+"""Size of a thread's table: 3 MB, which stays in the caches."""
 
 
 @bare_kernel

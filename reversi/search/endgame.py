@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ from reversi.search.endgame_last import (
 )
 from reversi.search.endgame_search import BEST, COUNTS, NO_SCORE, WORST, solve_root, solve_rows
 from reversi.search.endgame_table import Table, make_table
+from reversi.search.endgame_threads import SolverThreads
 from reversi.search.parallel import Threads
 from reversi.search.stack import stack_numbers
 
@@ -161,18 +161,12 @@ def solve_batch(
     """
     scores, solved = np.full((len(own), game.actions), NO_SCORE, np.int8), np.ones(len(own), np.bool_)
     variant, limit = variant_of(game.id, False), UNLIMITED if node_limit is None else node_limit
-    idle: SimpleQueue[tuple[Table, NDArray[np.int64]]] = SimpleQueue()
-    for _ in range(threads):
-        idle.put((make_table(BATCH_TABLE_BITS), np.zeros(COUNTS, np.int64)))
 
-    def work(start: int, stop: int) -> None:
-        (table, counts), part = idle.get(), slice(start, stop)
-        try:
-            solve_rows(variant, own[part], opp[part], limit, table, counts, scores[part], solved[part])
-        finally:
-            idle.put((table, counts))
+    def work(start: int, stop: int, table: Table, counts: NDArray[np.int64]) -> None:
+        part = slice(start, stop)
+        solve_rows(variant, own[part], opp[part], table, counts, scores[part], solved[part])
 
-    Threads(threads).each(work, len(own))
+    SolverThreads(Threads(threads), BATCH_TABLE_BITS, limit).each(work, len(own))
     return scores, solved
 
 

@@ -196,7 +196,6 @@ def solve_rows(
     variant: int,
     own: Masks,
     opp: Masks,
-    limit: int,
     table: Table,
     counts: NDArray[np.int64],
     scores: NDArray[np.int8],
@@ -205,15 +204,14 @@ def solve_rows(
     """Score every move of B positions.
 
     own, opp  uint64[B]
-    limit     positions to search at most for each
-    counts    int64[COUNTS]  ROUND is raised by B
+    counts    int64[COUNTS]  LIMIT is for each of them; ROUND is raised by B
     scores    int8[B, A]     written: NO_SCORE at illegal actions and throughout positions that hit the limit
     solved    bool[B]        written: whether the limit was enough
     """
     by_square = np.empty(65, np.int8)
     for b in range(own.shape[0]):
         counts[ROUND] += 1
-        counts[NODES], counts[LIMIT], counts[STOP] = 0, limit, 0
+        counts[NODES] = counts[STOP] = 0
         solve_root(variant, own[b], opp[b], int(np.int64(WORST)), int(np.int64(BEST)), True, table, counts, by_square)
         solved[b] = counts[STOP] == 0
         scores[b] = NO_SCORE

@@ -14,6 +14,7 @@ from reversi.games.rules import game_named
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
+from reversi.search.parallel import Threads
 from reversi.search.rule import rule_of
 from tests.actors.test_rescore import positions_of, sign
 from tests.actors.test_selfplay import played, same, selfplay
@@ -43,9 +44,10 @@ def leaves(player: SelfPlay) -> tuple[np.ndarray, np.ndarray]:
 def taught(name: str, count: int, empties: int = EMPTIES, margin_weight: float = 0.0) -> tuple[Records, Records]:
     """Return a finished game of self-play, and its lessons."""
     player, game = finished(name), game_named(name)
-    lessons = Lessons(game, rule_of(SearchConfig(margin_weight=margin_weight)), 1, count, empties)
-    lessons.make(player.games, 0)
-    return records_of(game, player.games, 1, 3, 1), records_of(game, lessons.games, count, 3, 1)
+    lessons = Lessons(game, rule_of(SearchConfig(margin_weight=margin_weight)), 1, count, empties, Threads(1))
+    ((made, rows),) = lessons.of(player.games, np.array([0]))
+    assert rows.tolist() == list(range(count))
+    return records_of(game, player.games, 1, 3, 1), records_of(game, made, count, 3, 1)
 
 
 @pytest.mark.parametrize(("name", "most"), [("reversi4", 8), ("reversi6", EMPTIES), ("reversi8", EMPTIES)])
@@ -106,6 +108,12 @@ def test_the_same_game_has_the_same_lessons_however_many() -> None:
     _, few = taught("reversi6", 3)
     _, many = taught("reversi6", 9)
     assert same(many.select(np.arange(9) < 3), few)
+
+
+def test_any_number_of_threads_makes_the_same_lessons() -> None:
+    player = selfplay("reversi6", games=150, groups=1, lessons=3, lesson_empties=EMPTIES)
+    several = selfplay("reversi6", games=150, groups=1, lessons=3, lesson_empties=EMPTIES, tree_threads=3)
+    assert same(played(player, 300), played(several, 300))
 
 
 def test_what_takes_too_long_is_left_to_chance_until_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
