@@ -24,8 +24,9 @@ class GateConfig:
     """What counts as a point: a won game only (`wins`), or a draw as half a point too (`score`).  Where strong players
     draw often, as on 8x8, `wins` asks for far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
 
-    simulations: int = 64
-    """Simulations per move of both sides, without noise, the most visited action played.  AlphaGo Zero: 1600."""
+    simulations: int = 16
+    """Simulations per move of both sides, without noise, the most visited action played.  Few show what a network has
+    learned: of two pairs the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.  AlphaGo Zero: 1600."""
 
     solve_empties: int = 0
     """`SearchConfig.solve_empties` of both sides.  Solved endings hide what a candidate has learned about them:
@@ -56,6 +57,9 @@ class GateConfig:
     truth_empties: int = 12
     """Most empty squares of those positions, of a third of the board at most; the least are a sixth of the board."""
 
+    truth_simulations: int = 64
+    """Simulations per move with which they are checked, without the solver, which would be right about all of them."""
+
     threads: int = 1
     """Threads of the network's inference."""
 
@@ -74,8 +78,9 @@ class GateConfig:
             raise ConfigError(f"gate.wins must be from 1 to gate.games ({self.games}), got {self.wins}")
         if self.rule not in ("wins", "score"):
             raise ConfigError(f"gate.rule must be wins or score, got {self.rule!r}")
-        if not 0 <= self.simulations <= 100_000:
-            raise ConfigError(f"gate.simulations must be from 0 to 100000, got {self.simulations}")
+        for name in ("simulations", "truth_simulations"):
+            if not 0 <= getattr(self, name) <= 100_000:
+                raise ConfigError(f"gate.{name} must be from 0 to 100000, got {getattr(self, name)}")
         if self.opening_plies is not None and not 0 <= self.opening_plies <= 30:
             raise ConfigError(f"gate.opening_plies must be null or from 0 to 30, got {self.opening_plies}")
         if not 1 <= self.opening_choice <= 100:

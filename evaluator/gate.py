@@ -277,7 +277,7 @@ class Gate:
         """Check the candidate's moves without the solver, which would be right about all of these positions."""
         if self._labels is None:
             return None
-        player = self._player(candidate, playing_config(self.config.simulations, solve_empties=0))
+        player = self._player(candidate, playing_config(self.config.truth_simulations, solve_empties=0))
         return truth_of(self._labels, ask(player, self._labels))
 
     def _player(self, weights: Weights, playing: SearchConfig) -> Player:

@@ -23,7 +23,7 @@ from learner.replay.redis_config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig, is_later
-from reversi.search.config import SearchConfig
+from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.urls import has_password, masked
 from scripts.cluster_config import ClusterConfig
 
@@ -59,6 +59,9 @@ class RunConfig:
     summary_games: int
     """Games against each fixed player at the end of the run; 0 leaves the summary matches out."""
 
+    summary_simulations: int
+    """Simulations per move of the champion in those games; 0 is its bare network."""
+
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ConfigError(f"run.name must be a plain folder name, got {self.name!r}")
@@ -72,6 +75,10 @@ class RunConfig:
             raise ConfigError(f"run.games must be null or at least 1, got {self.games}")
         if self.summary_games < 0 or self.summary_games % 2:
             raise ConfigError(f"run.summary_games must be even and not negative, got {self.summary_games}")
+        if not 0 <= self.summary_simulations <= MAX_SIMULATIONS:
+            raise ConfigError(
+                f"run.summary_simulations must be from 0 to {MAX_SIMULATIONS}, got {self.summary_simulations}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

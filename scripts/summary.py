@@ -91,7 +91,7 @@ def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
     """Play out every game of the champion, its bare network and its search; return what came out by player."""
     game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
     found: dict[str, Any] = {}
-    for simulations in sorted({0, sitting.job.gate.simulations}):
+    for simulations in sorted({0, sitting.job.run.summary_simulations}):
         player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
         found[player.name] = {}
         for words, first_random in (("from the empty board", False), ("after any first move", True)):
@@ -107,7 +107,9 @@ def _play(sitting: Sitting, version: int, opponent: str) -> Score:
     job, game = sitting.job, game_named(sitting.job.game.name)
     registry = sitting.open_registry().url
     openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)
-    champion: Any = make_player(f"mcts:{version}:{job.gate.simulations}", game, registry=registry, seed=job.run.seed)
+    champion: Any = make_player(
+        f"mcts:{version}:{job.run.summary_simulations}", game, registry=registry, seed=job.run.seed
+    )
     other = make_player(opponent, game, registry=registry, seed=job.run.seed + 1)
     match = Match(game, champion, other, openings, job.run.summary_games)
     while not match.round(60.0):
