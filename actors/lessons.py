@@ -42,7 +42,7 @@ from reversi.search.parallel import Threads
 from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
 
-AT_ONCE = 64
+AT_ONCE = 256
 """Games whose lessons are made side by side, where there are several threads."""
 
 MOST_ERRORS = 8
@@ -78,26 +78,27 @@ class Lessons:
 
         What was yielded is written over by the next.  The games' counts of positions that teach grow.
         """
-        shared = self._game.id, self._rule, np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+        game, each = self._game, self._count
+        shared = game.id, self._rule, np.uint64(game.start_own), np.uint64(game.start_opp), self._seed, self._empties
 
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
-            made = np.arange(first * self._count, last * self._count)
-            make_lessons(
-                games, some[first:last], self._lessons, made, *shared, self._seed, self._empties, table, counts
-            )
+            make_lessons(games, some, each, self._lessons, made[first:last], *shared, table, counts)
 
-        for start in range(0, len(rows) if self._count else 0, AT_ONCE):
+        for start in range(0, len(rows) if each else 0, AT_ONCE):
             some = rows[start : start + AT_ONCE]
-            self._solvers.each(work, len(some))
-            yield self._lessons, np.arange(len(some) * self._count)
+            made = np.arange(len(some) * each)
+            self._solvers.each(work, len(made))
+            games.now["positions"][some] += self._lessons.now["positions"][made].reshape(-1, each).sum(axis=1)
+            yield self._lessons, made
 
 
 @kernel
 def make_lessons(
     games: Games,
     rows: NDArray[np.int64],
+    each: int,
     lessons: Games,
-    lesson_rows: NDArray[np.int64],
+    made: NDArray[np.int64],
     game_id: int,
     rule: Rule,
     start_own: np.uint64,
@@ -107,17 +108,16 @@ def make_lessons(
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Play lessons in `lesson_rows` of `lessons`, as many after each of the finished games in `rows` of `games`.
+    """Play lessons number `made`, in those rows of `lessons`; each finished game in `rows` of `games` has `each`.
 
     table, counts_array  as for `solve_root`
     """
     counts = numbers_of(counts_array)
     squares = squares_of(game_id)
-    each = lesson_rows.shape[0] // rows.shape[0]
-    for index in range(lesson_rows.shape[0]):
-        row, k = rows[index // each], lesson_rows[index]
+    for k in made:
+        row = rows[k // each]
         source = games.now[row]
-        draws = stream(ply_stream(seed, source.number, _SQUARES), index % each)
+        draws = stream(ply_stream(seed, source.number, _SQUARES), k % each)
         begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
         astray = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)
         begin_game(lessons.now[k], source.number, start_own, start_opp)
@@ -129,7 +129,7 @@ def make_lessons(
         while not now.over and squares - popcount(now.own | now.opp) > begins:
             _err(lessons, game_id, k, draws)
         counts[ROUND] += 1
-        source.positions += _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
+        now.positions = _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
 
 
 @bare_kernel

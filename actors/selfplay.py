@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from actors.advance import Play, advance
 from actors.config import SearchActorConfig
-from actors.games import EndedGames, begin_games, make_games
+from actors.games import EndedGames, begin_games, copy_games, make_games
 from actors.lessons import AT_ONCE, Lessons
 from actors.making import Counts
 from actors.rescore import Rescorer
@@ -50,6 +50,8 @@ class SelfPlay:
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
+        self._left = make_games(game, config.games)
+        self._left_rows = np.zeros(0, np.int64)
         self._ended = EndedGames(game, max(config.games, config.lessons * AT_ONCE), seed)
         self._rescorer = Rescorer(game, self._rule, config.rescore_empties, self._threads)
         self._lessons = Lessons(game, self._rule, seed, config.lessons, config.lesson_empties, self._threads)
@@ -92,6 +94,7 @@ class SelfPlay:
                 self._replace_ended(group, version)
                 if batch + 1 < batches:
                     self._submit(group)
+        self._finish(version)
         return self._ended.take(version)
 
     def forget(self) -> None:
@@ -152,11 +155,25 @@ class SelfPlay:
         rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
         if not len(rows):
             return
-        self._rescorer.rescore(self.games, rows)
-        self._ended.put(self.games, rows, version)
-        for lessons in self._lessons.of(self.games, rows):
-            self._ended.put(*lessons, version)
+        if len(self._left_rows) + len(rows) > len(self._left.now):
+            self._finish(version)
+        copy_games(self.games, rows, self._left, len(self._left_rows))
+        self._left_rows = np.concatenate((self._left_rows, rows))
         self._begin(rows)
+
+    def _finish(self, version: int) -> None:
+        """Let the solver have the games put aside, many at a time for the sake of its threads, and their lessons made.
+
+        What it teaches counts for the rows that the games were in.
+        """
+        rows, left = np.arange(len(self._left_rows)), self._left
+        before = left.now["positions"][rows].copy()
+        self._rescorer.rescore(left, rows)
+        self._ended.put(left, rows, version)
+        for lessons in self._lessons.of(left, rows):
+            self._ended.put(*lessons, version)
+        np.add.at(self.games.now["positions"], self._left_rows, left.now["positions"][rows] - before)
+        self._left_rows = self._left_rows[:0]
 
     def _begin(self, rows: NDArray[np.int64]) -> None:
         start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)

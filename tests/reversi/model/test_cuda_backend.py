@@ -231,6 +231,7 @@ def test_a_gpu_keeps_versions_and_slots_apart():
         open_evaluator(version, backend="torch", precision="float32", batch=256)(own, opp)[1].copy()
         for version in (OLD, NEW)
     )
+    assert np.abs(old - new).max() > 0.2, "bf16 alone must not explain a difference"
     evaluator = open_evaluator(OLD, device="cuda", batch=256, slots=2)
     for _ in range(20):
         for version, other, truth in ((OLD, NEW, old), (NEW, OLD, new)):
@@ -240,7 +241,7 @@ def test_a_gpu_keeps_versions_and_slots_apart():
             evaluator.submit(1, own, opp)
             evaluator.take(prepared)
             for slot in (0, 1):
-                np.testing.assert_allclose(evaluator.collect(slot)[1], truth, atol=0.03)
+                np.testing.assert_allclose(evaluator.collect(slot)[1], truth, atol=0.05)
 
 
 @NEEDS_GPU
