@@ -23,6 +23,9 @@ BATCHES = 16
 TREE_GAMES = 4096
 """Games of the rows about trees on several threads: a group of `conf/actors/gpu.yaml`, which threads are for."""
 
+LESSON_GAMES, LESSONS = 256, 4
+"""Games whose lessons are measured, and lessons of each."""
+
 
 def network_work(network: Evaluator, settings: Settings) -> Work:
     """Return work that keeps the bare network busy: batches in two slots, so that it never waits for its caller."""
@@ -102,6 +105,31 @@ def bench_tree_threads(settings: Settings) -> Iterator[Row]:
     yield row("tree_threads_simulations_per_s", together, "simulations/s", f"{note}, {threads} threads")
     note = f"{note}, {threads} threads to one thread {threads} times"
     yield ratio("tree_parallel_efficiency", together, [threads * each for each in alone], note)
+
+
+def lessons_work(settings: Settings, threads: int) -> Work:
+    """Return work that makes lessons: self-play that hardly searches, of which they are nearly all."""
+    sized = replace(settings, batch=LESSON_GAMES, simulations=2)
+    changes = {"tree_threads": threads, "cache_positions": 0, "solve_empties": 0, "lessons": LESSONS}
+    selfplay = open_selfplay(sized, free_network(sized), groups=1, **changes)
+    spread_phases(selfplay)
+
+    def work() -> dict[str, int]:
+        records = selfplay.play(BATCHES, 0)
+        return {"lessons": 0 if records is None else len(records) * LESSONS // (LESSONS + 1)}
+
+    return work
+
+
+def bench_lessons(settings: Settings) -> Iterator[Row]:
+    """Lessons on one thread and on two."""
+    threads = min(2, os.cpu_count() or 1)
+    works = [lessons_work(settings, each) for each in (1, threads)]
+    alone, together = in_turns([measured(work, "lessons") for work in works], settings.repeats)
+    note = f"{settings.game.name}, {LESSONS} a game of self-play with 2 simulations and a free network"
+    yield row("lessons_per_s", alone, "lessons/s", f"{note}, one thread")
+    note = f"{note}, {threads} threads to one thread {threads} times"
+    yield ratio("lessons_parallel_efficiency", together, [threads * each for each in alone], note)
 
 
 def bench_actors(settings: Settings) -> Iterator[Row]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import count, cycle
 
-from scripts.bench_actors import bench_actors, bench_selfplay, bench_tree_threads
+from scripts.bench_actors import bench_actors, bench_lessons, bench_selfplay, bench_tree_threads
 from scripts.bench_fanout import bench_fanout
 from scripts.bench_limits import (
     bench_legal_moves,
@@ -230,6 +230,8 @@ ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "tree_1024_games_simulations_per_s": bench_large_tree,
     "tree_threads_simulations_per_s": bench_tree_threads,
     "tree_parallel_efficiency": bench_tree_threads,
+    "lessons_per_s": bench_lessons,
+    "lessons_parallel_efficiency": bench_lessons,
     "solver_positions_per_s": bench_solver,
     "solver_ending_ms": bench_solver,
     "inference_positions_per_s": bench_selfplay,

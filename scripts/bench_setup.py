@@ -128,7 +128,7 @@ def open_network(settings: Settings, precision: str = "auto") -> Evaluator:
 def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> SelfPlay:
     """Return the default job's self-play with `network`, all games at their beginning; every group plays a batch.
 
-    Lessons are left out: they ask no network.
+    Lessons are left out, unless they are asked for: they ask no network.
 
     changes  of the actors' configuration, and `method` and `solve_empties`, the search's
     """
@@ -138,7 +138,7 @@ def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> Self
     method, solve_empties = changes.pop("method", None), changes.pop("solve_empties", None)
     job = default_job(settings.size, f"actors={settings.actors_group}", *([f"search={method}"] if method else []))
     assert isinstance(job.actors, SearchActorConfig), f"the default job searches, got {job.actors.kind!r}"
-    actors = replace(job.actors, lessons=0, **changes)
+    actors = replace(job.actors, **{"lessons": 0, **changes})
     actors = replace(actors, games=actors.groups * settings.batch)
     search = replace(job.search, simulations=settings.simulations, first_simulations=None, full_share=1.0)
     if solve_empties is not None:

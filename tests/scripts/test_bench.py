@@ -13,7 +13,12 @@ SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "-
 SHARES = {"evaluations_per_simulation", "cache_hit_rate"}
 COUNTED = SHARES | {"redis_bytes_per_position"}
 """Counted once, not timed."""
-RATIOS = SHARES | {"selfplay_to_inference", "tree_parallel_efficiency", "actors_scaling"}
+RATIOS = SHARES | {
+    "selfplay_to_inference",
+    "tree_parallel_efficiency",
+    "lessons_parallel_efficiency",
+    "actors_scaling",
+}
 SMALL += ["--learner-batch", "32", "--learner-threads", "1"]
 
 
