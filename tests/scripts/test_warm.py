@@ -1,0 +1,19 @@
+"""The warm-up that every run begins with takes every named job; it has its own, smaller numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.compose import compose
+from scripts.config import job_of
+from scripts.warm import warm
+
+EXPERIMENTS = sorted(path.stem for path in (Path(__file__).parents[2] / "conf" / "experiment").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_can_be_prepared(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    warm(job_of(compose([f"experiment={name}"])))
+    assert capsys.readouterr().err.startswith("preparing")
