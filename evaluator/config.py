@@ -39,8 +39,8 @@ class GateConfig:
 
     opening_choice: int = 4
     """Random openings per one that is played: of so many times as many as a match needs, it plays those that the
-    champion finds most even, since most others are won by the same side whoever plays it.  1 takes them as they come.
-    Not used with `openings`.  AlphaGo Zero: none."""
+    champion finds most even, since most others are won by the same side whoever plays it; where there are fewer, of all
+    there are.  1 takes them as they come.  Not used with `openings`.  AlphaGo Zero: none."""
 
     openings: str | None = None
     """A file with one opening per line, such as `f5d6c3`, of which a match draws as many as it needs; null draws random
@@ -68,7 +68,7 @@ class GateConfig:
 
     @property
     def openings_drawn(self) -> int:
-        """Random openings from which those of a match are chosen."""
+        """Random openings from which those of a match are chosen, if there are so many."""
         return self.games // 2 * self.opening_choice
 
     def __post_init__(self) -> None:

@@ -305,7 +305,7 @@ class Gate:
         count = self.config.games // 2
         if self._listed is None:
             plies = self.config.opening_plies
-            return random_openings(self.game, self.config.openings_drawn, plies, (self._seed, version))
+            return random_openings(self.game, self.config.openings_drawn, plies, (self._seed, version), count)
         if len(self._listed) < count:
             raise ConfigError(
                 f"gate.openings must have at least {count} lines for gate.games={self.config.games}, "

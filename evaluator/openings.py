@@ -51,10 +51,15 @@ class Openings:
         return Openings(self.own[rows], self.opp[rows], self.black_to_move[rows], self.actions[rows])
 
 
-def random_openings(game: Game, count: int, plies: int | None, seed: int | Sequence[int]) -> Openings:
+def random_openings(
+    game: Game, count: int, plies: int | None, seed: int | Sequence[int], least: int | None = None
+) -> Openings:
     """Return `count` openings of `plies` uniformly random plies from the game's start, forced passes included.
 
-    None takes the `fewest_plies`.  Raises ConfigError if the game has fewer distinct unfinished positions there.
+    plies  None takes the `fewest_plies`
+    least  how many are enough if the game has fewer distinct unfinished positions there; None wants them all
+
+    Raises ConfigError if it has not so many either.
     """
     if plies is None:
         plies = fewest_plies(game, count)
@@ -76,13 +81,15 @@ def random_openings(game: Game, count: int, plies: int | None, seed: int | Seque
             fruitless += 1
         fruitless += BATCH - kept
         if len(found) < count and fruitless > PATIENCE * max(len(found), 20):
+            if least is not None and len(found) >= least:
+                break
             raise ConfigError(
-                f"expected {count} distinct openings of {plies} plies in {game.name}, but found only {len(found)}; "
-                "play more opening plies or fewer games"
+                f"expected {least or count} distinct openings of {plies} plies in {game.name}, but found only "
+                f"{len(found)}; play more opening plies or fewer games"
             )
-    masks = np.array(list(found.values()), np.uint64).reshape(count, 2)
-    black = np.full(count, plies % 2 == 0)
-    actions = np.array(played, np.int8).reshape(count, plies)
+    masks = np.array(list(found.values()), np.uint64).reshape(-1, 2)
+    black = np.full(len(found), plies % 2 == 0)
+    actions = np.array(played, np.int8).reshape(len(found), plies)
     return Openings(np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1]), black, actions)
 
 

@@ -76,7 +76,8 @@ def check_openings(job: JobConfig) -> None:
     """Refuse a gate that cannot have as many distinct openings as its match needs."""
     game = game_named(job.game.name)
     if job.gate.openings is None:
-        random_openings(game, job.gate.openings_drawn, job.gate.opening_plies, job.run.seed)
+        gate = job.gate
+        random_openings(game, gate.openings_drawn, gate.opening_plies, job.run.seed, gate.games // 2)
     else:
         load_openings(job.gate.openings, game)
 

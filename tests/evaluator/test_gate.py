@@ -361,7 +361,7 @@ def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
 
 
 def test_too_few_openings_are_said_at_once(registry: Registry, store: Store, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="expected 80 distinct openings of 2 plies in reversi6, but found only 3"):
+    with pytest.raises(ConfigError, match="expected 20 distinct openings of 2 plies in reversi6, but found only 3"):
         make(registry, store, dataclasses.replace(CONFIG, opening_plies=2))
     path = tmp_path / "openings.txt"
     path.write_text("c2b4\nc2b2\n")

@@ -44,6 +44,7 @@ def test_the_seed_decides_which() -> None:
 def test_every_position_up_to_symmetry_is_found_and_one_more_is_refused(plies: int, positions: int) -> None:
     game = GAMES["reversi8"]
     assert len(images(random_openings(game, positions, plies, 1), game.id)) == positions
+    assert len(images(random_openings(game, positions + 9, plies, 1, least=positions), game.id)) == positions
     with pytest.raises(ConfigError, match=f"expected {positions + 1} distinct .* found only {positions};"):
         random_openings(game, positions + 1, plies, 1)
 
