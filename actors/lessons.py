@@ -42,8 +42,8 @@ from reversi.search.parallel import Threads
 from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
 
-AT_ONCE = 256
-"""Games whose lessons are made side by side, where there are several threads."""
+AT_ONCE = 1024
+"""Lessons that are made side by side, where there are several threads; those of one game at least."""
 
 MOST_ERRORS = 8
 """Random moves that lead to a lesson; one at least."""
@@ -70,8 +70,14 @@ class Lessons:
         self._game, self._rule, self._seed = game, rule, np.uint64(seed)
         self._empties = min(empties, game.squares // 2)
         self._count = count if game.id <= REVERSI8 else 0
-        self._lessons = make_games(game, self._count * AT_ONCE)
+        self._sources = max(1, AT_ONCE // max(1, self._count))  # games whose lessons are made side by side
+        self._lessons = make_games(game, self._count * self._sources)
         self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
+
+    @property
+    def room(self) -> int:
+        """Lessons made side by side."""
+        return len(self._lessons.now)
 
     def of(self, games: Games, rows: NDArray[np.int64]) -> Iterator[tuple[Games, NDArray[np.int64]]]:
         """Yield the lessons of the finished games in `rows`, a game's in a row: games, and which of them are lessons.
@@ -84,8 +90,8 @@ class Lessons:
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
             make_lessons(games, some, each, self._lessons, made[first:last], *shared, table, counts)
 
-        for start in range(0, len(rows) if each else 0, AT_ONCE):
-            some = rows[start : start + AT_ONCE]
+        for start in range(0, len(rows) if each else 0, self._sources):
+            some = rows[start : start + self._sources]
             made = np.arange(len(some) * each)
             self._solvers.each(work, len(made))
             games.now["positions"][some] += self._lessons.now["positions"][made].reshape(-1, each).sum(axis=1)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from actors.advance import Play, advance
 from actors.config import SearchActorConfig
 from actors.games import EndedGames, begin_games, copy_games, make_games
-from actors.lessons import AT_ONCE, Lessons
+from actors.lessons import Lessons
 from actors.making import Counts
 from actors.rescore import Rescorer
 from reversi.games.bitboard import Masks
@@ -52,9 +52,9 @@ class SelfPlay:
         self.games = make_games(game, config.games)
         self._left = make_games(game, config.games)
         self._left_rows = np.zeros(0, np.int64)
-        self._ended = EndedGames(game, max(config.games, config.lessons * AT_ONCE), seed)
         self._rescorer = Rescorer(game, self._rule, config.rescore_empties, self._threads)
         self._lessons = Lessons(game, self._rule, seed, config.lessons, config.lesson_empties, self._threads)
+        self._ended = EndedGames(game, max(config.games, self._lessons.room), seed)
         self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))

@@ -62,7 +62,7 @@ def random_openings(
     Raises ConfigError if it has not so many either.
     """
     if plies is None:
-        plies = fewest_plies(game, count)
+        plies = fewest_plies(game, count, least)
     rng = np.random.default_rng(seed)
     found: dict[tuple[int, int], tuple[int, int]] = {}
     played: list[NDArray[np.int8]] = []
@@ -93,11 +93,11 @@ def random_openings(
     return Openings(np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1]), black, actions)
 
 
-def fewest_plies(game: Game, count: int) -> int:
+def fewest_plies(game: Game, count: int, least: int | None = None) -> int:
     """Return the least number of random plies that gives `count` distinct openings and a quarter more to draw from.
 
     The fewer random plies, the fewer openings that are lost for one side however it plays on: 5 for the 200 openings of
-    a 400-game match on 6x6 (314 there are) and on 8x8 (322).
+    a 400-game match on 6x6 (314 there are) and on 8x8 (322).  If none does, the least that gives `least`.
     """
     for plies in range(MOST_PLIES):
         try:
@@ -105,6 +105,8 @@ def fewest_plies(game: Game, count: int) -> int:
         except ConfigError:
             continue
         return plies
+    if least is not None and least < count:
+        return fewest_plies(game, least)
     raise ConfigError(f"expected {count} distinct openings in {game.name}, but it has fewer; play fewer games")
 
 

@@ -49,6 +49,13 @@ def test_every_position_up_to_symmetry_is_found_and_one_more_is_refused(plies: i
         random_openings(game, positions + 1, plies, 1)
 
 
+def test_where_a_game_has_too_few_to_choose_from_the_least_count() -> None:
+    game = GAMES["tictactoe"]
+    with pytest.raises(ConfigError, match="expected 1000 distinct openings in tictactoe"):
+        random_openings(game, 1000, None, 1)
+    assert 50 <= len(random_openings(game, 1000, None, 1, least=50)) < 1000
+
+
 def test_the_positions_are_those_that_a_whole_tree_reaches() -> None:
     def reached(position: Position, plies: int) -> set[tuple[int, int]]:
         if plies == 0:
