@@ -26,7 +26,7 @@ from reversi.record import SEARCHED, UNSEARCHED
 from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.cache import MISSING, Cache, find
 from reversi.search.chance import random_uniform
-from reversi.search.exact import is_solvable, solve_moves, utility
+from reversi.search.exact import decide_moves, is_decided
 from reversi.search.root import (
     draw_root_noise,
     has_root,
@@ -104,14 +104,14 @@ def advance(
 def _begin_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play the only reply or what the solver found, or begin a search, a full one by lot."""
+    """Play the only reply or what needs no search, or begin a search, a full one by lot."""
     now = games.now[g]
     action = only_reply(play.game_id, now.own, now.opp)
     if action != NO_ACTION:
         _take(games, tree, play, g, action, UNSEARCHED, marked)
         return
     now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
-    if is_solvable(play.game_id, rule, now.own, now.opp):
+    if is_decided(play.game_id, rule, now.own, now.opp):
         _solve_ply(games, tree, rule, play, g, scratch, marked)
         return
     now.budget = play.simulations if now.full else play.fast_simulations
@@ -128,10 +128,10 @@ def _solve_ply(
     """Play one of the best moves, each with the same chance; where a search would be full, they are its targets."""
     now, kind = games.now[g], UNSEARCHED
     scratch[:] = 0
-    margin = solve_moves(play.game_id, now.own, now.opp, scratch)
+    value = decide_moves(play.game_id, rule, now.own, now.opp, scratch)
     if now.full:
         kind = SEARCHED
-        _note_targets(games, g, utility(play.game_id, rule, margin), scratch)
+        _note_targets(games, g, value, scratch)
     draw = random_uniform(ply_stream(play.seed, now.number, now.plies), _MOVE)
     _take(games, tree, play, g, _drawn(scratch, 1.0, draw), kind, marked)
 

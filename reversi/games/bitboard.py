@@ -64,6 +64,7 @@ _NOT_SIDES = 0x7E7E7E7E7E7E7E7E
 _INNER = [_NOT_SIDES if col else 2**64 - 1 for _, col in _STEPS]  # squares from which a step never wraps round
 _RAYS_UP = list(zip(*(_rays(row, col) for row, col in _STEPS), strict=True))  # [64][4]
 _RAYS_DOWN = list(zip(*(_rays(-row, -col) for row, col in _STEPS), strict=True))  # [64][4]
+_LINES = np.array([sum(up + down) for up, down in zip(_RAYS_UP, _RAYS_DOWN, strict=True)], np.uint64)  # [64]
 
 
 def _reachable_lanes(_: Any, own: Any, opp: Any) -> Any:
@@ -124,6 +125,25 @@ def flips(own: np.uint64, opp: np.uint64, square: int) -> np.uint64:
     same in scalar code 8 ns, filling one square at a time 17 ns.
     """
     return _flips(own, opp, square)
+
+
+@kernel
+def turning_all(own: np.uint64, opp: np.uint64, moves: np.uint64) -> np.uint64:
+    """Return those of the legal `moves` (a mask) that turn every disc of `opp`, after which nobody can move.
+
+    Such a move is in line with every disc.  Few moves are in line with even two or three, so this takes a few ns.
+    """
+    rest = opp
+    while moves != ZERO and rest != ZERO:
+        moves &= _LINES[lowest_square(rest)]
+        rest &= rest - ONE
+    found = ZERO
+    while moves != ZERO:
+        square = lowest_square(moves)
+        moves &= moves - ONE
+        if flips(own, opp, square) == opp:
+            found |= ONE << np.uint64(square)
+    return found
 
 
 @kernel

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reversi.errors import UsageError
 from reversi.games import tictactoe
-from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable
+from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable, turning_all
 from reversi.kernel import kernel
 
 RULES_VERSION = 1
@@ -188,6 +188,17 @@ def outcome(game_id: int, own: np.uint64, opp: np.uint64) -> int:
     if (reachable(own, opp) & empty) != ZERO or (reachable(opp, own) & empty) != ZERO:
         return UNFINISHED
     return popcount(own) - popcount(opp)
+
+
+@kernel
+def wipeouts(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
+    """Return the squares where the side to move wins at once, by turning all discs of the other; tic-tac-toe has none.
+
+    The margin is the number of discs then, which is not always the largest that the position has.
+    """
+    if game_id == TICTACTOE:
+        return ZERO
+    return turning_all(own, opp, legal_moves(game_id, own, opp))
 
 
 @kernel

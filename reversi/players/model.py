@@ -35,6 +35,9 @@ MIN_VISIT_SHARE = 0.5
 BOUNDS = True
 """`SearchConfig.bounds` of such a model, some 7 Elo: docs/experiments.md 30."""
 
+WIPEOUTS = True
+"""`SearchConfig.wipeouts` of such a model: docs/experiments.md 37."""
+
 _BATCH = 256
 """Positions searched at once; the network gains nothing from more."""
 
@@ -86,6 +89,7 @@ def playing_config(
     policy_temperature: float = POLICY_TEMPERATURE,
     min_visit_share: float = MIN_VISIT_SHARE,
     bounds: bool = BOUNDS,
+    wipeouts: bool = WIPEOUTS,
 ) -> SearchConfig:
     """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
 
@@ -105,6 +109,7 @@ def playing_config(
         policy_temperature=policy_temperature,
         min_visit_share=min_visit_share,
         bounds=bool(bounds),
+        wipeouts=bool(wipeouts),
     )
 
 

@@ -9,7 +9,7 @@
     mcts:M:S        model M searched with S simulations, without noise; S may be followed by
                     options of the search, as in mcts:M:64,margin=0.1,solve=8 (margin_weight, solve_empties;
                     c_puct; temperature, which is policy_temperature; share, which is min_visit_share;
-                    bounds, 0 or 1)
+                    bounds and wipeouts, 0 or 1)
     M               the same with the command's number of simulations
     gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  one that speaks the NBoard protocol
@@ -57,6 +57,7 @@ OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "temperature": ("policy_temperature", float),
     "share": ("min_visit_share", float),
     "bounds": ("bounds", int),
+    "wipeouts": ("wipeouts", int),
 }
 """Options of `mcts`: the field of `SearchConfig` that each sets, and how its value is read."""
 

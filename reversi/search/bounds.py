@@ -1,9 +1,9 @@
 """What is certain of a tree's nodes: bounds of perfect play, from finished games and solved leaves upwards.
 
-A node's bounds are those of what the side to move there can reach: at least the best lower bound of its moves, at most
-the best upper one, where a move without a node may come to anything.  A node whose bounds meet is settled: there is
-nothing more to be searched below it.  A move whose upper bound is no better than what its node has for certain is never
-taken again.
+A node's bounds are those of what the side to move there can reach: at least the best lower bound of its moves, or what
+turning every disc at once is worth, at most the best upper one, where a move without a node may come to anything.  A
+node whose bounds meet is settled: there is nothing more to be searched below it.  A move whose upper bound is no better
+than what its node has for certain is never taken again.
 
 Source: Cazenave and Saffidine 2010, "Score Bounded Monte-Carlo Tree Search" (Computers and Games, LNCS 6515), which
 makes of Winands, Bjornsson and Saito's MCTS-Solver (2008) one for games with more than two results.
@@ -24,7 +24,7 @@ def settle(tree: Tree, node: int) -> None:
     while node != 0:
         node = tree.nodes[node].parent
         here = tree.nodes[node]
-        lower, upper = np.float32(-np.inf), np.float32(-np.inf)
+        lower, upper = here.lower, np.float32(-np.inf)
         for i in range(here.first, here.first + here.degree):
             lower, upper = max(lower, edge_lower(tree, i)), max(upper, edge_upper(tree, i))
         if lower == here.lower and upper == here.upper:

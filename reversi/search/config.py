@@ -98,6 +98,11 @@ class SearchConfig:
     score-bounded Monte Carlo tree search (`bounds.py`): moves that cannot be better are not searched, and a search
     whose root is settled ends.  AlphaZero: false."""
 
+    wipeouts: bool = False
+    """Where the side to move can turn every disc of the other, the game is won, and the network is not asked: a win
+    that comes early, in one move, and from positions that look lost.  Where margins count it is no more than a lower
+    bound.  Without effect in tic-tac-toe.  AlphaZero: false."""
+
     leaves: int = 1
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""
 

@@ -1,4 +1,5 @@
-"""What needs no network: the utility of a result, and positions with few empty squares, which the solver decides."""
+"""What needs no network: the utility of a result, positions that can be won at once by turning every disc, and those
+with few empty squares, which the solver decides."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from reversi.games.rules import (
     outcome,
     play,
     squares_of,
+    wipeouts,
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame import solve_small
@@ -44,6 +46,28 @@ def is_solvable(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> boo
     squares = squares_of(game_id)
     empties = squares - popcount(own | opp)
     return empties <= rule.solve_empties and 3 * empties <= squares and game_id != TICTACTOE
+
+
+@bare_kernel
+def wins_at_once(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether `rule.wipeouts` count and the side to move has one."""
+    return bool(rule.wipeouts and wipeouts(game_id, own, opp) != ZERO)
+
+
+@bare_kernel
+def wipeout_utility(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> np.float32:
+    """Return the utility of turning every disc of the other side: all discs are the mover's then, one of them new."""
+    return utility(game_id, rule, popcount(own | opp) + 1)
+
+
+@bare_kernel
+def is_decided(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether an unfinished position needs no search: the solver decides, or turning every disc wins at once.
+
+    Where margins count, more may be had than by turning every disc now.
+    """
+    won = rule.margin_weight == 0 and wins_at_once(game_id, rule, own, opp)
+    return is_solvable(game_id, rule, own, opp) or won
 
 
 @bare_kernel
@@ -80,6 +104,23 @@ def solve_moves(game_id: int, own: np.uint64, opp: np.uint64, policy: NDArray[np
     return best
 
 
+@bare_kernel
+def decide_moves(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64, policy: NDArray[np.float32]) -> np.float32:
+    """Return the utility of a decided position, and share `policy` among the moves to play: those that turn every disc,
+    or, where the solver decides, those with the best margin.
+
+    policy  float32[A], zero before  written
+    """
+    if is_solvable(game_id, rule, own, opp):
+        return utility(game_id, rule, solve_moves(game_id, own, opp, policy))
+    moves = wipeouts(game_id, own, opp)
+    share = np.float32(1) / np.float32(popcount(moves))
+    while moves != ZERO:
+        policy[action_of_square(game_id, lowest_square(moves))] = share
+        moves &= moves - ONE
+    return wipeout_utility(game_id, rule, own, opp)
+
+
 @kernel
 def solve_roots(
     game_id: int,
@@ -90,14 +131,14 @@ def solve_roots(
     policy: NDArray[np.float32],
     action: NDArray[np.int32],
 ) -> None:
-    """Answer for the unfinished positions that are solvable, and leave the others alone.
+    """Answer for the unfinished positions that are decided, and leave the others alone.
 
     own, opp  uint64[B]
     value     float32[B]                 written: the utility of perfect play for the side to move
-    policy    float32[B, A], zero there  written: as by `solve_moves`
+    policy    float32[B, A], zero there  written: as by `decide_moves`
     action    int32[B]                   written: the first of the best moves
     """
     for b in range(own.shape[0]):
-        if is_solvable(game_id, rule, own[b], opp[b]) and outcome(game_id, own[b], opp[b]) == UNFINISHED:
-            value[b] = utility(game_id, rule, solve_moves(game_id, own[b], opp[b], policy[b]))
+        if is_decided(game_id, rule, own[b], opp[b]) and outcome(game_id, own[b], opp[b]) == UNFINISHED:
+            value[b] = decide_moves(game_id, rule, own[b], opp[b], policy[b])
             action[b] = policy[b].argmax()

@@ -24,6 +24,7 @@ class Rule(NamedTuple):
     margin_weight: np.float32
     solve_empties: int
     bounds: bool
+    wipeouts: bool
 
 
 def rule_of(config: SearchConfig) -> Rule:
@@ -41,4 +42,5 @@ def rule_of(config: SearchConfig) -> Rule:
         margin_weight=np.float32(config.margin_weight),
         solve_empties=config.solve_empties,
         bounds=config.bounds,
+        wipeouts=config.wipeouts,
     )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
 from reversi.kernel import bare_kernel, inlined_kernel
-from reversi.search.exact import is_solvable, solved_utility, utility
+from reversi.search.exact import is_solvable, solved_utility, utility, wins_at_once, wipeout_utility
 from reversi.search.rule import Rule
 
 UNVISITED = -1
@@ -33,7 +33,7 @@ PENDING = -1
 """`degree` of a node that waits for its evaluation."""
 
 TERMINAL = 0
-"""`degree` of a node whose value is known exactly: the game is over, or the solver has decided it."""
+"""`degree` of a node whose value is known exactly: the game is over, is won at once, or the solver has decided it."""
 
 NODE = np.dtype(
     [
@@ -146,14 +146,18 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
     node.explored = 0
     node.lower, node.upper = -np.inf, np.inf
     node.degree = PENDING
-    if legal_moves(game_id, own, opp) == ZERO:
-        margin = outcome(game_id, own, opp)
-        if margin != UNFINISHED:
-            node.degree = TERMINAL
-            node.value = utility(game_id, rule, margin)
-    if node.degree == PENDING and is_solvable(game_id, rule, own, opp):
+    margin = outcome(game_id, own, opp) if legal_moves(game_id, own, opp) == ZERO else UNFINISHED
+    if margin != UNFINISHED:
+        node.degree = TERMINAL
+        node.value = utility(game_id, rule, margin)
+    elif is_solvable(game_id, rule, own, opp):
         node.degree = TERMINAL
         node.value = solved_utility(game_id, rule, own, opp)
+    elif wins_at_once(game_id, rule, own, opp):
+        node.lower = wipeout_utility(game_id, rule, own, opp)
+        if rule.margin_weight == 0:
+            node.degree = TERMINAL
+            node.value = node.lower
     if node.degree == TERMINAL:
         node.lower = node.upper = node.value
     return index

@@ -14,7 +14,15 @@ from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
 from reversi.errors import ConfigError
 from reversi.games.bitboard import Masks
-from reversi.games.rules import Game, game_named, legal_actions_mask, play_batch
+from reversi.games.rules import (
+    Game,
+    game_named,
+    legal_actions_mask,
+    play,
+    play_batch,
+    square_of_action,
+    wipeouts,
+)
 from reversi.games.symmetry import action_table, canonical
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
@@ -101,6 +109,25 @@ def test_every_game_replays_by_the_rules(name: str, search: SearchConfig) -> Non
     assert not check(records).any()
     assert set(records.version) == {3}
     assert records.plies.sum() == records.positions
+
+
+def test_a_game_that_can_be_won_by_turning_every_disc_is_won_so() -> None:
+    search = dataclasses.replace(SEARCH, wipeouts=True)
+    records = played(selfplay("reversi4", games=64, search=search), 1500)
+    game, at, won = game_named("reversi4"), 0, 0
+    for plies in records.plies:
+        own, opp = game.start_own, game.start_opp
+        for ply in range(at, at + plies):
+            action, wiping = int(records.actions[ply]), int(wipeouts(game.id, np.uint64(own), np.uint64(opp)))
+            if wiping and records.ply_kind[ply] != OPENING:
+                assert wiping >> square_of_action(game.id, action) & 1
+                targets = np.flatnonzero(records.policy[ply]).tolist()
+                assert records.ply_kind[ply] == UNSEARCHED or action in targets
+                assert all(wiping >> square_of_action(game.id, target) & 1 for target in targets)
+                won += 1
+            own, opp = map(int, play(game.id, np.uint64(own), np.uint64(opp), action))
+        at += plies
+    assert won > 5
 
 
 def test_positions_with_one_legal_action_are_not_searched_and_openings_not_trained() -> None:

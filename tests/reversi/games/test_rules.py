@@ -23,6 +23,7 @@ from reversi.games.rules import (
     play_batch,
     reversi_of_size,
     square_of_action,
+    wipeouts,
 )
 from tests.reversi.games import oracle
 
@@ -122,6 +123,22 @@ def _check_against_oracle(game, own, opp):
             action = game.pass_action if square is None else square[0] * game.size + square[1]
             assert play(game.id, own, opp, action) == oracle.masks_of(oracle.played(game, board, square))
     return margin is not None
+
+
+@ALL
+def test_wipeouts_are_the_moves_that_leave_the_other_side_without_a_disc(game):
+    rng, found = np.random.default_rng(game.id), 0
+    squares = [8 * row + col for row in range(game.size) for col in range(game.size)]
+    for _ in range(3000):
+        rng.shuffle(squares)
+        few, many = rng.integers(0, 5), rng.integers(0, game.squares // 2)
+        own, opp = (sum(1 << square for square in some) for some in (squares[few : few + many], squares[:few]))
+        position = Position(game, own, opp)
+        wiping = [int(action) for action in position.legal_actions() if not position.play(action).own]
+        expected = sum(1 << square_of_action(game.id, action) for action in wiping) if game.name != "tictactoe" else 0
+        assert wipeouts(game.id, np.uint64(own), np.uint64(opp)) == expected
+        found += expected > 0
+    assert found > 200 or game.name == "tictactoe"
 
 
 @ALL

@@ -78,7 +78,8 @@ def test_a_rule_holds_what_kernels_need() -> None:
     scalars = map(np.float32, (1.25, 0.5, 1, 0.75, 50, 0.25, 0.125))
     c_puct, fpu, temperature, share, c_visit, c_scale, margin_weight = scalars
     assert rule_of(config) == Rule(
-        True, c_puct, fpu, temperature, share, 3, 7, c_visit, c_scale, margin_weight, 9, False
+        True, c_puct, fpu, temperature, share, 3, 7, c_visit, c_scale, margin_weight, 9, False, False
     )
     assert not rule_of(SearchConfig()).gumbel
     assert rule_of(SearchConfig(bounds=True)).bounds
+    assert rule_of(SearchConfig(wipeouts=True)).wipeouts
