@@ -30,7 +30,7 @@ from learner.fused import (
 )
 from reversi.games.planes import PLANES
 from reversi.model.line_table import LineTable
-from reversi.model.lines import DIRECTIONS, lines_of, write_rows
+from reversi.model.lines import DIRECTIONS, lines_of, shared_rows, write_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +109,7 @@ class Lookup:
 
     def __init__(self, module: LineTable, shape: Shape) -> None:
         self._module, self._size, self._boards = module, shape.size, shape.boards
+        self._shared = shared_rows(shape.size)
         boards = [strips * shape.boards for strips in shape.chunks]
         self._rows = [np.empty((count, shape.size**2, DIRECTIONS), np.int32) for count in boards]
         self._d_table = [torch.empty_like(module.table.data) for _ in boards]
@@ -120,6 +121,7 @@ class Lookup:
     def add(self, c: int, planes: Tensor, features: Rows) -> None:
         """Add to the features of chunk `c` what its planes f32[B, 4, N, N] look up."""
         write_rows(planes.numpy(), *lines_of(self._size), self._rows[c])
+        self._rows[c] = self._shared[self._rows[c]]
         add_lines(features, self._table, self._rows[c], self._size, self._boards)
 
     def backward(self, c: int, gradient: Rows) -> None:

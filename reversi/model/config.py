@@ -44,8 +44,8 @@ class ResNetConfig:
     lines: bool = field(default=False, metadata=LATER)
     """Whether the stem also looks up each square's row, column and diagonals, whole, in a learned table (`lines.py`):
     far sight in one step, worth more blocks than it costs. The table has `channels` numbers for each of 264 (3x3),
-    1,074 (4x4), 19,137 (6x6) or 283,764 (8x8) rows: with 32 channels 2.4 MB on 6x6 and 36 MB on 8x8, which training
-    holds several times over. AlphaZero: none."""
+    1,074 (4x4), 19,137 (6x6) or 283,764 (8x8) rows: with 32 channels 2.4 MB on 6x6 and 36 MB on 8x8; training holds
+    half of them several times over. AlphaZero: none."""
 
     def __post_init__(self) -> None:
         _check_kind(self.kind, "dual_resnet")

@@ -9,6 +9,10 @@ table, one for each line through it:
 Lines that a symmetry of the board maps to each other are of one class and share their rows: rows and columns at the
 same distance from the edge, and diagonals of one length, both ways.  Their directions of reading may differ.
 
+Training goes one step further: a line read from its other end is the same line, and `shared_rows` says which rows are
+one for that.  What a square adds up is then the same on every image of a board.  The table that plays has every row by
+itself, and nothing has to be turned.
+
 Patterns of edges and diagonals are how Othello programs have judged positions since Logistello: Buro 1997, "Experiments
 with Multi-ProbCut and a new high-quality evaluation function for Othello".  No torch here.
 """
@@ -42,7 +46,7 @@ def line_count(size: int) -> int:
 
 def table_rows(size: int) -> int:
     """Return R, the rows of the table: 264 for 3x3, 1,074 for 4x4, 19,137 for 6x6, 283,764 for 8x8."""
-    return sum(_class_rows(size).values())
+    return sum(3**length * length for length in _class_lengths(size).values())
 
 
 @functools.cache
@@ -51,9 +55,9 @@ def lines_of(size: int) -> Lines:
     made = Lines(*(np.zeros((size * size, DIRECTIONS), np.int32) for _ in Lines._fields))
     bases: dict[_Class, int] = {}
     base = 0
-    for key, rows in _class_rows(size).items():
+    for key, length in _class_lengths(size).items():
         bases[key] = base
-        base += rows
+        base += 3**length * length
     for number, (direction, key, squares) in enumerate(_walks(size)):
         for place, square in enumerate(squares):
             made.line[square, direction] = number
@@ -62,15 +66,33 @@ def lines_of(size: int) -> Lines:
     return made
 
 
+@functools.cache
+def shared_rows(size: int) -> NDArray[np.int32]:
+    """Return int32[R]: for each row of the table its row in the smaller one that is learned.
+
+    A pattern and a place in it share one with the reversed pattern and the place counted from the other end, which
+    leaves 147 rows for 3x3, 543 for 4x4, 9,588 for 6x6 and 141,942 for 8x8.
+    """
+    firsts, base = [], 0
+    for length in _class_lengths(size).values():
+        rows = np.arange(3**length * length)
+        patterns, places = np.divmod(rows, length)
+        turned = sum(patterns // 3**place % 3 * 3 ** (length - 1 - place) for place in range(length))
+        firsts.append(base + np.minimum(rows, turned * length + length - 1 - places))
+        base += len(rows)
+    _, shared = np.unique(np.concatenate(firsts), return_inverse=True)
+    return shared.astype(np.int32)
+
+
 _Class = tuple[str, int]
 """A class of lines: `straight` and the distance from the edge, or `diagonal` and the length."""
 
 
-def _class_rows(size: int) -> dict[_Class, int]:
-    """Return the rows of the table that each class of lines takes, in their order."""
+def _class_lengths(size: int) -> dict[_Class, int]:
+    """Return how many squares each class' lines have, in the order of their rows: 3**length * length each."""
     lengths: dict[_Class, int] = {("straight", distance): size for distance in range((size + 1) // 2)}
     lengths |= {("diagonal", length): length for length in range(size, 0, -1)}
-    return {key: 3**length * length for key, length in lengths.items()}
+    return lengths
 
 
 def _walks(size: int) -> list[tuple[int, _Class, list[int]]]:

@@ -158,7 +158,7 @@ def fold(network: DualNetwork | StackNetwork, game: Game, version: int) -> Weigh
         weight, bias = _folded(network.get_submodule(layer))
         arrays[f"{layer}.weight"], arrays[f"{layer}.bias"] = _copy(weight), _copy(bias)
     if network.lines is not None:
-        arrays[LINES_TABLE] = _copy(network.lines.table * _scale(network.stem.norm))
+        arrays[LINES_TABLE] = _copy(network.lines.unshared() * _scale(network.stem.norm))
     return Weights(game.name, network.config, version, arrays)
 
 

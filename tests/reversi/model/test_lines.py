@@ -11,7 +11,7 @@ from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, Game, game_named
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_masks
 from reversi.model.line_table import LineRows, LineTable, summed_rows
-from reversi.model.lines import DIRECTIONS, line_count, lines_of, sum_rows, table_rows, write_rows
+from reversi.model.lines import DIRECTIONS, line_count, lines_of, shared_rows, sum_rows, table_rows, write_rows
 from tests.reversi.games import oracle
 
 EVERY_GAME = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
@@ -153,6 +153,45 @@ def test_lines_that_are_read_the_same_way_share_their_rows(
         np.testing.assert_array_equal(images[..., other], rows[..., here])
 
 
+def test_shared_rows_by_hand() -> None:
+    """A line of three: own, opp, empty at its first square is empty, opp, own at its last."""
+    first, last = (1 + 2 * 3) * 3 + 0, (2 * 3 + 1 * 9) * 3 + 2
+    there = shared_rows(3)
+    assert there[first] == there[last]
+    assert there[first] != there[first + 2]
+    palindrome = (1 + 1 * 9) * 3
+    assert there[palindrome] == there[palindrome + 2] != there[palindrome + 1]
+    edge, middle = 3**3 * 3 * np.arange(2)
+    assert there[edge] != there[middle], "classes share nothing"
+
+
+@pytest.mark.parametrize(("size", "rows"), [(3, 147), (4, 543), (6, 9_588), (8, 141_942)])
+def test_half_of_the_rows_are_learned(size: int, rows: int) -> None:
+    shared = shared_rows(size)
+    assert len(shared) == table_rows(size)
+    assert np.bincount(shared).max() == 2
+    assert sorted(set(shared.tolist())) == list(range(rows))
+    assert LineTable(size, 1).table.shape == (rows, 1)
+
+
+@EVERY_GAME
+@pytest.mark.parametrize("symmetry", range(SYMMETRIES))
+def test_squares_add_up_the_same_shared_rows_on_every_image_of_a_board(game: Game, symmetry: int) -> None:
+    own, opp = oracle.scattered(game, 50, seed=5)
+    there = [np.zeros_like(own), np.zeros_like(opp)]
+    for masks, out in zip((own, opp), there, strict=True):
+        transform_masks(game.id, masks, np.full(50, symmetry), out)
+    here, images = (np.sort(shared_rows(game.size)[rows_of(game, *masks)]) for masks in ((own, opp), there))
+    np.testing.assert_array_equal(images[:, action_table(game)[symmetry, :-1]], here)
+
+
+def test_the_table_that_plays_sums_up_to_what_was_learned() -> None:
+    game = game_named("reversi6")
+    learned, planes = LineTable(6, 4), torch.from_numpy(planes_of(game, *oracle.scattered(game, 20, seed=7)))
+    torch.nn.init.normal_(learned.table)
+    torch.testing.assert_close(summed_rows(learned.unshared(), learned.rows(planes)), learned(planes))
+
+
 @EVERY_GAME
 @pytest.mark.parametrize("count", [0, 1, 33])
 def test_sums_are_of_four_rows_with_and_without_torch(game: Game, count: int) -> None:
@@ -175,5 +214,5 @@ def test_a_rows_gradient_is_counted_once_for_every_look() -> None:
     made = LineTable(4, 3)
     made(torch.from_numpy(planes_of(game, own, opp))).sum().backward()
     assert made.table.grad is not None
-    looks = np.bincount(rows_of(game, own, opp).ravel(), minlength=table_rows(4))
+    looks = np.bincount(shared_rows(4)[rows_of(game, own, opp)].ravel(), minlength=543)
     np.testing.assert_array_equal(made.table.grad[:, 1].numpy(), looks)
