@@ -5,7 +5,7 @@ A position is N*N characters of X (black), O (white) and -, row 1 first, a space
 gets one line of answer, in order; a bad one gets `{"error": ...}` and exit code 1 at the end.  All positions are
 searched side by side, so a thousand take seconds.  With 0 simulations the bare network answers.  A finished game has
 no move, and its exact value; where 12 squares or fewer are empty the solver answers, with equal shares of the best
-moves and without visits.
+moves and without visits, and likewise a move that turns every disc of the other side is known to win.
 """
 
 from __future__ import annotations
