@@ -45,7 +45,8 @@ class ResNetConfig:
     """Whether the stem also looks up each square's row, column and diagonals, whole, in a learned table (`lines.py`):
     far sight in one step, worth more blocks than it costs. The table has `channels` numbers for each of 264 (3x3),
     1,074 (4x4), 19,137 (6x6) or 283,764 (8x8) rows: with 32 channels 2.4 MB on 6x6 and 36 MB on 8x8; training holds
-    half of them several times over. AlphaZero: none."""
+    half of them several times over. So large a table learns the results of a few thousand games by heart: on 8x8 it
+    wants many. AlphaZero: none."""
 
     def __post_init__(self) -> None:
         _check_kind(self.kind, "dual_resnet")
