@@ -140,6 +140,15 @@ def test_a_name_without_a_number_gets_the_usual_one(registry: Registry) -> None:
         assert make(spec, registry).name == spec
 
 
+def test_what_is_certain_counts_in_play_unless_its_option_is_0(registry: Registry) -> None:
+    found = []
+    for spec in ("mcts:3:6", "mcts:3:6,bounds=0", "mcts:3:6,wipeouts=0"):
+        player = make(spec, registry)
+        assert isinstance(player, SearchPlayer)
+        found.append((player.config.bounds, player.config.wipeouts))
+    assert found == [(True, True), (False, True), (True, False)]
+
+
 def test_gated_latest_versions_and_paths_are_the_models_they_name(registry: Registry, tmp_path: Path) -> None:
     asked = positions(GAME, games=6)
     folder = tmp_path / "a:odd:name"
