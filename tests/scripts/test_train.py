@@ -111,7 +111,7 @@ def test_a_stopped_run_saves_and_goes_on_counting(tmp_path: Path) -> None:
 
 
 def test_a_run_of_so_many_games_ends_when_the_learner_has_used_them(tmp_path: Path) -> None:
-    few = ("run.games=100", "run.minutes=5", "replay.min_positions=100", "run.summary_games=0")
+    few = ("run.games=100", "run.minutes=5", "replay.min_positions=100", "run.summary_games=0", "actors.round_batches=1")
     done = train(tmp_path, "cluster=local", "run.name=counted", "tracking=jsonl", *few)
     assert done.returncode == 0, done.stderr
     replay = metrics(tmp_path / "counted", "replay")[-1]
