@@ -58,6 +58,7 @@ examples:
   reversi train run.minutes=60 run.name=long       longer, under a name of its own
   reversi train cluster=serial                     everything in one process, for a debugger
   reversi train resume=runs/long                   go on where a stopped run was saved
+  reversi train --multirun run.seed=1,2,3          one run after another, by Hydra's syntax for sweeps
   reversi train --cfg job                          print the whole configuration and stop
 
 usage: reversi train [--help] [KEY=VALUE ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ MOST_BYTES = 1 << 18
 LADDERS = "ladder"
 """The folder under `conf/` that is no group of a job: `scripts/ladders.py` reads it."""
 
+DEFAULT_GAME = "reversi6"
+"""The game of the default job (`experiment` in `conf/train.yaml`), which was tuned for that board alone."""
+
 RESUME = "resume"
 """The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
 
@@ -31,16 +35,52 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
     try:
         with hydra.initialize_config_module("conf", version_base="1.3"):
-            config = hydra.compose("train", without_null_groups(overrides))
+            config = hydra.compose("train", for_hydra(overrides))
             return plain(config)
     except (HydraException, OmegaConfBaseException, RecursionError, ValueError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
 
 
-def without_null_groups(overrides: list[str]) -> list[str]:
-    """Write `experiment=null` as Hydra wants it, `~experiment`; null is the one choice that its groups do not take."""
+def for_hydra(overrides: list[str]) -> list[str]:
+    """Return `overrides` with two things said that Hydra wants to be told.
+
+    `experiment=null` is `~experiment`: null is the one choice that its groups do not take.  And where another game than
+    `DEFAULT_GAME` is chosen without an experiment, there is none: what made the default job strong on its own board,
+    lines first of all, is worse than nothing on a larger one (docs/experiments.md 40).
+    """
     null = {f"{group}=null": f"~{group}" for group in _groups()}
-    return [null.get(item, item) for item in overrides]
+    chosen = dict(item.lstrip("+~").partition("=")[::2] for item in overrides)
+    other_game = chosen.get("game", DEFAULT_GAME) != DEFAULT_GAME and "experiment" not in chosen
+    told = []
+    for item in overrides:
+        if other_game and item.startswith("game="):
+            told.append("~experiment")  # here, as Hydra's command line wants all overrides side by side
+        told.append(null.get(item, item))
+    return told
+
+
+def each_job(overrides: list[str]) -> list[list[str]]:
+    """Return the overrides of every job of a sweep, in the order of Hydra's own; a single one where nothing is swept.
+
+    Raises ConfigError for what is no override, or swept otherwise than by `key=a,b`, `choice(...)` or `range(...)`.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ValueType
+    from hydra.errors import HydraException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(overrides)
+    except HydraException as error:
+        raise ConfigError(_one_line(error, overrides)) from error
+    values = []
+    for written, override in zip(overrides, parsed, strict=True):
+        if not override.is_sweep_override():
+            values.append([written])
+        elif override.is_discrete_sweep() and override.value_type != ValueType.GLOB_CHOICE_SWEEP:
+            values.append([f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()])
+        else:
+            raise ConfigError(f"a sweep is key=a,b or key=choice(...) or key=range(...), got {written!r}")
+    return [list(job) for job in itertools.product(*values)]
 
 
 def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:

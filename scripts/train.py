@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import RunError
-from scripts.compose import RESUME, compose, plain, recompose, to_yaml, without_null_groups
+from reversi.errors import ConfigError, RunError
+from scripts.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.interrupt import EXIT_INTERRUPTED, Interrupt
 from scripts.ray_environment import in_job
 
@@ -22,12 +24,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+SWEEP = {"--multirun", "-m"}
+"""Hydra's flag for one job after another, with the values of `key=a,b` by turns."""
+
 LOG_BYTES, OLD_LOGS = 8 << 20, 3
 """Size at which `logs/run.log` is put aside, and how many old ones stay: a run's log has 32 MB at most."""
 
 
 def run(overrides: list[str]) -> int:
     """Train as `overrides` say; return the exit code."""
+    if SWEEP.intersection(overrides):
+        return _sweep([item for item in overrides if item not in SWEEP])
     if any(item.startswith("-") for item in overrides):
         return _hand_to_hydra(overrides)
     from scripts.control import sets_actors
@@ -85,22 +92,22 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
             sitting.load_checkpoint()
         check_registry(job, sitting.open_registry())
         folder.write_setup(to_yaml(values))
-        _log_to(folder.path / "logs" / "run.log")
-        announce(sitting)
-        warm(job)
-        if not interrupt.requested:
-            try:
-                _launch(sitting)
-            finally:
-                sitting.progress.end()
-        if interrupt.requested:
-            if not folder.begun:
-                folder.discard()
-                print("stopped before training began; nothing is kept")
+        with _logged_to(folder.path / "logs" / "run.log"):
+            announce(sitting)
+            warm(job)
+            if not interrupt.requested:
+                try:
+                    _launch(sitting)
+                finally:
+                    sitting.progress.end()
+            if interrupt.requested:
+                if not folder.begun:
+                    folder.discard()
+                    print("stopped before training began; nothing is kept")
+                    return EXIT_INTERRUPTED
+                print(f"stopped and saved; go on with:  {sitting.resume_command}")
                 return EXIT_INTERRUPTED
-            print(f"stopped and saved; go on with:  {sitting.resume_command}")
-            return EXIT_INTERRUPTED
-        summarise(sitting)
+            summarise(sitting)
     return 0
 
 
@@ -125,8 +132,31 @@ def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
     return recompose(saved, overrides)
 
 
+def _sweep(overrides: list[str]) -> int:
+    """Train every job of a sweep, one after the other, until one fails or is stopped; return its exit code.
+
+    What is wrong with any of them is said before the first begins.  Hydra's own launcher would make folders beside the
+    runs', give all of them one name, and go on after Ctrl-C.
+    """
+    from scripts.config import job_of
+
+    if any(item.startswith(("-", f"{RESUME}=")) for item in overrides):
+        raise ConfigError(f"with --multirun only overrides of new runs can be given, got {' '.join(overrides)!r}")
+    jobs = each_job(overrides)
+    composed = [compose(job) for job in jobs]
+    for values in composed:
+        job_of(values)
+    code = 0
+    for number, (job, values) in enumerate(zip(jobs, composed, strict=True)):
+        values["run"]["name"] += f"-{number}"
+        print(f"job {number + 1} of {len(jobs)}: {' '.join(job)}")
+        if code := train(values, None):
+            break
+    return code
+
+
 def _hand_to_hydra(arguments: list[str]) -> int:
-    """Let Hydra's own command line handle its flags (--cfg, --multirun, ...); it calls `train` for each job."""
+    """Let Hydra's own command line handle its flags (--cfg, --info, ...); it calls `train` where they ask for a run."""
     import hydra
     from omegaconf import DictConfig
 
@@ -137,12 +167,14 @@ def _hand_to_hydra(arguments: list[str]) -> int:
     def main(config: DictConfig) -> None:
         exit_codes.append(train(plain(config), None))
 
-    sys.argv = ["reversi train", *without_null_groups(arguments)]
+    sys.argv = ["reversi train", *for_hydra(arguments)]
     main()
     return max(exit_codes, default=0)
 
 
-def _log_to(path: Path) -> None:
+@contextmanager
+def _logged_to(path: Path) -> Iterator[None]:
+    """Write the process's log into a file meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
     threading.excepthook = _log_end_of_thread
@@ -151,6 +183,11 @@ def _log_to(path: Path) -> None:
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
 
 
 def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:

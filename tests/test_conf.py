@@ -9,7 +9,7 @@ import pytest
 
 from reversi.errors import ConfigError
 from reversi.model.config import ResNetConfig
-from scripts.compose import compose, recompose, to_yaml
+from scripts.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
 from scripts.config import JobConfig, job_of
 from scripts.ladders import ladder_names, load_ladder
 
@@ -102,8 +102,22 @@ def test_a_wrong_override_is_one_line_that_names_it(override: str, words: str) -
 
 
 def test_a_job_without_an_experiment_is_the_defaults_alone() -> None:
-    job = job_of(compose(["experiment=null", "game=reversi4", "search.simulations=16"]))
-    assert (job.game.name, job.search.simulations) == ("reversi4", 16)
+    job = job_of(compose(["experiment=null", "search.simulations=16"]))
+    assert (job.game.name, job.search.simulations) == ("reversi6", 16)
+    assert not lines(job)
+
+
+@pytest.mark.parametrize("game", ["reversi4", "reversi8", "tictactoe"])
+def test_another_game_leaves_the_default_experiment_out(game: str) -> None:
+    bare = compose(["experiment=null", f"game={game}"])
+    chosen = compose([f"game={game}"])
+    assert chosen.pop("run") | {"name": ""} == bare.pop("run") | {"name": ""}, "its name has the time in it"
+    assert chosen == bare
+
+
+@pytest.mark.parametrize("overrides", [[], [f"game={DEFAULT_GAME}"], ["game=reversi8", "experiment=reversi6_laptop"]])
+def test_the_default_experiment_is_there_for_its_own_game_and_where_it_is_asked_for(overrides: list[str]) -> None:
+    assert lines(job_of(compose(overrides)))
 
 
 @pytest.mark.parametrize("override", ["game=null", "~game", "replay=null"])
@@ -111,6 +125,25 @@ def test_a_part_that_is_left_out_is_one_line(override: str) -> None:
     with pytest.raises(ConfigError) as error:
         job_of(compose([override]))
     assert "\n" not in str(error.value)
+
+
+def test_a_sweep_is_every_value_by_every_other() -> None:
+    jobs = each_job(["run.seed=1,2", "network=tiny", "search.c_puct=choice(1.0,2)", "actors.games=range(16,64,16)"])
+    assert len(jobs) == 2 * 2 * 3
+    assert jobs[0] == ["run.seed=1", "network=tiny", "search.c_puct=1.0", "actors.games=16"]
+    assert jobs[-1] == ["run.seed=2", "network=tiny", "search.c_puct=2", "actors.games=48"]
+    assert each_job(["tracking=[jsonl,wandb]"]) == [["tracking=[jsonl,wandb]"]], "a list is one value"
+
+
+@pytest.mark.parametrize("override", ["search.c_puct=interval(1,2)", "network=glob(*)"])
+def test_a_sweep_that_is_no_list_is_one_line(override: str) -> None:
+    with pytest.raises(ConfigError, match=r"a sweep is key=a,b or key=choice\(\.\.\.\) or key=range"):
+        each_job([override])
+
+
+def lines(job: JobConfig) -> bool:
+    assert isinstance(job.network, ResNetConfig)
+    return job.network.lines
 
 
 def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:

@@ -110,9 +110,31 @@ def test_a_stopped_run_saves_and_goes_on_counting(tmp_path: Path) -> None:
     assert "has trained its" in again.stderr
 
 
+def test_a_sweep_is_one_run_after_another(tmp_path: Path) -> None:
+    sweep = ("cluster=serial", "run.name=seeds", "tracking=jsonl", "run.minutes=0.02", "run.summary_games=0")
+    done = train(tmp_path, "--multirun", "run.seed=1,2", *sweep)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("job ")][1].startswith("job 2 of 2: ")
+    assert "seed: 1\n" in (tmp_path / "seeds-0" / "config.yaml").read_text()
+    assert "seed: 2\n" in (tmp_path / "seeds-1" / "config.yaml").read_text()
+
+
+def test_a_sweep_begins_only_if_all_of_it_is_sound_and_ends_with_what_is_stopped(tmp_path: Path) -> None:
+    wrong = train(tmp_path, "--multirun", "cluster=serial", "gate.games=20,7")
+    assert (wrong.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "gate.games must be even" in wrong.stderr
+    start = command(tmp_path, "--multirun", "run.seed=1,2", "cluster=serial", "run.name=told", "run.minutes=5")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (tmp_path / "told-0" / "metrics.jsonl").exists() and metrics(tmp_path / "told-0", "run"), 120)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert not (tmp_path / "told-1").exists()
+
+
 def test_a_run_of_so_many_games_ends_when_the_learner_has_used_them(tmp_path: Path) -> None:
-    few = ("run.games=100", "run.minutes=5", "replay.min_positions=100", "run.summary_games=0", "actors.round_batches=1")
-    done = train(tmp_path, "cluster=local", "run.name=counted", "tracking=jsonl", *few)
+    few = ("run.games=100", "run.minutes=5", "replay.min_positions=100", "actors.round_batches=1")
+    done = train(tmp_path, "cluster=local", "run.name=counted", "tracking=jsonl", "run.summary_games=0", *few)
     assert done.returncode == 0, done.stderr
     replay = metrics(tmp_path / "counted", "replay")[-1]
     assert replay["replay/games_total"] >= 100
