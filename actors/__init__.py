@@ -1,1 +1,1 @@
-"""Making games at scale: self-play in lockstep, and the worker that plays it in rounds."""
+"""Making games at scale: self-play, and the worker that plays it in rounds."""

@@ -17,7 +17,6 @@ from reversi.errors import ConfigError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import canonical
-from reversi.model.weights import Weights
 
 Judge = Callable[[Masks, Masks], NDArray[np.float32]]
 """Returns P(win) - P(loss) of the side to move in each of B positions."""
@@ -68,18 +67,6 @@ def most_even(openings: Openings, count: int, judge: Judge) -> Openings:
     """Return, in their order, the `count` openings of those given whose value is nearest to 0."""
     nearest = np.argsort(np.abs(judge(openings.own, openings.opp)), kind="stable")[:count]
     return openings.take(np.sort(nearest))
-
-
-def model_judge(game: Game, weights: Weights, simulations: int, threads: int = 1) -> Judge:
-    """Return a judge that searches each position with `weights` and so many simulations; 0 asks the bare network."""
-    from reversi.model.evaluate import open_evaluator
-    from reversi.players import playing_config
-    from reversi.search.apv_mcts import Search
-
-    weights.check_game(game)
-    evaluate = open_evaluator(weights, batch=DRAWN, threads=threads)
-    search = Search(game, playing_config(simulations), evaluate, DRAWN)
-    return lambda own, opp: search.run(own, opp).value
 
 
 def _image(game: Game, own: np.uint64, opp: np.uint64) -> tuple[int, int]:

@@ -25,8 +25,8 @@ class GateConfig:
     draw often, as on 8x8, `wins` asks for far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
 
     simulations: int = 16
-    """Simulations per move of both sides, without noise, the most visited action played.  Few show what a network has
-    learned: of two pairs the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.  AlphaGo Zero: 1600."""
+    """Simulations per move of both sides, which search as models play (`players/model.py`).  Few show what a network
+    has learned: of two pairs the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.  AlphaGo Zero: 1600."""
 
     solve_empties: int = 0
     """`SearchConfig.solve_empties` of both sides.  Solved endings hide what a candidate has learned about them:

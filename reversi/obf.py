@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from reversi.errors import NotationError, UsageError
+from reversi.errors import NotationError
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
+from reversi.games.rules import Game
 
 _SCORED = re.compile(r"([a-h][1-8]|pa|ps|pass|--):([+-]?\d{1,2})", re.IGNORECASE)
 
@@ -39,10 +39,13 @@ class Problem:
         return {action for action, score in self.scores.items() if score == self.score}
 
 
-def parse_problem(text: str) -> Problem:
-    """Read one line; raises NotationError for what is no position, no scored move or no legal move."""
+def parse_problem(text: str, game: Game | None = None) -> Problem:
+    """Read one line, of any Reversi board if not of `game`; a position alone is a problem without scores.
+
+    Raises NotationError for what is no position, no scored move or no legal move.
+    """
     board, *pairs = (part.strip() for part in text.strip().rstrip(";").split(";"))
-    position = Position.parse(board.upper())
+    position = Position.parse(board, game)
     scores: dict[int, int] = {}
     for pair in pairs:
         match = _SCORED.fullmatch(pair)
@@ -54,23 +57,3 @@ def parse_problem(text: str) -> Problem:
             raise NotationError(f"expected one of {', '.join(position.legal_moves()) or 'no move'}, got {match[1]!r}")
         scores[action] = int(match[2])
     return Problem(position, scores)
-
-
-def read_obf(path: Path | str) -> list[Problem]:
-    """Read a file of problems; empty lines and lines that begin with `%` do not count.
-
-    Raises UsageError with the file and line for what cannot be read.
-    """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"{path}: expected a file of endgame problems, but {reason}") from error
-    problems = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip() and not line.startswith("%"):
-            try:
-                problems.append(parse_problem(line))
-            except NotationError as error:
-                raise UsageError(f"{path}:{number}: {error}") from error
-    return problems

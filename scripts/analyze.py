@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ReversiError
 from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
-from scripts.positions import read_positions
+from scripts.positions import read_problems
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from reversi.games.position import Position
-    from reversi.search.apv_mcts import Search
+    from reversi.players import SearchPlayer
 
 EXAMPLES = """
 reversi analyze --model gated --simulations 64 --json < positions.txt
@@ -75,14 +75,16 @@ def run(args: argparse.Namespace) -> int:
     """Read all positions, judge the good ones together, print in the order of the input."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.model.registry import load_model
+    from reversi.players import model_player, playing_config
 
     weights = load_model(args.model, args.registry)
     game = game_named(weights.game)
     if args.size is not None:
         weights.check_game(reversi_of_size(args.size))
-    search = _make_search(weights, args.simulations, args.threads)
-    lines = list(read_positions(game))
-    found = _judge(search, [line for line in lines if not isinstance(line, ReversiError)])
+    config = playing_config(args.simulations)
+    player = model_player(f"model {weights.version}", game, weights, config, threads=args.threads)
+    lines = list(read_problems(game))
+    found = _judge(player, [line.position for line in lines if not isinstance(line, ReversiError)])
     bad = 0
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, ReversiError):
@@ -97,28 +99,15 @@ def run(args: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
-def _make_search(weights: Any, simulations: int, threads: int) -> Search:
-    """Return a search that holds as many positions at once as fill the network's batch."""
-    from reversi.games.rules import game_named
-    from reversi.model.evaluate import open_evaluator
-    from reversi.players import batch_of, playing_config
-    from reversi.search.apv_mcts import Search
-
-    capacity = batch_of(simulations)
-    evaluate = open_evaluator(weights, batch=capacity, threads=threads)
-    game = game_named(weights.game)
-    return Search(game, playing_config(simulations), evaluate, capacity)
-
-
-def _judge(search: Search, positions: list[Position]) -> Iterator[Judgement]:
+def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[Judgement]:
     """Yield what the search says of each position; a batch is searched when its first answer is asked for."""
     import numpy as np
 
-    for start in range(0, len(positions), search.capacity):
-        part = positions[start : start + search.capacity]
+    for start in range(0, len(positions), player.batch):
+        part = positions[start : start + player.batch]
         own = np.array([position.own for position in part], np.uint64)
         opp = np.array([position.opp for position in part], np.uint64)
-        result = search.run(own, opp)
+        result = player.judge(own, opp)
         for b, position in enumerate(part):
             yield _judgement(
                 position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b]

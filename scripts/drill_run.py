@@ -25,6 +25,7 @@ from scripts.drill_ledger import Delivery, Ledger
 from scripts.drill_log import LogFollower
 from scripts.drill_namespaces import Machine
 from scripts.processes import children, kill_children
+from scripts.run_folder import checkpoints_in
 
 SMALL = (
     "game=reversi4",
@@ -221,7 +222,7 @@ class DrillRun:
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints, oldest first."""
-        return sorted(p for p in (self.path / "checkpoints").glob("*") if p.name.isdigit())
+        return checkpoints_in(self.path)
 
     def newest_checkpoint(self) -> str:
         """Return the name of the newest one, "" before there is one; later ones are greater."""

@@ -12,6 +12,10 @@ from scripts.processes import kill_children
 
 EXIT_INTERRUPTED = 130
 
+SAVED = "stopped and saved"
+NOTHING_KEPT = "stopped before training began; nothing is kept"
+"""What a run that was stopped says at its end, and `reversi stop` finds in a job's output."""
+
 
 class Interrupt:
     """While entered, `requested` becomes true at the first signal; a second one ends the process at once."""

@@ -84,12 +84,7 @@ class SerialParts:
 
     def state(self) -> dict[str, bytes]:
         """Return every part's state by the name of its file."""
-        return {
-            "learner.safetensors": self.learner.state(),
-            "replay.safetensors": self.replay.state(),
-            "gate.safetensors": self.gate.state(),
-            **{f"actor-{index}.safetensors": worker.state() for index, worker in enumerate(self.workers)},
-        }
+        return {name: part.state() for name, part in self._named()}
 
     def restore(self, sitting: Sitting) -> None:
         """Take back what the checkpoint of `sitting` has; a new run has nothing.

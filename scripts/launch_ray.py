@@ -26,7 +26,7 @@ from scripts.placement import ActorPlace, Placement, another_place
 from scripts.ray_cluster import options, placement_of, ray_of
 from scripts.redis_run import RedisRun, redis_of
 from scripts.roles import Parts, Role, measured
-from scripts.run_folder import newest_whole
+from scripts.run_folder import checkpoints_in, newest_whole
 from scripts.sitting import Sitting, registry_url
 from scripts.supervision import Lives
 
@@ -167,14 +167,14 @@ def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -
     from learner.replay.redis_remote import RedisReplayActor
     from learner.replay.redis_sink import RedisSink
 
-    van = RedisReplayActor.options(**options(placement.replay), **KEPT_UP).remote(
+    replay = RedisReplayActor.options(**options(placement.replay), **KEPT_UP).remote(
         **storage, server=redis.server, key=redis.key
     )
-    return van, RedisSink.of(redis.config, redis.server, redis.key)
+    return replay, RedisSink.of(redis.config, redis.server, redis.key)
 
 
 def _saved_replay(folder: Path) -> bytes | None:
     """Return what the run in `folder` saved last of its replay, None if it has saved nothing yet."""
-    if not any((folder / "checkpoints").glob("[0-9]*")):
+    if not checkpoints_in(folder):
         return None
     return newest_whole(folder).get("replay.safetensors")

@@ -39,11 +39,15 @@ def choose_openings(args: argparse.Namespace, game: Game, count: int) -> Opening
         return load_openings(args.openings, game)
     if args.balanced is None:
         return random_openings(game, count, args.opening_plies, args.seed)
-    from evaluator.balance import balanced_openings, model_judge
+    from evaluator.balance import balanced_openings
     from reversi.model.registry import load_model
+    from reversi.players import model_player, playing_config
 
-    judge = model_judge(game, load_model(args.balanced, args.registry), args.simulations)
-    return balanced_openings(game, count, args.opening_plies, args.seed, judge, args.bound)
+    weights = load_model(args.balanced, args.registry)
+    player = model_player("judge", game, weights, playing_config(args.simulations))
+    return balanced_openings(
+        game, count, args.opening_plies, args.seed, lambda own, opp: player.judge(own, opp).value, args.bound
+    )
 
 
 def _bound(text: str) -> float:

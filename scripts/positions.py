@@ -1,4 +1,7 @@
-"""Positions from standard input, one per line, for the commands that answer every line with a line."""
+"""Positions from standard input, one per line, for the commands that answer every line with a line.
+
+A line may be one of OBF, the format of endgame problems: a position, then its moves' scores (`reversi.obf`).
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,33 @@ from typing import IO, TYPE_CHECKING
 from reversi.errors import NotationError, UsageError
 
 if TYPE_CHECKING:
-    from reversi.games.position import Position
     from reversi.games.rules import Game
+    from reversi.obf import Problem
 
-LONGEST_LINE = 200
-"""Bytes that are read of a line; an 8x8 position has 66."""
+LONGEST_LINE = 500
+"""Bytes that are read of a line; an 8x8 position has 66, with the scores of thirty moves 300."""
 
 MOST_LINES = 1_000_000
 """Lines that are read at once; an input without end would fill the memory before the first answer."""
 
 
-def read_positions(game: Game | None) -> Iterator[Position | NotationError]:
-    """Yield the position of every line of standard input, or what is wrong with it; of any Reversi board for None.
+def read_problems(game: Game | None) -> Iterator[Problem | NotationError]:
+    """Yield what every line of standard input says, or what is wrong with it; of any Reversi board for None.
 
     Raises UsageError for more than `MOST_LINES`.
     """
-    from reversi.games.position import Position
     from reversi.games.rules import TICTACTOE
+    from reversi.obf import parse_problem
 
     if sys.stdin.isatty():
         print(f"positions{f' of {game.name}' if game else ''}, one per line; Ctrl-D ends", file=sys.stderr)
     for line in _lines(sys.stdin.buffer):
         text = line.decode(errors="replace").strip()
         try:
-            position = Position.parse(text, game)
-            if game is None and position.game.id == TICTACTOE:
+            problem = parse_problem(text, game)
+            if game is None and problem.position.game.id == TICTACTOE:
                 raise NotationError(f"expected 16, 36 or 64 squares, a space and the side to move, got {text!r}")
-            yield position
+            yield problem
         except NotationError as error:
             yield error
 

@@ -7,7 +7,8 @@ runs/<name>/
     checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
     registry/                       the models, unless `registry.url` says otherwise
     rejected/                       records that the replay refused, with the reason in the name
-    logs/                           one file per role
+    logs/run.log                    what the driver noted, the newest 8 MB and up to three files of older
+    redis/  control.json            the run's own Redis server, if it has one; what `reversi scale` asked for
     skipped.txt                     games in files that were left out, and why
     summary.json  learning.svg      what came out
 """
@@ -116,15 +117,14 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints, oldest first."""
-        return sorted(p for p in (self.path / "checkpoints").glob("*") if p.name.isdigit())
+        return checkpoints_in(self.path)
 
     def newest_checkpoint(self) -> dict[str, bytes]:
         """Return the files of the newest checkpoint that is as it was written, by name.
 
         One that was cut or changed since is passed over with a line on standard error.  RunError if there is none.
         """
-        found = self.checkpoints()
-        if not found:
+        if not self.checkpoints():
             raise RunError(
                 f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name"
             )
@@ -132,10 +132,15 @@ class RunFolder:
             return newest_whole(self.path)
 
 
+def checkpoints_in(folder: Path) -> list[Path]:
+    """Return the checkpoints of the run in `folder`, oldest first; what is still being written has another name."""
+    return sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
+
+
 def newest_whole(folder: Path) -> dict[str, bytes]:
     """Return the files of the newest checkpoint in `folder` that agrees with its manifest; one without is believed."""
     wrong = "there is none"
-    for place in sorted((p for p in (folder / "checkpoints").glob("*") if p.name.isdigit()), reverse=True):
+    for place in reversed(checkpoints_in(folder)):
         files = {file.name: file.read_bytes() for file in sorted(place.iterdir())}
         damaged = _damaged(files, place)
         if damaged is None:

@@ -86,10 +86,11 @@ def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
 
 def read_run(folder: Path) -> RunState:
     """Return the state of the run in `folder`."""
+    from scripts.run_folder import checkpoints_in
+
     config, row = _config(folder), _newest_values(folder / "metrics.jsonl")
     held, pid = lock_holder(folder)
-    checkpoints = sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
-    saved = checkpoints[-1] if checkpoints else None
+    saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
     return RunState(
         run=folder.name,

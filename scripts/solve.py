@@ -5,6 +5,9 @@ own minus opponent's discs at the end for the side to move; squares that stay em
 winner as in WTHOR files and the FFO positions.  Every line gets one line of answer, in order; a bad one gets
 `{"error": ...}` and exit code 1 at the end.  A position that hits a limit is not solved and gets no score.
 
+A line of OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer says what score was expected and whether
+score and best move agree, and the exit code is 1 if one does not.
+
 Up to 20 empty squares take about a second on 8x8, every two more five to ten times as long.
 """
 
@@ -22,17 +25,19 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ReversiError
 from scripts.arguments import add_json, natural, positive
-from scripts.positions import read_positions
+from scripts.positions import read_problems
 from scripts.session import seconds
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
+    from reversi.obf import Problem
     from reversi.search.endgame import Solution, Solver
 
 EXAMPLES = """
 reversi solve --size 6 --json < positions.txt
 echo "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O" | reversi solve
 echo "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X" | reversi solve --empties winner --best
+reversi solve --empties winner --best < fforum-1-19.obf
 """
 
 TABLE_BITS = 22
@@ -46,14 +51,31 @@ STOP_AGAIN_S = 0.02
 class Answer:
     """What is said of one position."""
 
-    position: Position
+    problem: Problem
     solution: Solution
+    wdl: bool
+    """Whether the score is no more than 1, 0 or -1."""
+
+    @property
+    def expected(self) -> int | None:
+        """The score that the line named for the best move."""
+        score = self.problem.score
+        return score if score is None or not self.wdl else (score > 0) - (score < 0)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether score and best move are as the line says; None if it says nothing, or nothing was solved."""
+        if self.expected is None or self.solution.score is None:
+            return None
+        if self.solution.score != self.expected:
+            return False
+        return self.wdl or self.solution.best in self.problem.best
 
     def to_json(self) -> str:
         """Return the line of answer."""
         found = self.solution
         values: dict[str, Any] = {
-            "position": str(self.position),
+            "position": str(self.problem.position),
             "score": found.score,
             "best": None if found.best is None else self._name(found.best),
             "moves": {self._name(action): score for action, score in sorted(found.moves.items())},
@@ -61,6 +83,8 @@ class Answer:
             "seconds": round(found.seconds, 6),
             "solved": found.solved,
         }
+        if self.expected is not None:
+            values |= {"expected": self.expected, "agrees": self.agrees}
         return json.dumps(values)
 
     def __str__(self) -> str:
@@ -69,12 +93,17 @@ class Answer:
         ranked = sorted(found.moves, key=lambda action: -found.moves[action])
         moves = "  ".join(f"{self._name(action)} {found.moves[action]:+d}" for action in ranked)
         effort = f"({found.nodes:,} positions, {found.seconds:.3f} s)"
-        return "  ".join(part for part in (str(self.position), score, moves, effort) if part)
+        check = {None: "", True: "as expected", False: f"NOT as expected: {self._known()}"}[self.agrees]
+        return "  ".join(part for part in (str(self.problem.position), score, moves, effort, check) if part)
+
+    def _known(self) -> str:
+        best = ", ".join(self._name(action) for action in sorted(self.problem.best))
+        return "" if self.expected is None else f"{self.expected:+d} by {best}"
 
     def _name(self, action: int) -> str:
         from reversi.games.notation import action_name
 
-        return action_name(self.position.game, action)
+        return action_name(self.problem.position.game, action)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,33 +127,40 @@ def run(args: argparse.Namespace) -> int:
     """Read all positions, solve them side by side, print each as soon as those before it are printed."""
     from reversi.games.rules import reversi_of_size
 
-    lines = list(read_positions(None if args.size is None else reversi_of_size(args.size)))
+    lines = list(read_problems(None if args.size is None else reversi_of_size(args.size)))
     good = [line for line in lines if not isinstance(line, ReversiError)]
     bad = len(lines) - len(good)
+    agreed: list[bool] = []
     answers = _solve(good, args)
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, ReversiError):
             answer = next(answers)
             print(answer.to_json() if args.json else answer, flush=True)
+            if answer.agrees is not None:
+                agreed.append(answer.agrees)
             continue
         error: dict[str, Any] = {"error": str(line), "line": number}
         print(json.dumps(error) if args.json else f"error: {line}")
     if bad:
         print(f"error: {bad} of {len(lines)} lines are no positions", file=sys.stderr)
-    return 1 if bad else 0
+    if agreed:
+        print(f"{sum(agreed)} of {len(agreed)} answers are as the lines say", file=sys.stderr)
+    return 1 if bad or not all(agreed) else 0
 
 
-def _solve(positions: list[Position], args: argparse.Namespace) -> Iterator[Answer]:
+def _solve(problems: list[Problem], args: argparse.Namespace) -> Iterator[Answer]:
     """Yield the answers in order; each thread has solvers of its own, which Ctrl-C stops."""
     solvers: dict[tuple[int, str], Solver] = {}
 
-    def solve(position: Position) -> Answer:
+    def solve(problem: Problem) -> Answer:
+        position = problem.position
         solver = _solver_of_thread(solvers, position, args.empties == "winner")
         ask: Callable[..., Solution] = solver.solve if args.best else solver.solve_moves
-        return Answer(position, ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds))
+        found = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
+        return Answer(problem, found, args.wdl)
 
-    with ThreadPoolExecutor(min(args.threads, max(len(positions), 1)), "solve") as pool:
-        waiting = [pool.submit(solve, position) for position in positions]
+    with ThreadPoolExecutor(min(args.threads, max(len(problems), 1)), "solve") as pool:
+        waiting = [pool.submit(solve, problem) for problem in problems]
         try:
             for each in waiting:
                 yield each.result()

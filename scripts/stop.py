@@ -17,6 +17,7 @@ from typing import Any
 
 from reversi.errors import RunError, UsageError
 from scripts.arguments import add_json, positive
+from scripts.interrupt import NOTHING_KEPT, SAVED
 from scripts.launch_job import add_cluster
 from scripts.run_state import find_run, lock_holder, read_run
 
@@ -27,9 +28,6 @@ reversi stop night --address http://head:8265
 """
 
 POLL_S = 0.2
-SAVED = "stopped and saved"
-NOTHING = "stopped before training began; nothing is kept"
-"""What a run says when it has ended as it should (scripts/train.py)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +67,7 @@ def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
                 raise RunError(f"run {folder.name!r} did not stop within {timeout_s:g} s; end it by `kill {pid}`")
             time.sleep(POLL_S)
     if not folder.exists():  # nothing had been trained, so it has removed itself
-        return {"run": folder.name, "said": NOTHING, "saved": True, "resume": None}
+        return {"run": folder.name, "said": NOTHING_KEPT, "saved": True, "resume": None}
     state = read_run(folder)
     said = f"{SAVED} in {time.monotonic() - began:.1f} s" if pid else f"was not running: {state.state}"
     return {"run": folder.name, "said": said, "saved": state.checkpoint is not None, "resume": state.resume_command}
@@ -88,8 +86,8 @@ def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
     began = time.monotonic()
     job = jobs.stop(job.id, args.timeout)
     lines = [line for line in jobs.log(job.id).splitlines() if line.strip()]
-    if any(NOTHING in line for line in lines[-20:]):
-        return {"run": job.run, "job": job.id, "said": NOTHING, "saved": True, "resume": None}
+    if any(NOTHING_KEPT in line for line in lines[-20:]):
+        return {"run": job.run, "job": job.id, "said": NOTHING_KEPT, "saved": True, "resume": None}
     saved = any(SAVED in line for line in lines[-20:]) or job.state == "succeeded"
     said = f"{SAVED} in {time.monotonic() - began:.1f} s" if saved else f"ended unsaved: {lines[-1] if lines else ''}"
     return {"run": job.run, "job": job.id, "said": said, "saved": saved, "resume": resume}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, RunError
 from scripts.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
-from scripts.interrupt import EXIT_INTERRUPTED, Interrupt
+from scripts.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
 from scripts.ray_environment import in_job
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
             if interrupt.requested:
                 if not folder.begun:
                     folder.discard()
-                    print("stopped before training began; nothing is kept")
+                    print(NOTHING_KEPT)
                     return EXIT_INTERRUPTED
-                print(f"stopped and saved; go on with:  {sitting.resume_command}")
+                print(f"{SAVED}; go on with:  {sitting.resume_command}")
                 return EXIT_INTERRUPTED
             summarise(sitting)
     return 0

@@ -15,7 +15,7 @@ class AlphaZeroLosses:
     """The loss and its parts, averaged over a round."""
 
     total: float
-    """What is minimised: for alphazero and supervised the weighted sum, else the loss of the action values."""
+    """What is minimised: the weighted sum of those below, or the loss of the action values."""
     policy: float
     """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
     value: float
@@ -38,13 +38,11 @@ class SupervisedLosses:
     """The loss of the moves that were played, averaged over a round."""
 
     total: float
-    """What is minimised: for alphazero and supervised the weighted sum, else the loss of the action values."""
+    """What is minimised: the weighted sum of those below, or the loss of the action values."""
     policy: float
-    """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
+    """Supervised: cross-entropy of the policy against the move played, in nats."""
     value: float
-    """Cross-entropy of win, draw and loss against their target (the result, that of perfect play where the game was
-    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the
-    squared error of win minus loss, where 1 does: `algorithm.value_loss`."""
+    """Supervised: cross-entropy of win, draw and loss against the result, in nats; 0 if the network has no value."""
     accuracy: float
     """Share of the positions whose move is the legal one with the largest logit, in training: with dropout."""
 
@@ -59,13 +57,13 @@ class DqnLosses:
     """The loss of the action values, averaged over a round."""
 
     total: float
-    """What is minimised: for alphazero and supervised the weighted sum, else the loss of the action values."""
+    """What is minimised: the weighted sum of those below, or the loss of the action values."""
     q: float
     """Mean value of the actions that were taken, as they are now."""
     target: float
-    """Mean of what those values are drawn to."""
+    """Mean training target of those values."""
     error: float
-    """Mean absolute difference of those values and what they are drawn to, sample by sample."""
+    """Mean absolute difference of those values and their targets, sample by sample."""
 
     @property
     def summary(self) -> str:
@@ -78,11 +76,11 @@ class QTableLosses:
     """The differences that a table was moved by, averaged over a round."""
 
     total: float
-    """What is minimised: for alphazero and supervised the weighted sum, else the loss of the action values."""
+    """What is minimised: the weighted sum of those below, or the loss of the action values."""
     q: float
     """Mean value of the actions that were taken, as they are now."""
     error: float
-    """Mean absolute difference of those values and what they are drawn to, sample by sample."""
+    """Mean absolute difference of those values and their targets, sample by sample."""
 
     @property
     def summary(self) -> str:

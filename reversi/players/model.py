@@ -49,8 +49,9 @@ class SearchPlayer:
         """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
         self.name = name
         self.config = config
-        self._capacity = batch_of(config.simulations)
-        self._search = Search(game, config, evaluate, self._capacity)
+        self.batch = batch_of(config.simulations)
+        """Positions that are searched at once."""
+        self._search = Search(game, config, evaluate, self.batch)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Search all positions and return the actions to play."""
@@ -58,7 +59,7 @@ class SearchPlayer:
 
     def judge(self, own: Masks, opp: Masks) -> SearchResult:
         """Search all positions, as many at a time as there are trees, and return what was found."""
-        parts = [slice(start, start + self._capacity) for start in range(0, max(1, len(own)), self._capacity)]
+        parts = [slice(start, start + self.batch) for start in range(0, max(1, len(own)), self.batch)]
         found = [self._search.run(own[part], opp[part]) for part in parts]
         return found[0] if len(found) == 1 else SearchResult.concatenate(found)
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluator.balance import PLIES, balanced_openings, model_judge, most_even
+from evaluator.balance import PLIES, Judge, balanced_openings, most_even
 from evaluator.openings import random_openings
 from reversi.errors import ConfigError
 from reversi.games.rules import GAMES, play
 from reversi.games.symmetry import canonical
+from reversi.players import model_player, playing_config
 from scripts.bench_setup import Settings, random_weights
 
 GAME = GAMES["reversi6"]
@@ -101,7 +102,12 @@ def test_a_judge_that_likes_nothing_is_not_asked_for_ever() -> None:
 
 def test_a_model_judges_by_its_search() -> None:
     weights = random_weights(Settings(size=6, blocks=1, channels=8))
-    bare, searched = (model_judge(GAME, weights, simulations) for simulations in (0, 32))
+
+    def judge_of(simulations: int) -> Judge:
+        player = model_player("judge", GAME, weights, playing_config(simulations))
+        return lambda own, opp: player.judge(own, opp).value
+
+    bare, searched = judge_of(0), judge_of(32)
     openings = balanced_openings(GAME, 20, 6, 1, by_discs, 1.0)
     values = bare(openings.own, openings.opp).copy(), searched(openings.own, openings.opp).copy()
     assert np.abs(values).max() <= 1

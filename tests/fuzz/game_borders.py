@@ -35,11 +35,14 @@ def _openings(folder: Path) -> Opened:
 
 
 def _obf(folder: Path) -> Opened:
-    from reversi.obf import read_obf
+    from reversi.obf import parse_problem
+
+    def read(path: Path) -> object:
+        return [parse_problem(line) for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
 
     board = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X"
-    sound = lines_of(f"% problem\n{board}; G8:+18; H1:+12; H7:+6;\n", f"{board}\n")
-    return sound, partial(from_file, folder / "set.obf", read_obf)
+    sound = lines_of(f"{board}; G8:+18; H1:+12; H7:+6;\n", f"{board}\n")
+    return sound, partial(from_file, folder / "set.obf", read)
 
 
 def _transcript(folder: Path) -> Opened:
@@ -98,12 +101,12 @@ def _position(folder: Path) -> Opened:
 def _lines_of_positions(folder: Path) -> Opened:
     """The whole of `reversi solve`: a line of answer for every line, whatever it is."""
     from reversi.games.position import Position
-    from scripts.positions import read_positions
+    from scripts.positions import read_problems
 
     def read(data: bytes) -> object:
         stream = mock.Mock(buffer=_Buffer(data), isatty=lambda: False)
         with mock.patch("sys.stdin", stream):
-            answers = list(read_positions(None))
+            answers = list(read_problems(None))
         assert len(answers) == data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
         return answers
 

@@ -158,8 +158,8 @@ def test_an_input_without_end_is_refused_and_a_long_line_is_not_kept(monkeypatch
 
     monkeypatch.setattr(positions, "MOST_LINES", 3)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1_000_000 + b"\nXO\n" * 9)))
-    found = positions.read_positions(None)
-    assert max(len(str(next(found))) for _ in range(3)) < 700
+    found = positions.read_problems(None)
+    assert max(len(str(next(found))) for _ in range(3)) < 1200
     with pytest.raises(ReversiError, match="at most 3 lines"):
         next(found)
 

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from reversi.errors import NotationError, UsageError
+from reversi.errors import NotationError
 from reversi.games.position import Position
-from reversi.obf import parse_problem, read_obf
+from reversi.obf import parse_problem
 
 
 def test_a_line_is_a_position_and_scored_moves() -> None:
@@ -33,14 +31,3 @@ def test_scores_may_be_missing() -> None:
 def test_what_is_wrong_is_said(line: str, complaint: str) -> None:
     with pytest.raises(NotationError, match=complaint):
         parse_problem(line)
-
-
-def test_a_file_names_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "problems.obf"
-    path.write_text(f"% two problems\n\n{Position.start('reversi6')};\n{Position.start('reversi8')}; d3:-4;\n")
-    assert [problem.scores for problem in read_obf(path)] == [{}, {19: -4}]
-    path.write_text(f"{Position.start('reversi6')};\nbad\n")
-    with pytest.raises(UsageError, match=r"problems.obf:2: expected 9 or 16"):
-        read_obf(path)
-    with pytest.raises(UsageError, match="expected a file of endgame problems, but No such file"):
-        read_obf(tmp_path / "none")

@@ -43,6 +43,32 @@ def test_the_best_move_alone_and_the_outcome_alone(reversi: Reversi) -> None:
     assert (outcome["score"], set(outcome["moves"].values())) == (-1, {-1})
 
 
+FFO_1 = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;"
+
+
+def test_a_line_of_obf_is_checked(reversi: Reversi) -> None:
+    lines = (FFO_1, FFO_1.replace("+18", "+17"), FFO_1.replace("G8", "A2"), FFO_1.partition(";")[0])
+    answer = reversi("solve", "--empties", "winner", "--best", "--json", stdin="\n".join(lines))
+    right, score, move, silent = map(json.loads, answer.out.splitlines())
+    assert (right["score"], right["expected"], right["agrees"]) == (18, 18, True)
+    assert (score["expected"], score["agrees"]) == (17, False)
+    assert (move["best"], move["expected"], move["agrees"]) == ("g8", 18, False)
+    assert "agrees" not in silent
+    assert answer.code == 1
+    assert answer.err == "1 of 3 answers are as the lines say\n"
+
+
+def test_what_agrees_is_no_error_and_what_was_not_solved_is_not_judged(reversi: Reversi) -> None:
+    answer = reversi("solve", "--empties", "winner", "--wdl", stdin=FFO_1)
+    assert (answer.code, answer.err) == (0, "1 of 1 answers are as the lines say\n")
+    assert answer.out.rstrip().endswith("as expected")
+    wrong = reversi("solve", "--empties", "winner", "--best", stdin=FFO_1.replace("+18", "+16"))
+    assert wrong.out.rstrip().endswith("NOT as expected: +16 by g8")
+    given_up = reversi("solve", "--nodes", 10, "--json", stdin=FFO_1)
+    assert json.loads(given_up.out)["agrees"] is None
+    assert (given_up.code, given_up.err) == (0, "")
+
+
 def test_limits_give_no_score(reversi: Reversi) -> None:
     for limit in (("--nodes", 1000), ("--seconds", 0.05)):
         answer = reversi("solve", "--json", *limit, stdin=HARD)

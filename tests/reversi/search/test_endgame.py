@@ -16,7 +16,7 @@ from reversi.games.notation import parse_transcript
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
-from reversi.obf import read_obf
+from reversi.obf import parse_problem
 from reversi.search.endgame import NO_SCORE, Solver, solve_batch, solve_small
 
 BOARDS = ("reversi4", "reversi6", "reversi8")
@@ -228,7 +228,7 @@ def test_the_small_kernel_keeps_its_window(name: str) -> None:
 
 @pytest.mark.skipif(not FFO.exists(), reason="the FFO positions are not beside the checkout")
 def test_the_first_ffo_positions() -> None:
-    for problem in read_obf(FFO)[:12]:
+    for problem in map(parse_problem, FFO.read_text().splitlines()[:12]):
         found = solver("reversi8", True).solve_moves(problem.position.own, problem.position.opp)
         assert found.score == problem.score
         assert found.best in problem.best
