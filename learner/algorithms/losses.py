@@ -17,11 +17,11 @@ class AlphaZeroLosses:
     total: float
     """What is minimised: the weighted sum of those below, or the loss of the action values."""
     policy: float
-    """Cross-entropy of the policy against its target, in nats; or the squared error, `algorithm.policy_loss`."""
+    """Cross-entropy of the policy against its target, in nats: the search's policy, or, supervised, the move played.
+    The squared error where `algorithm.policy_loss` says so."""
     value: float
-    """Cross-entropy of win, draw and loss against their target (the result, that of perfect play where the game was
-    rescored, and `algorithm.value_mix` of the search's value), in nats, where log 3 = 1.10 knows nothing; or the
-    squared error of win minus loss, where 1 does: `algorithm.value_loss`."""
+    """Cross-entropy of win, draw and loss against their target, in nats; log 3 = 1.10 knows nothing.  The squared error
+    of win minus loss, where 1 knows nothing, if `algorithm.value_loss` says so."""
     margin: float
     """Mean squared error of the final margin, in shares of the board."""
     owner: float
@@ -40,9 +40,11 @@ class SupervisedLosses:
     total: float
     """What is minimised: the weighted sum of those below, or the loss of the action values."""
     policy: float
-    """Supervised: cross-entropy of the policy against the move played, in nats."""
+    """Cross-entropy of the policy against its target, in nats: the search's policy, or, supervised, the move played.
+    The squared error where `algorithm.policy_loss` says so."""
     value: float
-    """Supervised: cross-entropy of win, draw and loss against the result, in nats; 0 if the network has no value."""
+    """Cross-entropy of win, draw and loss against their target, in nats; log 3 = 1.10 knows nothing.  The squared error
+    of win minus loss, where 1 knows nothing, if `algorithm.value_loss` says so."""
     accuracy: float
     """Share of the positions whose move is the legal one with the largest logit, in training: with dropout."""
 
