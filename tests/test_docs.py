@@ -11,7 +11,7 @@ import pytest
 
 from reversi.model.registry import Registry
 from scripts import cli
-from scripts.bench_setup import Settings, random_weights
+from scripts.bench.setup import Settings, random_weights
 from scripts.metric_docs import text
 
 ROOT = Path(__file__).parent.parent

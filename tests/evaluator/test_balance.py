@@ -12,7 +12,7 @@ from reversi.errors import ConfigError
 from reversi.games.rules import GAMES, play
 from reversi.games.symmetry import canonical
 from reversi.players import model_player, playing_config
-from scripts.bench_setup import Settings, random_weights
+from scripts.bench.setup import Settings, random_weights
 
 GAME = GAMES["reversi6"]
 Masks = NDArray[np.uint64]

@@ -23,7 +23,7 @@ from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
-from scripts.bench_setup import Settings, random_weights
+from scripts.bench.setup import Settings, random_weights
 
 GAME = GAMES["reversi6"]
 CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)

@@ -22,7 +22,7 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.model.registry import Registry
 from reversi.players import Forfeit, Player, make_player
-from scripts.bench_setup import Settings, random_weights
+from scripts.bench.setup import Settings, random_weights
 from scripts.rate_report import as_text
 
 GAME = GAMES["reversi4"]

@@ -21,14 +21,14 @@ from learner.replay.embedded import EmbeddedServer
 from learner.replay.redis_sink import RedisSink
 from learner.replay.redis_stream import streams
 from reversi.record import encode
-from scripts import drill_kills
-from scripts.bench_setup import Settings, records_of
-from scripts.drill import together
-from scripts.drill_ledger import Ledger, Probe
-from scripts.drill_log import LogFollower
-from scripts.drill_network import Relay
-from scripts.drill_outcome import Outcome, to_json
-from scripts.drill_run import DrillRun
+from scripts.bench.setup import Settings, records_of
+from scripts.drill import kills as drill_kills
+from scripts.drill.command import together
+from scripts.drill.ledger import Ledger, Probe
+from scripts.drill.log import LogFollower
+from scripts.drill.network import Relay
+from scripts.drill.outcome import Outcome, to_json
+from scripts.drill.run import DrillRun
 from tests.scripts.test_train import wait_for
 
 DRILL = Outcome(drill="actor", asked=2, kills=2, went_on_s=[1.5, 4.0], lost_games=0, kept=True, seen="nothing")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from scripts.cli import main
-from scripts.drill_faults import DRILLS
-from scripts.drill_kills import ROLES
-from scripts.drill_records import deliver_damaged
+from scripts.drill.faults import DRILLS
+from scripts.drill.kills import ROLES
+from scripts.drill.records import deliver_damaged
 
 
 def test_every_drill_is_listed_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from reversi.model.registry import Registry
 from scripts import cli
-from scripts.bench_setup import Settings, random_weights
+from scripts.bench.setup import Settings, random_weights
 
 TINY = Settings(size=6, blocks=1, channels=16)
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from scripts import bench_measure
-from scripts.bench import ROWS, sentence, table
-from scripts.bench_measure import Row, in_turns, ratio, row, share_below
+from scripts.bench import measure
+from scripts.bench.command import ROWS, sentence, table
+from scripts.bench.measure import Row, in_turns, ratio, row, share_below
 from tests.scripts.conftest import Reversi
 
 SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]
@@ -24,8 +24,8 @@ SMALL += ["--learner-batch", "32", "--learner-threads", "1"]
 
 @pytest.fixture(autouse=True)
 def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_measure, "MEASUREMENT_S", 0.01)
-    monkeypatch.setattr(bench_measure, "STRETCH_S", 0.05)
+    monkeypatch.setattr(measure, "MEASUREMENT_S", 0.01)
+    monkeypatch.setattr(measure, "STRETCH_S", 0.05)
 
 
 def test_every_row_is_measured(reversi: Reversi) -> None:
@@ -90,7 +90,7 @@ def test_measurements_are_made_in_turns() -> None:
 
 
 def test_long_measurements_are_made_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_measure, "LONGEST_S", 0.0)
+    monkeypatch.setattr(measure, "LONGEST_S", 0.0)
     assert in_turns([lambda: 1.0], 10) == [[1.0] * 3]
 
 

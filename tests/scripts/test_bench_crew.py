@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from reversi.errors import ConfigError, ReversiError
-from scripts.bench_crew import Crew, Work, _within
+from scripts.bench.crew import Crew, Work, _within
 
 
 def steady(units: int) -> Work:

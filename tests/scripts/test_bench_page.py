@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import UsageError
-from scripts import bench, bench_measure, bench_page, bench_sweep, peers
-from scripts.bench_limits import flop_per_position, limits
-from scripts.bench_measure import row
-from scripts.bench_setup import Settings
+from scripts.bench import command, measure, peers
+from scripts.bench import page as bench_page
+from scripts.bench import sweep as bench_sweep
+from scripts.bench.limits import flop_per_position, limits
+from scripts.bench.measure import row
+from scripts.bench.setup import Settings
 from tests.scripts.conftest import Reversi
 
 PAGE = "# Speed\n\n<!-- measured: machine -->\nold\n<!-- end -->\n\nProse.\n\n<!-- measured: games -->\n<!-- end -->\n"
@@ -54,9 +56,9 @@ def test_the_page_of_the_documentation_has_a_place_for_everything() -> None:
 
 
 def test_every_sweep_is_measured(reversi: Reversi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(bench_measure, "MEASUREMENT_S", 0.01)
-    monkeypatch.setattr(bench_measure, "STRETCH_S", 0.05)
-    monkeypatch.setattr(bench, "ROWS", {"tree_simulations_per_s": bench.ROWS["tree_simulations_per_s"]})
+    monkeypatch.setattr(measure, "MEASUREMENT_S", 0.01)
+    monkeypatch.setattr(measure, "STRETCH_S", 0.05)
+    monkeypatch.setattr(command, "ROWS", {"tree_simulations_per_s": command.ROWS["tree_simulations_per_s"]})
     monkeypatch.setattr(peers, "missing", lambda: ["all"])
     for name, points in {"BATCHES": (1, 8), "GAMES": (1, 4), "SIMULATIONS": (2, 4), "BOARDS": (4, 6)}.items():
         monkeypatch.setattr(bench_sweep, name, points)

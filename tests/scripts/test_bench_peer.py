@@ -12,8 +12,8 @@ import pytest
 
 from reversi.games.planes import PLANES, write_planes
 from reversi.model.evaluate import open_evaluator
-from scripts import bench_measure, bench_peer, peers
-from scripts.bench_setup import Settings, positions_of, random_weights
+from scripts.bench import measure, peer, peers
+from scripts.bench.setup import Settings, positions_of, random_weights
 from tests.scripts.conftest import Reversi
 
 TINY = Settings(blocks=1, channels=8, batch=8, simulations=2, repeats=1)
@@ -24,7 +24,7 @@ class FakeCrew:
     """A crew whose processes are as fast as their names say."""
 
     def __init__(self, builds: Sequence[Any]) -> None:
-        self.builds = [build.args[1] if build.func is bench_peer.build_on_cores else build for build in builds]
+        self.builds = [build.args[1] if build.func is peer.build_on_cores else build for build in builds]
 
     def __enter__(self) -> FakeCrew:
         return self
@@ -40,19 +40,19 @@ class FakeCrew:
             return {"positions": 100.0 if build.args[1] == "bfloat16" else 70.0}
         if build.func is peers.mctx_selfplay:
             return {"simulations": 50.0 if build.args[1] == "bfloat16" else 30.0}
-        if build.func is bench_peer.build_actor:
+        if build.func is peer.build_actor:
             return {"simulations": 800.0, "asked": 600.0}
         return {"games": 10.0 if build.func is peers.openspiel_games else 2000.0}
 
 
 def test_the_fastest_way_of_the_peer_is_compared(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "missing", list)
-    monkeypatch.setattr(bench_peer, "version", lambda package: "1.0")
-    monkeypatch.setattr(bench_peer, "Crew", FakeCrew)
-    monkeypatch.setattr(bench_peer, "_cores", lambda settings: [0, 1])
+    monkeypatch.setattr(peer, "version", lambda package: "1.0")
+    monkeypatch.setattr(peer, "Crew", FakeCrew)
+    monkeypatch.setattr(peer, "_cores", lambda settings: [0, 1])
     answer = reversi("bench", "--peer", "--repeats", 2, "--json")
     rows = {row["name"]: row for row in json.loads(answer.out)["rows"]}
-    assert list(rows) == list(bench_peer.PEER_ROWS)
+    assert list(rows) == list(peer.PEER_ROWS)
     assert rows["mctx_network_positions_per_s"]["value"] == 200.0, "two processes in bf16"
     assert "bfloat16, processes 2, cores 2" in rows["mctx_network_positions_per_s"]["measured_with"]
     assert rows["mctx_simulations_per_s"]["value"] == 100.0
@@ -91,7 +91,7 @@ def test_the_peers_network_answers_as_ours(monkeypatch: pytest.MonkeyPatch) -> N
 
 @INSTALLED
 def test_the_peers_are_measured(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_measure, "STRETCH_S", 0.05)
+    monkeypatch.setattr(measure, "STRETCH_S", 0.05)
     tiny = ["--blocks", 1, "--channels", 8, "--batch", 8, "--simulations", 2, "--repeats", 1]
     answer = reversi("bench", "--peer", *tiny, "--json")
     assert answer.code == 0

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from scripts import bench_producers
-from scripts.bench_setup import Settings
+from scripts.bench import producers as bench_producers
+from scripts.bench.setup import Settings
 from tests.scripts.conftest import Reversi
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ from learner.replay.deliveries import Deliveries
 from reversi import archive
 from reversi.model.registry import Registry
 from scripts.cli import main
-from scripts.drill_faults import AGENTS
+from scripts.drill.faults import AGENTS
 from scripts.processes import children, kill_children, runs
 from tests.scripts.test_train import command, metrics, wait_for
 

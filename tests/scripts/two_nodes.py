@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.drill_nodes import ROOT, Node, Nodes, ray_nodes
+from scripts.drill.nodes import ROOT, Node, Nodes, ray_nodes
 
 
 @dataclass(frozen=True)

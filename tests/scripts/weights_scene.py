@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 
 from reversi.model.weights import Weights
-from scripts import bench_fanout
-from scripts.bench_fanout import Stage
-from scripts.bench_setup import Settings, random_weights
+from scripts.bench import fanout
+from scripts.bench.fanout import Stage
+from scripts.bench.setup import Settings, random_weights
 from scripts.cluster_config import LocalClusterConfig
 from scripts.ray_environment import prepare
 
@@ -27,7 +27,7 @@ PATIENCE_S = 60.0
 def crowd(stage: Stage) -> dict[str, float]:
     """Let ten simulated actors pull a version of the learner's and one of someone else's, and ask again."""
     turn, other = (stage.beside(learner_publishes=own) for own in (True, False))
-    rows = {row.name: row.value for row in bench_fanout._rows(SMALL, [turn.trained], [other.trained], [turn])}
+    rows = {row.name: row.value for row in fanout._rows(SMALL, [turn.trained], [other.trained], [turn])}
     pulled = {"bytes": turn.seen.bytes, "others_bytes": other.seen.bytes}
     return rows | pulled | {"asked": len(turn.seen.ask_s) + turn.seen.put_off}
 
@@ -117,9 +117,9 @@ def main() -> None:
     prepare(CONFIG)
     from scripts.ray_cluster import ray_of
 
-    bench_fanout.TURN_S, bench_fanout.PROCESSES = 3 * bench_fanout.ROUND_S, 2
+    fanout.TURN_S, fanout.PROCESSES = 3 * fanout.ROUND_S, 2
     with ray_of(CONFIG):
-        stage = bench_fanout.Stage(SMALL)
+        stage = fanout.Stage(SMALL)
         print(json.dumps({"crowd": crowd(stage), "versions": versions(stage.store), "silence": silence(stage.store)}))
 
 

@@ -21,9 +21,9 @@ from learner.replay.redis_stream import KEY_FILE, streams
 from learner.replay.redis_url import RedisServer
 from reversi import archive
 from reversi.errors import RunError
-from scripts.drill_ledger import Delivery, Ledger
-from scripts.drill_log import LogFollower
-from scripts.drill_namespaces import Machine
+from scripts.drill.ledger import Delivery, Ledger
+from scripts.drill.log import LogFollower
+from scripts.drill.namespaces import Machine
 from scripts.processes import children, kill_children
 from scripts.run_folder import checkpoints_in
 

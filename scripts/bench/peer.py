@@ -9,11 +9,11 @@ from functools import partial
 from importlib.metadata import version
 from statistics import median
 
-from scripts import bench_measure, peers
-from scripts.bench_actors import build_actor, total
-from scripts.bench_crew import Build, Crew, Work
-from scripts.bench_measure import Row, ratio, row
-from scripts.bench_setup import Settings
+from scripts.bench import measure, peers
+from scripts.bench.actors import build_actor, total
+from scripts.bench.crew import Build, Crew, Work
+from scripts.bench.measure import Row, ratio, row
+from scripts.bench.setup import Settings
 
 PEER_STRETCHES = 4
 """A peer's stretch is so many times ours: one ply of its games takes seconds."""
@@ -25,7 +25,7 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
     That is in one process on all cores or in one on each, in float32 or in bf16.
     """
     cores = _cores(settings)
-    seconds = bench_measure.STRETCH_S
+    seconds = measure.STRETCH_S
     layouts = [[cores]] if len(cores) < 2 else [[cores], [[core] for core in cores]]
     ways = [(dtype, layout) for dtype in peers.DTYPES for layout in layouts]
     with ExitStack() as stack:
@@ -56,7 +56,7 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
 
 def bench_openspiel(settings: Settings) -> Iterator[Row]:
     """OpenSpiel's random games and ours, in turns on one core."""
-    seconds = bench_measure.STRETCH_S / 2
+    seconds = measure.STRETCH_S / 2
     with Crew([partial(peers.openspiel_games, settings)]) as theirs, Crew([partial(build_playouts, settings)]) as ours:
         turns = [
             (total(theirs.rates(seconds), "games"), total(ours.rates(seconds), "games"))

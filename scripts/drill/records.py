@@ -12,8 +12,8 @@ import numpy as np
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.record import Records, encode
-from scripts.bench_setup import Settings, records_of
-from scripts.drill_outcome import Outcome
+from scripts.bench.setup import Settings, records_of
+from scripts.drill.outcome import Outcome
 
 PLAYED = Settings(size=6, blocks=1, channels=8)
 """What plays the games."""

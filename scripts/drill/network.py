@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from learner.replay.embedded import EmbeddedServer
-from scripts.drill_account import MEMORY_MB, settle
-from scripts.drill_ledger import Ledger
-from scripts.drill_outcome import Outcome
-from scripts.drill_run import DrillRun, drill_run
+from scripts.drill.account import MEMORY_MB, settle
+from scripts.drill.ledger import Ledger
+from scripts.drill.outcome import Outcome
+from scripts.drill.run import DrillRun, drill_run
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """Kill -9 in a loop: every role named is killed again and again at random moments of one and the same run.
 
 Each role has a clock of its own, so that several are down at once as chance will have it.  What was acknowledged is
-counted outside of the run (`drill_ledger.py`) and compared with what is held when the run was stopped.
+counted outside of the run (`ledger.py`) and compared with what is held when the run was stopped.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reversi.errors import RunError
-from scripts.drill_account import Settled, settle
-from scripts.drill_ledger import Ledger, Probe
-from scripts.drill_outcome import Outcome
-from scripts.drill_run import POLL_S, DrillRun, drill_run
+from scripts.drill.account import Settled, settle
+from scripts.drill.ledger import Ledger, Probe
+from scripts.drill.outcome import Outcome
+from scripts.drill.run import POLL_S, DrillRun, drill_run
 
 PAUSE_S = (10.5, 16.0)
 """A role lives so long, drawn at random, between coming back and its next death: deaths in the first ten seconds are

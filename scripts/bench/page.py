@@ -1,4 +1,4 @@
-"""Write what was measured into docs/performance.md:  python -m scripts.bench_page docs/performance.md
+"""Write what was measured into docs/performance.md:  python -m scripts.bench.page docs/performance.md
 
 `reversi bench --sweep --page docs/performance.md` measures and does the same.  The page is prose with places for
 tables, `<!-- measured: NAME -->` to `<!-- end -->`; the figures stand beside it in docs/performance.json, the pictures
@@ -18,7 +18,7 @@ from typing import Any
 from reversi.errors import ConfigError, UsageError
 
 Measured = dict[str, Any]
-"""`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `scripts.bench` gathers them."""
+"""`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `command.py` gathers them."""
 
 PLACE = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.S)
 COLOURS = ("#1b7837", "#2166ac", "#b2182b", "#762a83")
@@ -131,6 +131,6 @@ def _sweep(sweep: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m scripts.bench_page PAGE")
+        sys.exit("usage: python -m scripts.bench.page PAGE")
     path = Path(sys.argv[1])
     write_page(path, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))

@@ -3,7 +3,7 @@
     machine 1: head, driver, learner, gate, replay, weights, an actor, Redis (password, append-only file)
     machine 2: an actor, which delivers to Redis and fetches its weights over the network
 
-The machines are network namespaces (`scripts/drill_namespaces.py`); what Redis has confirmed is read over its socket.
+The machines are network namespaces (`scripts/drill/namespaces.py`); what Redis has confirmed is read over its socket.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from learner.replay.embedded import START_S, server_program, storage_settings
 from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import RunError
-from scripts.drill_account import MEMORY_MB, Settled, settle
-from scripts.drill_ledger import Ledger
-from scripts.drill_namespaces import Machine, Network, network
-from scripts.drill_network import DEAF_S
-from scripts.drill_nodes import Nodes, ray_nodes
-from scripts.drill_outcome import Outcome
-from scripts.drill_run import CLASSES, DrillRun, drill_run
+from scripts.drill.account import MEMORY_MB, Settled, settle
+from scripts.drill.ledger import Ledger
+from scripts.drill.namespaces import Machine, Network, network
+from scripts.drill.network import DEAF_S
+from scripts.drill.nodes import Nodes, ray_nodes
+from scripts.drill.outcome import Outcome
+from scripts.drill.run import CLASSES, DrillRun, drill_run
 
 LOSSES, LOSS_S = (0.05, 0.2), 30.0
 """Shares of the packets that are dropped, one after the other, and how long each."""

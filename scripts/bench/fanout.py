@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from reversi.errors import ReversiError
-from scripts.bench_measure import Row, ratio, row, share_below
-from scripts.bench_setup import Settings, algorithm_config, learner_config, random_weights, training_batches
+from scripts.bench.measure import Row, ratio, row, share_below
+from scripts.bench.setup import Settings, algorithm_config, learner_config, random_weights, training_batches
 
 if TYPE_CHECKING:
     from reversi.model.weights import Weights

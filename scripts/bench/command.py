@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from reversi.errors import ConfigError, UsageError
-from scripts import peers
 from scripts.arguments import add_json, positive
-from scripts.bench_limits import limits
-from scripts.bench_measure import Row
-from scripts.bench_page import blocks_of, check_page, write_page
-from scripts.bench_peer import PEER_ROWS
-from scripts.bench_rows import ROWS, SCENARIOS
-from scripts.bench_setup import Settings
-from scripts.bench_sweep import SWEEPS
+from scripts.bench import peers
+from scripts.bench.limits import limits
+from scripts.bench.measure import Row
+from scripts.bench.page import blocks_of, check_page, write_page
+from scripts.bench.peer import PEER_ROWS
+from scripts.bench.rows import ROWS, SCENARIOS
+from scripts.bench.setup import Settings
+from scripts.bench.sweep import SWEEPS
 
 EXAMPLES = """
 reversi bench

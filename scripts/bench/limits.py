@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from scripts.bench_measure import Row, rates, row
-from scripts.bench_setup import PERFT_DEPTH, Settings, positions_of
+from scripts.bench.measure import Row, rates, row
+from scripts.bench.setup import PERFT_DEPTH, Settings, positions_of
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,9 +11,9 @@ from learner.replay.embedded import EmbeddedServer
 from learner.replay.redis_stream import delivery_in
 from learner.replay.redis_url import RedisServer
 from reversi.record import decode
-from scripts.drill_ledger import PAGE, Delivery, Ledger, Probe
-from scripts.drill_outcome import Outcome
-from scripts.drill_run import DrillRun
+from scripts.drill.ledger import PAGE, Delivery, Ledger, Probe
+from scripts.drill.outcome import Outcome
+from scripts.drill.run import DrillRun
 
 MEMORY_MB = 1024
 """Of the server that reads what a run has left behind; no less than the run's own."""

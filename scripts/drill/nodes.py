@@ -1,6 +1,6 @@
 """A Ray cluster of several nodes on this machine, each a real raylet with resources of its own, and a token.
 
-They share this machine's loopback, or each has a machine of its own on a network (`scripts/drill_namespaces.py`).
+They share this machine's loopback, or each has a machine of its own on a network (`scripts/drill/namespaces.py`).
 Never ended by `ray stop`, which ends every Ray of the machine.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 from reversi.errors import UnreachableError
-from scripts.drill_namespaces import Machine, Network
+from scripts.drill.namespaces import Machine, Network
 from scripts.processes import children
 
 ROOT = Path(__file__).parents[1]

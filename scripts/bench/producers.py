@@ -22,9 +22,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scripts.bench_crew import LEAD_S, Crew, Work
-from scripts.bench_measure import Row, row, share_below
-from scripts.bench_setup import Settings, records_of
+from scripts.bench.crew import LEAD_S, Crew, Work
+from scripts.bench.measure import Row, row, share_below
+from scripts.bench.setup import Settings, records_of
 
 if TYPE_CHECKING:
     from learner.replay.redis import RedisReplay

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reversi.errors import RunError
-from scripts.drill_account import settle
-from scripts.drill_machines import cut_off, cut_off_long, drop_packets
-from scripts.drill_network import cut_network, frozen_network, slow_network
-from scripts.drill_outcome import Outcome
-from scripts.drill_raylet import kill_raylet
-from scripts.drill_run import POLL_S, drill_run
+from scripts.drill.account import settle
+from scripts.drill.machines import cut_off, cut_off_long, drop_packets
+from scripts.drill.network import cut_network, frozen_network, slow_network
+from scripts.drill.outcome import Outcome
+from scripts.drill.raylet import kill_raylet
+from scripts.drill.run import POLL_S, drill_run
 from scripts.processes import children, runs
 
 STALL_S = 15.0
@@ -152,7 +152,7 @@ def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcom
 
 def damaged_records(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Deliver records that came twice, out of order, cut, with a bit flipped or with an illegal move in them."""
-    from scripts.drill_records import deliver_damaged
+    from scripts.drill.records import deliver_damaged
 
     return deliver_damaged(folder, kills)
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from scripts.drill_account import settle
-from scripts.drill_nodes import Node, Nodes, ray_nodes
-from scripts.drill_outcome import Outcome
-from scripts.drill_run import CLASSES, DrillRun, drill_run
+from scripts.drill.account import settle
+from scripts.drill.nodes import Node, Nodes, ray_nodes
+from scripts.drill.outcome import Outcome
+from scripts.drill.run import CLASSES, DrillRun, drill_run
 
 ACTOR_NODE = ("--num-cpus=1", "--num-gpus=0", "--labels=role=actors")
 """Of the two nodes that actors may use, one with the run's only actor and one with room for it."""

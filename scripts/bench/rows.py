@@ -6,19 +6,19 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import count, cycle
 
-from scripts.bench_actors import bench_actors, bench_lessons, bench_selfplay, bench_tree_threads
-from scripts.bench_fanout import bench_fanout
-from scripts.bench_limits import (
+from scripts.bench.actors import bench_actors, bench_lessons, bench_selfplay, bench_tree_threads
+from scripts.bench.fanout import bench_fanout
+from scripts.bench.limits import (
     bench_legal_moves,
     bench_matmul_bf16,
     bench_matmul_float32,
     bench_memory,
     bench_plies,
 )
-from scripts.bench_measure import Row, rates, row
-from scripts.bench_producers import bench_producers
-from scripts.bench_redis import bench_redis
-from scripts.bench_setup import (
+from scripts.bench.measure import Row, rates, row
+from scripts.bench.producers import bench_producers
+from scripts.bench.redis import bench_redis
+from scripts.bench.setup import (
     PERFT_DEPTH,
     Settings,
     algorithm_config,

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scripts import bench_measure
-from scripts.bench_crew import Crew, Work
-from scripts.bench_measure import Row, in_turns, measured, ratio, row
-from scripts.bench_setup import Settings, free_network, open_network, open_selfplay, positions_of, spread_phases
+from scripts.bench import measure
+from scripts.bench.crew import Crew, Work
+from scripts.bench.measure import Row, in_turns, measured, ratio, row
+from scripts.bench.setup import Settings, free_network, open_network, open_selfplay, positions_of, spread_phases
 
 if TYPE_CHECKING:
     from actors.selfplay import SelfPlay
@@ -137,7 +137,7 @@ def bench_actors(settings: Settings) -> Iterator[Row]:
 
     What an actor loses to the others beyond what bare networks lose to each other is the actors' own fault.
     """
-    count, seconds = settings.actors, bench_measure.STRETCH_S
+    count, seconds = settings.actors, measure.STRETCH_S
     network, actor = partial(build_network, settings), partial(build_actor, settings)
     with (
         Crew([network]) as one_network,

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scripts.bench_crew import Work
-    from scripts.bench_setup import Settings
+    from scripts.bench.crew import Work
+    from scripts.bench.setup import Settings
 
 MODULES = {"pgx": "pgx", "mctx": "mctx", "jax": "jax", "OpenSpiel": "pyspiel"}
 """What is measured, by the module it is imported from."""
@@ -180,6 +180,6 @@ def openspiel_games(settings: Settings) -> Work:
 def _weights(settings: Settings, dtype: str) -> dict[str, Array]:
     """Return the settings' random weights for JAX, on the settings' device."""
     os.environ["JAX_PLATFORMS"] = settings.device  # read when JAX is asked for its first array
-    from scripts.bench_setup import random_weights
+    from scripts.bench.setup import random_weights
 
     return layout(random_weights(settings).arrays, dtype)

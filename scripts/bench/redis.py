@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.bench_crew import LEAD_S, Crew, Work
-from scripts.bench_measure import STRETCH_S, Row, row
-from scripts.bench_setup import Settings, records_of
+from scripts.bench.crew import LEAD_S, Crew, Work
+from scripts.bench.measure import STRETCH_S, Row, row
+from scripts.bench.setup import Settings, records_of
 
 if TYPE_CHECKING:
     from learner.replay.redis import RedisReplay

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
 
-from scripts import bench_measure
-from scripts.bench_actors import TREE_GAMES, build_actor, build_network, network_work, selfplay_work, total, tree_work
-from scripts.bench_crew import Crew, Work
-from scripts.bench_limits import bench_matmul_bf16, flop_per_position
-from scripts.bench_measure import in_turns, measured
-from scripts.bench_rows import bench_perft, playout_rates, tree_rates
-from scripts.bench_setup import Settings, open_network, open_selfplay, spread_phases
+from scripts.bench import measure
+from scripts.bench.actors import TREE_GAMES, build_actor, build_network, network_work, selfplay_work, total, tree_work
+from scripts.bench.crew import Crew, Work
+from scripts.bench.limits import bench_matmul_bf16, flop_per_position
+from scripts.bench.measure import in_turns, measured
+from scripts.bench.rows import bench_perft, playout_rates, tree_rates
+from scripts.bench.setup import Settings, open_network, open_selfplay, spread_phases
 
 BATCHES = (1, 4, 16, 64, 128, 256, 512, 1024)
 GAMES = (1, 4, 16, 64, 256, 1024, 4096)
@@ -156,7 +156,7 @@ def sweep_actors(settings: Settings) -> Sweep:
         found = []
         for count in points:
             with Crew([build] * count) as crew:
-                turns = [total(crew.rates(bench_measure.STRETCH_S), counted) for _ in range(settings.repeats)]
+                turns = [total(crew.rates(measure.STRETCH_S), counted) for _ in range(settings.repeats)]
                 found.append(median(turns))
         sweep.series[name] = _to_first(found)
     return sweep

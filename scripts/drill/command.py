@@ -23,7 +23,7 @@ from scripts.arguments import add_json, positive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scripts.drill_outcome import Outcome
+    from scripts.drill.outcome import Outcome
 
 EXAMPLES = """
 reversi drill --list
@@ -46,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the drills; 1 if one of them lost what it must not lose."""
-    from scripts.drill_faults import DRILLS
-    from scripts.drill_kills import ROLES, kill_roles
-    from scripts.drill_outcome import to_json, write
+    from scripts.drill.faults import DRILLS
+    from scripts.drill.kills import ROLES, kill_roles
+    from scripts.drill.outcome import to_json, write
 
     summaries = ROLES | {name: drill.summary for name, drill in DRILLS.items()}
     if args.list:

@@ -1,0 +1,1 @@
+"""`reversi drill`: harm done on purpose to a run, and the account of what it cost."""
