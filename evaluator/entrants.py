@@ -2,7 +2,7 @@
 
 `gated` and `latest` are replaced by the version that they are today, and a model is known by the SHA-256 of its
 weights and of how they are searched, so that kept results are never taken for those of another model, or for those of
-the same one under other defaults.
+the same one under other defaults.  Another program is known by the patience that it got.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reversi.engines.engine import EngineLimits
+from reversi.engines.player import EnginePlayer
 from reversi.games.rules import Game
 from reversi.players import Player, SearchPlayer, make_player
 
@@ -26,7 +27,8 @@ class Entrant:
     name: str
     """What it is, as it can be asked for again."""
     model: str | None
-    """SHA-256 of its weights and its search's configuration; None for a player without a model."""
+    """SHA-256 of its weights and its search's configuration, or of another program's limits; None for who has neither.
+    """
     make: Callable[[int], Player]
     """Makes the player with this seed."""
     keeps: bool
@@ -51,7 +53,8 @@ def enter(
     if close := getattr(player, "close", None):
         close()
     if not isinstance(player, SearchPlayer):
-        return Entrant(name=player.name, model=None, make=make, keeps=False)
+        patience = _sha256(repr(limits or EngineLimits()).encode()) if isinstance(player, EnginePlayer) else None
+        return Entrant(name=player.name, model=patience, make=make, keeps=False)
     from reversi.model.registry import load_model
 
     kind, _, rest = player.name.partition(":")
@@ -60,10 +63,14 @@ def enter(
     name = f"{kind}:{weights.version if model in MOVING else model}" + (f"{colon}{searched}" if colon else "")
     return Entrant(
         name=name,
-        model=hashlib.sha256(weights.to_bytes() + repr(player.config).encode()).hexdigest(),
+        model=_sha256(weights.to_bytes() + repr(player.config).encode()),
         make=lambda seed: make_player(name, game, registry=registry, seed=seed),
         keeps=True,
     )
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def distinct(entrants: list[Entrant]) -> list[Entrant]:

@@ -35,7 +35,7 @@ class Entry:
     a: str
     b: str
     a_model: str | None
-    """SHA-256 of the weights of `a`; None for a player without a model."""
+    """SHA-256 of what `a` is besides its name: a model's weights and search, another program's limits; or None."""
     b_model: str | None
     openings: str
     """SHA-256 of the positions that the games began with."""

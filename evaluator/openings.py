@@ -117,7 +117,7 @@ def load_openings(path: Path | str, game: Game) -> Openings:
     symmetry, and for a file without openings.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # with or without a mark that says so
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{path}: expected a file of openings, but {reason}") from error

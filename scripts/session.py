@@ -44,6 +44,9 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"a model's positions with up to N empty squares exactly (default {SOLVED_EMPTIES}, 0 none)",
     )
+    parser.add_argument(
+        "--margin", type=share, metavar="W", help="a model's weight of discs beside the result, 0 to 1 (default 0)"
+    )
     add_registry(parser)
     parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of players with randomness (default 0)")
     add_threads(parser)
@@ -60,6 +63,17 @@ def seconds(text: str) -> float:
     return number
 
 
+def share(text: str) -> float:
+    """Read a number from 0 to 1; argparse says the rest."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
+    return number
+
+
 def make_session(args: argparse.Namespace) -> Session:
     """Return the session, ready to answer; raises what making its player or loading its model raises."""
     from reversi.errors import UsageError
@@ -71,6 +85,8 @@ def make_session(args: argparse.Namespace) -> Session:
         raise UsageError(f"expected --model or --player, got {args.model!r} and {args.player!r}")
     if args.player is not None and args.seconds is not None:
         raise UsageError("expected a model for --seconds: a player takes the time it takes")
+    if args.player is not None and args.margin is not None:
+        raise UsageError("expected a model for --margin: a player has it in its name, as in mcts:gated:64,margin=0.1")
     if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
     if args.solve > MOST_EMPTIES:
@@ -135,8 +151,9 @@ def _of_model(args: argparse.Namespace) -> tuple[Game, MindOf]:
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
     from reversi.model.registry import load_model
-    from reversi.players import playing_config
+    from reversi.players import MARGIN_WEIGHT
 
+    margin_weight = MARGIN_WEIGHT if args.margin is None else args.margin
     model = args.model or "gated"
     weights = load_model(model, args.registry)
 
@@ -148,9 +165,9 @@ def _of_model(args: argparse.Namespace) -> tuple[Game, MindOf]:
             precision=precision,
             batch=MOST_LEAVES,
             threads=args.threads,
-            margin_weight=playing_config(SIMULATIONS).margin_weight,
+            margin_weight=margin_weight,
         )
-        mind = SearchMind(f"model {weights.version}", game, evaluate, SIMULATIONS)
+        mind = SearchMind(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
         mind.warm_up()
         return SolvingMind(mind, args.solve) if args.solve else mind
 

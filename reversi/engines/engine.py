@@ -20,7 +20,8 @@ class EngineLimits:
     """For a move, the moves before it that it has to be told included."""
 
     restarts: int = 5
-    """How often a program that failed is started again; the failure after that is an error."""
+    """How often a program that failed is started again; after one more failure it gives up all games that are left.
+    Failures are forgotten after a hundred moves without one."""
 
     def __post_init__(self) -> None:
         if not (self.start_s > 0 and self.move_s > 0 and self.restarts >= 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
@@ -20,24 +21,32 @@ from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE, Game
 from reversi.players.player import Forfeit
 
+log = logging.getLogger(__name__)
+
 _ENGINES: dict[str, Callable[[Sequence[str], Game, EngineLimits], Engine]] = {"gtp": GtpEngine, "nboard": NBoardEngine}
 
 
+FORGIVEN_AFTER = 100
+"""Moves without a failure after which earlier ones count no more: three games or so."""
+
+
 class EnginePlayer:
-    """A program that is started again when it fails; it is ended by `close`, and with this process at the latest."""
+    """A program that is started again when it fails; it is ended by `close`, and with this process at the latest.
+
+    One that fails once more than it may be started again is not: it gives up every game from then on.
+    """
 
     def __init__(self, name: str, game: Game, start: Callable[[], Engine], restarts: int) -> None:
         """`start` starts the program, for the first time now: one that does not come up is an error at once."""
         self.name = name
-        self._game, self._start, self._restarts_left = game, start, restarts
+        self._game, self._start, self._restarts = game, start, restarts
+        self._failures, self._moves = 0, 0
+        self._given_up: Forfeit | None = None
         self._engine: Engine | None = start()
         self._follower = Follower(game)
 
     def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
-        """Let the program play in each game; it gives up those where it fails or resigns.
-
-        Raises EngineError when it fails once more than it may be started again.
-        """
+        """Let the program play in each game; it gives up those where it fails or resigns."""
         return [self._choose(history) for history in histories]
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
@@ -60,6 +69,8 @@ class EnginePlayer:
             self._engine = None
 
     def _choose(self, history: Sequence[int]) -> int | Forfeit:
+        if self._given_up is not None:
+            return self._given_up
         try:
             if self._engine is None:
                 self._engine = self._start()
@@ -67,13 +78,20 @@ class EnginePlayer:
             if action is None:
                 return Forfeit("it resigned")
             self._check(history, action)
+            self._moves += 1
             return action
         except EngineError as error:
             self.close()
-            if self._restarts_left == 0:
-                raise EngineError(f"{self.name} failed too often to go on; at last: {error}") from error
-            self._restarts_left -= 1
-            return Forfeit(str(error))
+            return self._failed(str(error))
+
+    def _failed(self, reason: str) -> Forfeit:
+        """Count a failure; the last one that is suffered is said aloud, as it decides the games that are left."""
+        self._failures = 1 if self._moves >= FORGIVEN_AFTER else self._failures + 1
+        self._moves = 0
+        if self._failures > self._restarts:
+            self._given_up = Forfeit(f"it failed too often to be started again; at last: {reason}")
+            log.warning("%s failed %d times and gives up all games that are left", self.name, self._failures)
+        return Forfeit(reason)
 
     def _check(self, history: Sequence[int], action: int) -> None:
         """Raise EngineError unless the action is legal."""

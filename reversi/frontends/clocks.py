@@ -22,16 +22,20 @@ class Clocks:
     def __init__(self) -> None:
         """No limit."""
         self._clocks: dict[bool, _Clock] = {}
-        self._period_s, self._stones = 0.0, 0
+        self._main_s, self._period_s, self._stones = 0.0, 1.0, 0  # GTP's words for no limit
 
     def set(self, main_s: float, period_s: float, stones: int) -> None:
         """Begin a game with these; a period without a number of stones means no limit, as GTP has it."""
+        self._main_s, self._period_s, self._stones = main_s, period_s, stones
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin another game with the same times."""
         self._clocks.clear()
-        self._period_s, self._stones = period_s, stones
-        if period_s == 0 or stones > 0:
+        if self._period_s == 0 or self._stones > 0:
             for black in (True, False):
-                self._clocks[black] = _Clock(main_s)
-                if main_s == 0:
+                self._clocks[black] = _Clock(self._main_s)
+                if self._main_s == 0:
                     self._begin_period(self._clocks[black])
 
     def tell(self, black: bool, left_s: float, stones: int) -> None:

@@ -16,7 +16,7 @@ from reversi import __version__
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.frontends.clocks import Clocks
 from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget
+from reversi.frontends.mind import Budget, Thought
 from reversi.frontends.session import Session
 from reversi.games.notation import action_name, parse_action
 from reversi.games.position import EMPTY, Position
@@ -100,14 +100,19 @@ class Gtp:
     def _boardsize(self, words: list[str]) -> str:
         size = _whole(words, 0)
         try:
-            self._session.begin(Position.start(reversi_of_size(size)))
+            self._begin(Position.start(reversi_of_size(size)))
         except ReversiError as error:
             raise GtpError("unacceptable size") from error
         return ""
 
     def _clear_board(self, words: list[str]) -> str:
-        self._session.begin(Position.start(self._session.position.game))
+        self._begin(Position.start(self._session.position.game))
         return ""
+
+    def _begin(self, start: Position) -> None:
+        """Begin a new game, on clocks that are as they were set."""
+        self._session.begin(start)
+        self._clocks.restart()
 
     def _komi(self, words: list[str]) -> str:
         _real(words, 0)
@@ -127,15 +132,17 @@ class Gtp:
 
     def _genmove(self, words: list[str]) -> str:
         black = _colour(words)
-        action = self._choose(black)
-        self._session.play(action, black)
-        return action_name(self._session.position.game, action)
+        thought = self._choose(black)
+        self._clocks.spend(black, thought.seconds)
+        self._session.play(thought.best.action, black)
+        return action_name(self._session.position.game, thought.best.action)
 
     def _reg_genmove(self, words: list[str]) -> str:
-        return action_name(self._session.position.game, self._choose(_colour(words)))
+        """Say what the move would be: neither the game nor its clocks go on."""
+        return action_name(self._session.position.game, self._choose(_colour(words)).best.action)
 
-    def _choose(self, black: bool) -> int:
-        """Return the side's move, within its time and until an interrupt; the game stays where it is."""
+    def _choose(self, black: bool) -> Thought:
+        """Return the side's thoughts, within its time and until an interrupt; the game stays where it is."""
         position = self._session.position
         passed = position.legal_moves() == ["pass"] and position.black_to_move != black
         if passed:
@@ -143,12 +150,10 @@ class Gtp:
         elif not position.is_over and position.black_to_move != black:
             raise GtpError(f"illegal move: it is {'black' if position.black_to_move else 'white'}'s turn")
         try:
-            thought = self._session.choose(lambda: self._lines.holds(_is_interrupt), self._budget(black))
+            return self._session.choose(lambda: self._lines.holds(_is_interrupt), self._budget(black))
         finally:
             if passed:
                 self._session.undo()
-        self._clocks.spend(black, thought.seconds)
-        return thought.best.action
 
     def _budget(self, black: bool) -> Budget:
         """Return what a move may spend: the command line's budget, and no more time than the side's clock has."""

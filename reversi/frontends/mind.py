@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from reversi.games.position import Position
 from reversi.games.rules import Game
-from reversi.players import Player, playing_config
-from reversi.search.apv_mcts import Search
+from reversi.players import MARGIN_WEIGHT, Player, playing_config
+from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.search.evaluate import Evaluate
 
@@ -44,6 +44,8 @@ class Judgement:
     """The action and what is expected to follow."""
     score: int | None = None
     """The exact margin at the end of perfect play, for the side to move, where it is known."""
+    certain: bool = False
+    """Whether `value` is the result of perfect play, of which the margin is not known."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Mind(Protocol):
 
     name: str
     game: Game
+    heeds_budget: bool
+    """Whether a budget changes what it does."""
 
     def think(self, position: Position, budget: Budget, stop: Callable[[], bool], /) -> Thought:
         """Return what it thinks of a position that is not over, soon after `stop` turns true."""
@@ -74,6 +78,8 @@ class Mind(Protocol):
 
 class PlayerMind:
     """A player as it is: it chooses, cannot be hurried, and does not say what it thinks."""
+
+    heeds_budget = False
 
     def __init__(self, game: Game, player: Player) -> None:
         self.name, self.game = player.name, game
@@ -90,11 +96,15 @@ class PlayerMind:
 class SearchMind:
     """A network and a tree search, which can end at any batch of leaves."""
 
-    def __init__(self, name: str, game: Game, evaluate: Evaluate, simulations: int) -> None:
-        """`simulations` is what a move gets when its budget says nothing."""
+    heeds_budget = True
+
+    def __init__(
+        self, name: str, game: Game, evaluate: Evaluate, simulations: int, margin_weight: float = MARGIN_WEIGHT
+    ) -> None:
+        """`simulations` is what a move gets when its budget says nothing; `evaluate` must know `margin_weight`, too."""
         self.name, self.game = name, game
-        self._evaluate, self._simulations = evaluate, simulations
-        self._search = self._make_search(playing_config(simulations))
+        self._evaluate, self._simulations, self._margin_weight = evaluate, simulations, margin_weight
+        self._search = self._make_search(self._playing(simulations))
 
     def think(self, position: Position, budget: Budget, stop: Callable[[], bool], /) -> Thought:
         """Search until the budget is spent, the last batch of leaves included, or `stop` is true."""
@@ -104,9 +114,18 @@ class SearchMind:
             self._search = self._make_search(config)
         own, opp = np.array([position.own], np.uint64), np.array([position.opp], np.uint64)
         result = self._search.run(own, opp, stop=watch)
-        value = None if result.visits.any() else float(result.value[0])  # no walk: what the network says of the root
-        moves = (Judgement(m.action, m.value if m.visits else value, m.visits, m.line) for m in self._search.report(0))
-        return Thought(tuple(moves), 1 + int(result.visits.sum()), watch.seconds)
+        return Thought(tuple(self._moves(result)), 1 + int(result.visits.sum()), watch.seconds)
+
+    def _moves(self, result: SearchResult) -> Iterator[Judgement]:
+        """Yield the moves of the only root, best first; where the result is known without a tree, the best ones."""
+        value, found = float(result.value[0]), self._search.report(0)
+        if not found:
+            best = sorted(np.flatnonzero(result.policy[0]).tolist(), key=lambda action: action != result.action[0])
+            yield from (Judgement(action, value, line=(action,), certain=True) for action in best)
+        walked = bool(result.visits.any())  # without a walk the network's value of the root is all there is
+        for move in found:
+            said = move.value if move.visits else None if walked else value
+            yield Judgement(move.action, said, move.visits, move.line, certain=move.certain)
 
     def warm_up(self) -> None:
         """Meet every batch size and the first simulations now, so that no move pays for it: well under a second."""
@@ -123,12 +142,15 @@ class SearchMind:
         A tree that is limited by time has room for a power of two, so that few of them are made.
         """
         if budget.seconds is None:
-            return playing_config(self._simulations if budget.simulations is None else budget.simulations)
+            return self._playing(self._simulations if budget.simulations is None else budget.simulations)
         expected = budget.seconds * SIMULATIONS_PER_S
         room = min(MAX_SIMULATIONS, 1 << max(10, math.ceil(math.log2(max(1.0, min(expected, MAX_SIMULATIONS))))))
         if budget.simulations is not None:
             room = min(room, budget.simulations)
-        return playing_config(room)
+        return self._playing(room)
+
+    def _playing(self, simulations: int) -> SearchConfig:
+        return playing_config(simulations, margin_weight=self._margin_weight)
 
     def _make_search(self, config: SearchConfig) -> Search:
         return Search(self.game, config, self._evaluate, 1)

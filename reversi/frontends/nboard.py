@@ -20,6 +20,9 @@ from reversi.ggf import GgfMove, name_of, parse_ggf
 
 NAME = "reversi-zero"
 
+SUREST = 0.99
+"""Values beyond it count as much in discs: that a game is won says nothing of the margin."""
+
 DEEPEST = 16
 """Depths from here on are searched alike: 65,536 simulations."""
 
@@ -31,15 +34,17 @@ class NBoard:
         """`say` writes a line with its end, and flushes it."""
         self._session, self._lines, self._write = session, lines, say
         self._budget = session.budget
+        self._refused: ReversiError | None = None
+        """Why the game that was set last is not the one that stands; until there is another nothing is said of it."""
         self._commands: dict[str, Callable[[str], None]] = {
             "nboard": lambda rest: self._say(f"set myname {NAME} {session.mind.name}"),
             "set": self._set,
             "move": self._move,
             "hint": self._hint,
-            "go": lambda rest: self._go(),
+            "go": self._go,
             "ping": lambda rest: self._say(f"pong {rest}"),
             "learn": lambda rest: self._say("learned"),
-            "analyze": lambda rest: self._analyze(),
+            "analyze": self._analyze,
         }
 
     def serve(self) -> None:
@@ -51,6 +56,8 @@ class NBoard:
                     return
                 if command in self._commands:
                     try:
+                        if self._refused is not None and command in ABOUT_THE_GAME:
+                            raise self._refused
                         self._commands[command](rest.strip())
                     except ReversiError as error:
                         self._say(f"status error: {error}")
@@ -61,11 +68,18 @@ class NBoard:
         if key == "depth" and value.strip().isdecimal():
             self._set_depth(int(value.strip()[:6]))
         elif key == "game":
-            game = parse_ggf(value)
-            self._session.begin(game.start, (move.action for move in game.moves))
+            try:
+                game = parse_ggf(value)
+                self._session.begin(game.start, (move.action for move in game.moves))
+                self._refused = None
+            except ReversiError as error:
+                self._refused = error
+                raise
 
     def _set_depth(self, depth: int) -> None:
         """Take a depth for a number of simulations, unless the command line has set a budget, which stands."""
+        if not self._session.mind.heeds_budget:
+            return
         if self._session.budget == Budget():
             self._budget = Budget(simulations=simulations_of(depth))
         self._say(f"set myname {NAME} {self._session.mind.name} depth {depth}")
@@ -80,18 +94,18 @@ class NBoard:
         if not self._session.position.is_over:
             thought = self._session.think(self._interrupted, self._budget)
             for move in thought.moves[: max(1, count)]:
-                self._say(self._line(move))
+                self._say_line(move)
             self._nodestats(thought)
         self._say("status")
 
-    def _go(self) -> None:
+    def _go(self, rest: str) -> None:
         """Say the move to play, with its value and the time it took, or without where it is forced."""
         self._say("status thinking")
         thought = self._session.choose(self._interrupted, self._budget)
         game, best = self._session.position.game, thought.best
         text = name_of(game, best.action)
         if thought.nodes:
-            self._say(self._line(best))
+            self._say_line(best)
             self._nodestats(thought)
             discs = _discs(game, best)
             if discs is not None:
@@ -99,7 +113,7 @@ class NBoard:
         self._say(f"=== {text}")
         self._say("status")
 
-    def _analyze(self) -> None:
+    def _analyze(self, rest: str) -> None:
         """Judge every position of the game, the last one first: `analysis PLIES VALUE`, for the side to move there."""
         self._say("status analyzing")
         for plies in reversed(range(len(self._session.positions))):
@@ -117,11 +131,17 @@ class NBoard:
         thought = self._session.mind.think(position, self._budget, self._interrupted)
         return _discs(position.game, thought.best) or 0.0
 
-    def _line(self, move: Judgement) -> str:
+    def _say_line(self, move: Judgement) -> None:
+        """Say a move with its value, if there is one: `100%` is an exact margin, `100%W` a certain result."""
         game = self._session.position.game
-        line = "".join(name_of(game, action) for action in move.line)
-        how = f"{len(move.line)} {move.visits} simulations" if move.score is None else "100% solved"
-        return f"search {line} {_discs(game, move) or 0.0:.2f} 0 {how}"
+        line, discs = "".join(name_of(game, action) for action in move.line), _discs(game, move)
+        if discs is None:
+            return
+        if move.score is not None:
+            how = "100% solved"
+        else:
+            how = f"{'100%W' if move.certain else len(move.line)} {move.visits} simulations"
+        self._say(f"search {line} {discs:.2f} 0 {how}")
 
     def _nodestats(self, thought: Thought) -> None:
         self._say(f"nodestats {thought.nodes} {thought.seconds:.2f}")
@@ -142,12 +162,10 @@ def discs_of(game: Game, value: float) -> float:
     """Return a value of -1 to 1 in discs: the margin at which a logistic law would win so often.
 
     A player who is ahead by d discs is taken to win with probability 1 / (1 + exp(-d / s)), s = N*N / 16 discs, which
-    is 4 on 8x8; `value` is twice that probability less 1.  Rises with the value, 0 for 0, at most N*N.
+    is 4 on 8x8; `value` is twice that probability less 1.  Rises with the value up to `SUREST`, where it is 21 on 8x8;
+    0 for 0.
     """
-    scale = game.squares / 16
-    if abs(value) >= 1:
-        return math.copysign(game.squares, value)
-    return max(-game.squares, min(game.squares, 2 * scale * math.atanh(value)))
+    return game.squares / 8 * math.atanh(max(-SUREST, min(SUREST, value)))
 
 
 def _discs(game: Game, move: Judgement) -> float | None:
@@ -155,6 +173,10 @@ def _discs(game: Game, move: Judgement) -> float | None:
     if move.score is not None:
         return float(move.score)
     return None if move.value is None else discs_of(game, move.value)
+
+
+ABOUT_THE_GAME = {"move", "hint", "go", "analyze"}
+"""Commands that mean the game that stands."""
 
 
 def _ends_thinking(line: str) -> bool:

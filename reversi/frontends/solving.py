@@ -24,7 +24,7 @@ class SolvingMind:
     """
 
     def __init__(self, mind: Mind, empties: int) -> None:
-        self.name, self.game = mind.name, mind.game
+        self.name, self.game, self.heeds_budget = mind.name, mind.game, mind.heeds_budget
         self._mind, self._empties = mind, empties
         self._solver = Solver(mind.game, winner_takes_empties=True)
 

@@ -1,6 +1,6 @@
 """Players: everything that can choose a move, behind one protocol, a batch of positions at a time."""
 
-from reversi.players.model import SearchPlayer, batch_of, model_player, playing_config
+from reversi.players.model import MARGIN_WEIGHT, SearchPlayer, batch_of, model_player, playing_config
 from reversi.players.plain import (
     AlphaBetaPlayer,
     FlatMonteCarloPlayer,
@@ -13,6 +13,7 @@ from reversi.players.spec import KINDS, PREFIXES, SIMULATIONS, make_player
 
 __all__ = [
     "KINDS",
+    "MARGIN_WEIGHT",
     "PREFIXES",
     "SIMULATIONS",
     "AlphaBetaPlayer",

@@ -23,10 +23,15 @@ class ActionReport:
     without a visit."""
     line: tuple[int, ...]
     """The action, and the most visited ones below it while there are any."""
+    certain: bool
+    """Whether the value is what perfect play comes to, as bounds in the tree have it."""
 
 
 def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
-    """Return the actions of tree g's root, `played` first, then by their visits; [] if the game is over."""
+    """Return the actions of tree g's root, `played` first, then by their visits.
+
+    [] where no tree was grown, as the game is over or its result is known without one.
+    """
     if trees.used[g, NODES] == 0:
         return []
     nodes, edges = trees.nodes[g], trees.edges[g]
@@ -42,11 +47,13 @@ def _place(edge: Any, played: int) -> tuple[bool, float, float]:
 
 def _action(nodes: Any, edges: Any, index: int) -> ActionReport:
     action, visits = int(edges[index]["action"]), int(edges[index]["visits"])
-    value = None
+    value, certain = None, False
     if visits:
         below = nodes[edges[index]["child"]]
-        value = min(max(float(edges[index]["total"]) / visits, -float(below["upper"])), -float(below["lower"]))
-    return ActionReport(action, visits, value, tuple(_line(nodes, edges, index)))
+        lowest, highest = -float(below["upper"]), -float(below["lower"])
+        value = min(max(float(edges[index]["total"]) / visits, lowest), highest)
+        certain = lowest == highest
+    return ActionReport(action, visits, value, tuple(_line(nodes, edges, index)), certain)
 
 
 def _edges_of(node: Any) -> range:

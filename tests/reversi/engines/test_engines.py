@@ -219,16 +219,27 @@ def test_untidy_programs_are_understood(fault: str, players: list[EnginePlayer])
         assert result.forfeits == (0, 0)
 
 
-def test_the_failure_after_the_last_restart_is_an_error_and_the_games_before_it_count(
-    players: list[EnginePlayer],
+def test_who_fails_once_more_than_it_is_started_again_gives_up_the_games_that_are_left(
+    players: list[EnginePlayer], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    limits = EngineLimits(start_s=10.0, move_s=10.0, restarts=3)
-    players.append(program(REVERSI4, "gtp", "--fault", "crash", "--at", 2, limits=limits))
-    match = Match(REVERSI4, players[0], RandomPlayer(REVERSI4, LUCKY(1)), random_openings(REVERSI4, 5, 4, 1), 10)
-    with pytest.raises(EngineError, match=r"^gtp:.* failed too often to go on; at last: .*exit code 7"):
-        match.round(60)
-    assert match.result().forfeits == (3, 0)
-    assert match.result().remaining == 7
+    limits, log = EngineLimits(start_s=10.0, move_s=10.0, restarts=3), tmp_path / "log"
+    players.append(program(REVERSI4, "gtp", "--fault", "crash", "--at", 2, "--log", log, limits=limits))
+    _, result = play(REVERSI4, players[0], RandomPlayer(REVERSI4, LUCKY(1)), games=10, plies=4)
+    assert (result.forfeits, result.losses, result.remaining) == ((10, 0), 10, 0)
+    assert len({line.split()[0] for line in log.read_text().splitlines()}) == 4, "processes"
+    assert "failed 4 times and gives up all games that are left" in caplog.text
+    assert "it failed too often to be started again; at last: " in caplog.text
+
+
+def test_failures_are_forgotten_after_many_moves(
+    players: list[EnginePlayer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reversi.engines.player.FORGIVEN_AFTER", 2)
+    limits, log = EngineLimits(start_s=10.0, move_s=10.0, restarts=1), tmp_path / "log"
+    players.append(program(REVERSI4, "gtp", "--fault", "crash", "--at", 3, "--log", log, limits=limits))
+    _, result = play(REVERSI4, players[0], RandomPlayer(REVERSI4, LUCKY(1)), games=6, plies=4)
+    assert result.remaining == 0
+    assert len({line.split()[0] for line in log.read_text().splitlines()}) > 2, "processes"
 
 
 def test_a_program_that_does_not_come_up_again_goes_on_forfeiting(players: list[EnginePlayer], tmp_path: Path) -> None:

@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterable
 
 from reversi.errors import IncompatibleModelError
 from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget, Judgement, Mind, Thought
+from reversi.frontends.mind import Budget, Judgement, Mind, SearchMind, Thought
 from reversi.frontends.session import Session
+from reversi.frontends.solving import SolvingMind
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
+from reversi.search.signature import HashEvaluator
 
 
 class FirstMove:
     """Plays the first legal move and likes every other a bit less; keeps what it was allowed to spend."""
 
     name = "first"
+    heeds_budget = True
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -65,6 +68,16 @@ def session_of(
         return mind(game)
 
     return Session(game_named(name), mind_of, budget or Budget())
+
+
+def model_session(solve: int, budget: Budget) -> Session:
+    """Return a 6x6 session as a model's: a search, and from so many empty squares on the solver before it."""
+
+    def mind_of(game: Game) -> Mind:
+        mind = SearchMind("hash", game, HashEvaluator(game), 20)
+        return SolvingMind(mind, solve) if solve else mind
+
+    return Session(game_named("reversi6"), mind_of, budget)
 
 
 def lines_of(text: str | bytes | Iterable[bytes]) -> Lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from reversi.frontends.mind import Budget
 from reversi.frontends.session import Session
 from reversi.games.position import Position
 
-from .stubs import ThinksUntilStopped, lines_of, session_of
+from .stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
 
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
@@ -225,6 +226,27 @@ def test_the_clock_runs_while_it_is_not_told() -> None:
     seconds = [budget.seconds for budget in session.mind.budgets]  # type: ignore[attr-defined]
     # 12, 11 and 10 empty squares; every thought of the stub takes a quarter of a second
     assert seconds == [pytest.approx(t - MARGIN_S) for t in (10 / 8, 10 / 8, 9.75 / 7)]
+
+
+@pytest.mark.parametrize("solve", [0, 14])
+@pytest.mark.parametrize("budget", [Budget(), Budget(seconds=1e-4)], ids=["simulations", "no time"])
+@pytest.mark.parametrize("clock", ["", "time_settings 0 0 0\n"], ids=["no clock", "clock has run out"])
+def test_a_model_plays_games_to_their_end(solve: int, budget: Budget, clock: str) -> None:
+    game = "genmove black\ngenmove white\n" * 20 + "final_score\n"
+    said = answers(clock + (game + "clear_board\n") * 2, model_session(solve, budget))
+    assert [answer for answer in said if not answer.startswith("=")] == []
+    assert sum(answer.startswith(("= B+", "= W+", "= 0")) for answer in said) == 2
+
+
+def test_a_new_game_has_new_clocks_and_a_question_costs_no_time() -> None:
+    session = session_of()
+    mind = cast(FirstMove, session.mind)
+    asked = "reg_genmove black\nreg_genmove black\ngenmove black\n"
+    heard(f"time_settings 4 0 0\n{asked}clear_board\ngenmove black\n", session)
+    assert mind.budgets[0] == mind.budgets[1] == mind.budgets[2] == mind.budgets[3]
+    heard("boardsize 4\ntime_settings 4 0 0\ngenmove black\nundo\ngenmove black\n", session)
+    first, second = (budget.seconds or 0.0 for budget in mind.budgets[-2:])
+    assert second < first
 
 
 def test_an_interrupt_ends_the_thinking() -> None:

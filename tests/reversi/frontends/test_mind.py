@@ -45,6 +45,34 @@ def test_a_search_mind_finds_what_a_search_does(simulations: int) -> None:
     assert thought.nodes == simulations + 1
 
 
+SOLVED = Position.parse("OXXXXXOOXXXXOXOXXXOXXOXXOXOXOXO----- X")
+"""Five empty squares: a model that plays knows the result without a tree."""
+
+WON_AT_ONCE = Position.parse("--------------XX----O--------------- X")
+"""Black turns the only white disc."""
+
+
+@pytest.mark.parametrize("position", [SOLVED, WON_AT_ONCE], ids=["solved", "won at once"])
+@pytest.mark.parametrize("simulations", [1, 64])
+def test_where_the_result_is_known_without_a_tree_the_best_moves_have_it(position: Position, simulations: int) -> None:
+    thought = SearchMind("m", GAME, HashEvaluator(GAME), 400).think(position, Budget(simulations=simulations), never)
+    search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1)
+    result = search.run(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
+    assert thought.best.action == result.action[0]
+    assert {move.action for move in thought.moves} == set(np.flatnonzero(result.policy[0]))
+    assert {(move.value, move.certain) for move in thought.moves} == {(float(result.value[0]), True)}
+    if position is WON_AT_ONCE:
+        assert thought.best.value == 1
+
+
+def test_what_the_tree_is_certain_of_is_said_to_be() -> None:
+    position = Position.parse("X--X--XXXX-OXOXXXOXXOX-OX-XXX---X--- O")
+    thought = SearchMind("m", GAME, HashEvaluator(GAME), 400).think(position, Budget(simulations=3000), never)
+    assert thought.best.certain
+    assert thought.best.value in (-1, 0, 1)
+    assert thought.best.visits > 0
+
+
 def test_without_a_budget_it_takes_its_own_number() -> None:
     assert SearchMind("m", GAME, HashEvaluator(GAME), 40).think(START, Budget(), never).nodes == 41
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 
 import numpy as np
 import pytest
 
 from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget
+from reversi.frontends.mind import Budget, PlayerMind
 from reversi.frontends.nboard import NBoard, discs_of, simulations_of
 from reversi.frontends.session import Session
 from reversi.frontends.solving import SolvingMind
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.ggf import GgfGame
+from reversi.ggf import GgfGame, name_of
+from reversi.players import GreedyPlayer
 
-from .stubs import FirstMove, ThinksUntilStopped, lines_of, session_of
+from .stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
 
 PASSING = "(;GM[Othello]TY[4]BO[4 -*O*OOOO-*OO*OOO *];)"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
@@ -189,11 +191,58 @@ def test_values_in_discs_rise_with_the_value_and_are_odd() -> None:
     for game in (GAMES["reversi4"], GAMES["reversi6"], GAMES["reversi8"]):
         values = np.linspace(-1, 1, 401)
         discs = [discs_of(game, float(value)) for value in values]
-        assert all(np.diff(discs) > 0)
+        assert all(np.diff(discs)[4:-4] > 0)
         np.testing.assert_allclose(discs, [-each for each in reversed(discs)], atol=1e-9)
-        assert (discs[0], discs[200], discs[400]) == (-game.squares, 0, game.squares)
+        assert discs[200] == 0
+        assert discs[400] == discs_of(game, 0.99) < game.squares, "a won game says nothing of the margin"
     # four discs ahead on 8x8 win with 1 / (1 + 1/e) = 0.731
     assert discs_of(GAMES["reversi8"], 2 / (1 + np.exp(-1)) - 1) == pytest.approx(4)
+
+
+@pytest.mark.parametrize("solve", [0, 14])
+@pytest.mark.parametrize("budget", [Budget(), Budget(seconds=1e-4)], ids=["simulations", "no time"])
+def test_a_model_judges_every_position_of_a_game(solve: int, budget: Budget) -> None:
+    rng, position = np.random.default_rng(1), Position.start("reversi6")
+    moves: list[str] = []
+    while not position.is_over:
+        action = int(rng.choice(position.legal_actions()))
+        moves.append(name_of(position.game, action))
+        position = position.play(action)
+    text = "".join(f"go\nhint 3\nmove {move}\nping 1\n" for move in moves)
+    said = heard(text + "analyze\n", model_session(solve, budget))
+    assert [line for line in said if "error" in line] == []
+    assert sum(line.startswith("=== ") for line in said) == len(moves)
+    assert sum(line.startswith("analysis ") for line in said) == len(moves) + 1
+
+
+def test_a_certain_result_is_no_margin() -> None:
+    game = GgfGame(Position.parse("X--X--XXXX-OXOXXXOXXOX-OX-XXX---X--- O"))
+    said = heard(f"set game {game}\nhint 1\n", model_session(0, Budget(simulations=3000)))
+    (line,) = [line for line in said if line.startswith("search ")]
+    assert re.fullmatch(r"search \w+ 11\.91 0 100%W \d+ simulations", line)
+
+
+def test_a_player_that_does_not_say_what_it_thinks_is_not_quoted() -> None:
+    session = session_of(mind=lambda game: PlayerMind(game, GreedyPlayer(game, np.random.default_rng(1))))
+    said = heard("set depth 12\nhint 2\ngo\n", session)
+    assert [line.split()[0] for line in said] == [
+        "status",
+        "nodestats",
+        "status",
+        "status",
+        "nodestats",
+        "===",
+        "status",
+    ]
+
+
+def test_nothing_is_said_of_another_game_than_was_set() -> None:
+    session = session_of()
+    text = f"set game {GgfGame(Position.start('reversi8'))}\ngo\nhint 1\nmove F5\nping 7\n"
+    said = heard(text + f"set game {GgfGame(Position.start('reversi4'))}\ngo\n", session)
+    refused = "status error: expected a smaller board, got reversi8"
+    assert said[:5] == [refused] * 4 + ["pong 7"]
+    assert said[-2].startswith("=== ")
 
 
 def test_garbage_is_answered_or_ignored_and_never_an_exception() -> None:
