@@ -7,6 +7,7 @@ dataclass of the part it configures.  Nothing below `scripts/` ever sees a `Dict
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import types
 import typing
@@ -67,8 +68,10 @@ class RunConfig:
             raise ConfigError(f"run.name must be a plain folder name, got {self.name!r}")
         if self.minutes is None and self.games is None:
             raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
-        if self.minutes is not None and self.minutes <= 0:
-            raise ConfigError(f"run.minutes must be positive, got {self.minutes}")
+        if self.minutes is not None and not 0 < self.minutes < math.inf:
+            raise ConfigError(f"run.minutes must be null or a positive number, got {self.minutes}")
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"run.seed must be from 0 to 2**63 - 1, got {self.seed}")
         if self.checkpoint_minutes <= 0:
             raise ConfigError(f"run.checkpoint_minutes must be positive, got {self.checkpoint_minutes}")
         if self.games is not None and self.games < 1:

@@ -18,6 +18,7 @@ from typing import Any
 
 from reversi.errors import RunError
 from scripts.curves import Curve, Panel, draw
+from scripts.run_state import find_run
 
 EXAMPLES = """
 reversi picture runs/long
@@ -35,13 +36,14 @@ Row = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run and where the picture goes."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"where to (default: RUN/{PICTURE})")
 
 
 def run(args: argparse.Namespace) -> int:
     """Draw the picture and say where it is."""
-    print(picture_of(args.run, args.output or args.run / PICTURE))
+    folder = find_run(args.run)
+    print(picture_of(folder, args.output or folder / PICTURE))
     return 0
 
 

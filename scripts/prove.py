@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
     )
     found = prove(game, player, args.first_random)
     if args.json:
-        sides = {side: dataclasses.asdict(games) for side, games in found.items()}
-        print(json.dumps({"game": game.name, "player": player.name, "first_random": args.first_random, **sides}))
+        settings = {"game": game.name, "player": player.name, "first_random": args.first_random}
+        print(json.dumps(settings | as_json(game, found)))
     else:
         print(f"{player.name}, every game of {game.name}:")
         for line in report(game, found):
@@ -72,6 +72,17 @@ def prove(game: Game, player: Player, first_random: bool) -> dict[str, Enumerati
     return {
         side: enumerate_games(game, player, moves_first=first, any_first=first_random) for side, first in sides.items()
     }
+
+
+def as_json(game: Game, found: dict[str, Enumeration]) -> dict[str, Any]:
+    """Return what `prove` found for programs, moves by their names."""
+    from reversi.games.notation import action_name
+
+    sides: dict[str, Any] = {}
+    for side, games in found.items():
+        line = games.losing_line and [action_name(game, action) for action in games.losing_line]
+        sides[side] = dataclasses.asdict(games) | {"losing_line": line}
+    return sides
 
 
 def report(game: Game, found: dict[str, Enumeration]) -> list[str]:

@@ -65,10 +65,13 @@ class RunState:
     actors_asked: dict[str, int]
     """Actors of each group, as `reversi scale` asked for them last; empty if it never did."""
 
+    more: str | None
+    """The setting that lets a finished run go on, such as `run.minutes=20`."""
+
     @property
     def resume_command(self) -> str:
         """The command line that goes on with it."""
-        return f"reversi train resume={self.folder}"
+        return " ".join(filter(None, (f"reversi train resume={self.folder}", self.more)))
 
 
 def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
@@ -79,7 +82,7 @@ def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
             raise RunError(f"no run in {runs}/; start one with `reversi train` or name a folder")
         return max(found, key=_changed).absolute()
     for path in (Path(what), runs / what):
-        if (path / "config.yaml").is_file():
+        if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
             return path.absolute()
     raise RunError(f"expected a run's folder or its name in {runs}/, got {what!r}; see `ls {runs}`")
 
@@ -92,14 +95,16 @@ def read_run(folder: Path) -> RunState:
     held, pid = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
+    state: State = "training" if held else _ended_state(folder, saved)
+    games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
     return RunState(
         run=folder.name,
         folder=str(folder),
-        state="training" if held else _ended_state(folder, saved),
+        state=state,
         pid=pid,
         game=str(_at(config, "game", "name") or "unknown"),
         elapsed_s=row.get("run/elapsed_s", 0.0),
-        games=int(row.get("run/games", 0)),
+        games=games,
         positions_per_s=row.get("run/positions_per_s", 0.0) if held else 0.0,
         step=int(row.get("learner/step", 0)),
         version=int(row.get("learner/version", -1)),
@@ -112,7 +117,15 @@ def read_run(folder: Path) -> RunState:
         checkpoint_age_s=_age_s(saved) if saved else None,
         health=_health(row) if held else {},
         actors_asked=_actors_asked(folder),
+        more=more(*limits, int(row.get("replay/games_total", games))) if state == "finished" else None,
     )
+
+
+def more(minutes: float | None, games: int | None, played: int) -> str:
+    """Return the setting that makes a run twice as long, of the limit that it has come to."""
+    if games is not None and (minutes is None or played >= games):
+        return f"run.games={2 * games}"
+    return f"run.minutes={2 * (minutes or 0.0):g}"
 
 
 def lock_holder(folder: Path) -> tuple[bool, int | None]:

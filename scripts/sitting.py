@@ -20,6 +20,7 @@ from scripts.config import JobConfig
 from scripts.interrupt import Interrupt
 from scripts.progress import Progress
 from scripts.run_folder import RunFolder, read_json, versions
+from scripts.run_state import more
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
@@ -102,15 +103,11 @@ class Sitting:
         """Refuse to go on with a run that has come to its end, unless it was given more minutes or games."""
         run = self.job.run
         if run.minutes is not None and self._time_share >= 1.0:
-            raise ConfigError(
-                f"this run has trained its {run.minutes:g} minutes; give it more, as in "
-                f"{self.resume_command} run.minutes={2 * run.minutes:g}"
-            )
+            again = f"{self.resume_command} {more(run.minutes, None, 0)}"
+            raise ConfigError(f"this run has trained its {run.minutes:g} minutes; give it more, as in {again}")
         if run.games is not None and self._games_share >= 1.0:
-            raise ConfigError(
-                f"this run has played its {run.games} games; give it more, as in "
-                f"{self.resume_command} run.games={2 * run.games}"
-            )
+            again = f"{self.resume_command} {more(None, run.games, 0)}"
+            raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
 
     def begin(self) -> None:
         """Start the clock: everything is up and training begins."""

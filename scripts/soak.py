@@ -21,6 +21,7 @@ from scripts.arguments import add_json
 from scripts.curves import Curve, Panel, draw
 from scripts.memory_series import ROLES, Series, series_of
 from scripts.picture import rows_of
+from scripts.run_state import find_run
 from scripts.trend import slope_of
 
 EXAMPLES = """
@@ -61,7 +62,7 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run, the bound, and where the answer goes."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
     parser.add_argument(
         "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="growth that is flat, per part (default 20)"
     )
@@ -73,12 +74,13 @@ def run(args: argparse.Namespace) -> int:
     """Judge every part of the run; 1 if one grows."""
     from reversi.archive import write_atomic
 
-    series = series_of(rows_of(args.run))
+    folder = find_run(args.run)
+    series = series_of(rows_of(folder))
     findings = [judge(each, args.bound) for each in series]
     if all(finding.verdict == "too short" for finding in findings):
-        raise RunError(f"expected some minutes of training in {args.run / 'metrics.jsonl'}, got too little to judge")
+        raise RunError(f"expected some minutes of training in {folder / 'metrics.jsonl'}, got too little to judge")
     if args.out is not None:
-        write_atomic(args.out, picture(args.run.resolve().name, series, findings).encode())
+        write_atomic(args.out, picture(folder.name, series, findings).encode())
     print(json.dumps([asdict(finding) for finding in findings]) if args.json else table(findings))
     return int(any(finding.verdict == "grows" for finding in findings))
 

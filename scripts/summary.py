@@ -11,9 +11,9 @@ from evaluator.stats import Score, score_of
 from reversi.errors import NoGatedModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
-from scripts.config import RunConfig
 from scripts.picture import PICTURE, picture_of
-from scripts.prove import prove, report
+from scripts.prove import as_json, prove, report
+from scripts.run_state import more
 from scripts.sitting import Sitting
 
 FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
@@ -68,13 +68,8 @@ def summarise(sitting: Sitting) -> None:
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
         f"next:  reversi play --registry {models}\n"
         f"       reversi pull --registry {models} -o champion\n"
-        f"       {sitting.resume_command} {_more(job.run)}"
+        f"       {sitting.resume_command} {more(job.run.minutes, job.run.games, sitting.games)}"
     )
-
-
-def _more(run: RunConfig) -> str:
-    """Return the setting that makes a run twice as long."""
-    return f"run.games={2 * (run.games or 0)}" if run.minutes is None else f"run.minutes={2 * run.minutes:g}"
 
 
 def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
@@ -96,7 +91,7 @@ def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
         found[player.name] = {}
         for words, first_random in (("from the empty board", False), ("after any first move", True)):
             proof = prove(game, player, first_random)
-            found[player.name][words] = {side: dataclasses.asdict(games) for side, games in proof.items()}
+            found[player.name][words] = as_json(game, proof)
             print(f"  {player.name}, every game {words}:")
             for line in report(game, proof):
                 print(f"    {line}", flush=True)

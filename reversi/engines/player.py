@@ -113,8 +113,10 @@ def engine_player(spec: str, game: Game, limits: EngineLimits) -> EnginePlayer:
         command = shlex.split(line)
     except ValueError as error:
         raise UsageError(f"expected a command after {protocol}:, got {line!r} ({error})") from error
-    if not command or shutil.which(command[0]) is None:
+    if not command:
         raise UsageError(f"expected a program and its arguments after {protocol}:, got {line!r}")
+    if shutil.which(command[0]) is None:
+        raise UsageError(f"expected a program after {protocol}:, but there is no {command[0]!r} here or on the PATH")
     if game.id == TICTACTOE:
         raise UsageError(f"expected a game that {protocol} knows, got {game.name}")
     engine = _ENGINES[protocol]

@@ -185,10 +185,15 @@ class Registry:
         return version
 
     def _expect_registry(self) -> None:
-        if not self._folder.exists() and self._folder.read("registry.json", TEXT_BYTES) is None:
-            raise UnreachableError(
-                f"cannot reach {self.name}: expected a registry of models, but there is no such folder"
-            )
+        if self._folder.read("registry.json", TEXT_BYTES) is not None:
+            return
+        if not self._folder.exists():
+            why = "but there is no such folder"
+        elif self._folder.read("registry/registry.json", TEXT_BYTES) is not None:
+            why = f"which is {self.name.rstrip('/')}/registry"
+        else:
+            return  # empty as yet
+        raise UnreachableError(f"cannot reach {self.name}: expected a registry of models, {why}")
 
 
 def open_registry(url: str | None) -> Registry:

@@ -37,7 +37,8 @@ from reversi.search.config import MAX_SIMULATIONS
 
 KINDS = (
     "random, greedy, flat-mc:150, uct:1500, alphabeta:3, policy:M, mcts:M:64 or M, where M is gated, latest, a version "
-    "or a model's path; or another program, gtp:COMMAND or nboard:COMMAND"
+    "or a model's path, and a search may have options, as in mcts:M:64,margin=0.1,solve=0; or another program, "
+    "gtp:COMMAND or nboard:COMMAND"
 )
 """What `make_player` understands, for messages."""
 

@@ -76,6 +76,6 @@ def test_every_algorithm_has_its_picture(algorithm: str, reversi: Reversi, tmp_p
 def test_what_is_no_run_is_one_line(reversi: Reversi, tmp_path: Path) -> None:
     answer = reversi("picture", tmp_path)
     assert answer.code == 1
-    assert "there is no" in answer.err
+    assert "expected a run's folder or its name" in answer.err
     (tmp_path / "metrics.jsonl").write_text('{"step": 0, "elapsed_s": 0.0, "run/games": 1.0}\n')
     assert "has none yet" in reversi("picture", tmp_path).err

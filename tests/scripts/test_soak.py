@@ -187,7 +187,7 @@ def test_the_picture_has_every_part_and_its_slope(reversi: Reversi, tmp_path: Pa
 
 
 def test_what_cannot_be_judged_is_one_line(reversi: Reversi, tmp_path: Path) -> None:
-    assert "there is no" in reversi("soak", tmp_path).err
+    assert "expected a run's folder or its name" in reversi("soak", tmp_path).err
     write(tmp_path, rows(0.0, hours=0.01))
     answer = reversi("soak", tmp_path)
     assert (answer.code, "too little to judge" in answer.err) == (1, True)

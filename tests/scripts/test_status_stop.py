@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scripts.launch_job import order_of
-from scripts.run_state import read_run
+from scripts.run_state import more, read_run
 from tests.scripts.conftest import Reversi
 
 DRIVER = """
@@ -160,3 +160,18 @@ def test_a_job_carries_the_name_that_was_chosen_here() -> None:
         "/shared/night",
         ("resume=/shared/night", "run.minutes=9"),
     )
+
+
+@pytest.mark.parametrize(
+    ("limits", "played", "says"),
+    [
+        ((10, None), 5_000, "run.minutes=20"),
+        ((10.5, 5_001), 5_000, "run.minutes=21"),
+        ((10, 5_000), 5_000, "run.games=10000"),
+        ((None, 5_000), 4_990, "run.games=10000"),
+    ],
+)
+def test_what_has_ended_is_told_what_to_be_given(
+    limits: tuple[float | None, int | None], played: int, says: str
+) -> None:
+    assert more(*limits, played) == says

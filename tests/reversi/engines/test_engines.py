@@ -276,7 +276,7 @@ def test_a_board_it_does_not_play_is_an_error_at_once() -> None:
     [
         ("gtp:", "expected a program and its arguments after gtp:, got ''"),
         ("gtp", "expected a program and its arguments after gtp:, got ''"),
-        ("nboard:no-such-program -x", "got 'no-such-program -x'"),
+        ("nboard:no-such-program -x", "expected a program after nboard:, but there is no 'no-such-program'"),
         ("gtp:'unclosed", "No closing quotation"),
     ],
 )

@@ -109,6 +109,12 @@ def test_an_existing_empty_folder_is_an_empty_registry(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_folder_of_a_run_is_not_taken_for_its_registry(tmp_path):
+    Registry(str(tmp_path / "registry"), create=True)
+    with pytest.raises(UnreachableError, match=rf"expected a registry of models, which is {tmp_path}/registry"):
+        Registry(str(tmp_path)).gated()
+
+
 def test_an_unknown_url_and_a_missing_driver_are_told_apart():
     with pytest.raises(UsageError, match="got 'nonsense://x'"):
         Registry("nonsense://x")
