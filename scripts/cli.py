@@ -128,9 +128,8 @@ def dispatch(arguments: list[str]) -> int:
         raise UsageError(f"expected a command ({', '.join(COMMANDS)}), got {name!r}")
     if name == "train":
         return _train(rest)
-    command = cast(Command, importlib.import_module(f"scripts.{MODULES.get(name, name)}"))
     try:
-        return command.run(_parser(name, command).parse_args(rest))
+        return _module(name).run(parser_of(name).parse_args(rest))
     except SystemExit as stop:  # argparse ends the process after --help
         return int(stop.code or 0)
 
@@ -144,7 +143,9 @@ def _train(overrides: list[str]) -> int:
     return train.run(overrides)
 
 
-def _parser(name: str, command: Command) -> CommandParser:
+def parser_of(name: str) -> CommandParser:
+    """Return the parser of a command's arguments, `train` excepted, which takes Hydra's."""
+    command = _module(name)
     parser = CommandParser(
         prog=f"reversi {name}",
         description=_wrapped(command.__doc__ or ""),
@@ -154,6 +155,10 @@ def _parser(name: str, command: Command) -> CommandParser:
     parser.examples = "examples:\n" + "".join(f"  {line}\n" for line in command.EXAMPLES.strip().splitlines())
     command.add_arguments(parser)
     return parser
+
+
+def _module(name: str) -> Command:
+    return cast(Command, importlib.import_module(f"scripts.{MODULES.get(name, name)}"))
 
 
 def _wrapped(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Every command and snippet of the documentation runs, every file it names is there, generated pages are current."""
+"""Commands of the documentation run or at least are read, snippets run, files that it names are there, generated pages
+are current."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ import pytest
 from reversi.model.registry import Registry
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
+from scripts.compose import compose
+from scripts.config import job_of
 from scripts.metric_docs import text
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +32,16 @@ SNIPPETS = [(page, code) for page in PAGES for code in blocks(page, "python")]
 COMMANDS = [line for page in PAGES for code in blocks(page, "sh") for line in code.splitlines() if line.strip()]
 
 
+LONG = sorted(
+    {
+        line
+        for page in PAGES
+        for line in re.findall(r"^    (reversi .*)$", page.read_text(encoding="utf-8").replace("\\\n", " "), re.M)
+    }
+)
+"""Commands that take too long, or want what is not here: a cluster, files, a trained model."""
+
+
 @pytest.fixture
 def _a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder that holds a run with a gated 6x6 model."""
@@ -44,6 +57,20 @@ def test_every_command_of_the_documentation_runs(line: str, monkeypatch: pytest.
     assert command == "reversi", f"a ```sh block holds reversi commands only, got {line!r}"
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115 - as long as the test
     assert cli.main(arguments) == 0
+
+
+@pytest.mark.parametrize("line", LONG)
+def test_every_other_command_is_one_that_is_understood(line: str) -> None:
+    _, name, *arguments = shlex.split(line, comments=True)
+    if name == "train":
+        job_of(compose(arguments))
+    else:
+        cli.parser_of(name).parse_args(arguments)
+
+
+def test_there_are_commands_of_both_kinds() -> None:
+    assert len(COMMANDS) >= 5
+    assert len(LONG) >= 30
 
 
 @pytest.mark.usefixtures("_a_run")
