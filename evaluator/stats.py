@@ -59,21 +59,26 @@ class Score:
     def summary(self) -> str:
         """One line: `220-10-170, score 0.562 [0.514, 0.611], Elo +43 [+10, +78]`."""
         low, high = self.interval
-        elo_low, elo_high = self.elo_interval
         return (
             f"{self.wins}-{self.draws}-{self.losses}, score {self.score:.3f} [{low:.3f}, {high:.3f}], "
-            f"Elo {self.elo:+.0f} [{elo_low:+.0f}, {elo_high:+.0f}]"
+            f"Elo {self.elo:+.0f} {_elo_range(self.interval, self.elo_interval)}"
         )
 
     @property
     def details(self) -> str:
         """One line: `pairs 12-3-150-5-30, superiority 0.998; as independent games score [..., ...], Elo [..., ...]`."""
         low, high = self.trinomial_interval
-        elo_low, elo_high = self.trinomial_elo_interval
         return (
             f"pairs {'-'.join(map(str, self.pairs))}, superiority {self.superiority:.3f}; as independent games "
-            f"score [{low:.3f}, {high:.3f}], Elo [{elo_low:+.0f}, {elo_high:+.0f}]"
+            f"score [{low:.3f}, {high:.3f}], Elo {_elo_range(self.trinomial_interval, self.trinomial_elo_interval)}"
         )
+
+
+def _elo_range(scores: tuple[float, float], elo: tuple[float, float]) -> str:
+    """Write an interval of Elo, without an end where that of the score is 0 or 1."""
+    low = "-inf" if scores[0] <= 0 else f"{elo[0]:+.0f}"
+    high = "+inf" if scores[1] >= 1 else f"{elo[1]:+.0f}"
+    return f"[{low}, {high}]"
 
 
 def score_of(result: MatchResult) -> Score:

@@ -88,7 +88,7 @@ class Driver:
     def stop_play(self) -> None:
         """Let the rounds under way end, with the replay's waits released, and ask for no more.
 
-        Who has not answered `STOP_S` later is left: an actor that hangs shall not keep the others from being saved.
+        Actors that have not answered `STOP_S` later are left: one that hangs must not keep others from being saved.
         """
         deadline = time.monotonic() + STOP_S
         self._answer(self._parts.replay, "stop")

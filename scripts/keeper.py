@@ -288,7 +288,7 @@ class Keeper:
             log.error("%s is started again in %.0f s", role.name, pause_s)
 
     def _start_due(self) -> None:
-        """Start again whose pause is over.
+        """Start every role again whose pause is over.
 
         The learner and the gate go on from the last checkpoint.  An actor begins new games under a new producer name,
         as its old sequence numbers have been counted already, unless it died before its first round.

@@ -54,6 +54,8 @@ def test_a_clean_sweep_still_has_an_interval() -> None:
     assert score.score == score.interval[1] == 1.0
     assert 0.97 < score.interval[0] < 0.995
     assert 600 < score.elo_interval[0] < score.elo == score.elo_interval[1]
+    assert score.summary.endswith(", +inf]"), "400 wins do not say how much"
+    assert "Elo [-inf, " in score_of(result(0, 0, 400, (200, 0, 0, 0, 0))).details
 
 
 def test_no_game_says_nothing() -> None:
