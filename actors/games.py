@@ -18,6 +18,9 @@ from reversi.record import OPENING, SEARCHED, Records
 from reversi.search.chance import random_index, stream
 from reversi.search.flat_mc import random_square
 
+_OPENING = 254
+"""Number of the stream that an opening's length is drawn from: no game has so many plies, and lessons have 255."""
+
 NO_SEARCH = -1
 """`budget` of a game whose next ply has not been begun."""
 
@@ -108,7 +111,7 @@ def begin_games(
         g, number = rows[index], first_number + index
         now = games.now[g]
         begin_game(now, number, start_own, start_opp)
-        length = random_index(ply_stream(seed, number, 0), 0, opening_plies + 1)
+        length = random_index(ply_stream(seed, number, _OPENING), 0, opening_plies + 1)
         for ply in range(length):
             legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
             if legal != ZERO:

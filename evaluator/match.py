@@ -43,6 +43,9 @@ class MatchResult:
     """A's wins, draws and losses with White."""
     pairs: tuple[int, int, int, int, int]
     """Openings of which both games are finished, by A's points in them: 0, 1/2, 1, 3/2, 2."""
+    first_pairs: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    """Those of the openings up to the first that is not finished.  Which games end first hangs on who wins them, so a
+    test that may end a match early looks at no others."""
     forfeits: tuple[int, int] = (0, 0)
     """Games that A and that B lost by forfeit; they count like any other."""
 
@@ -125,13 +128,14 @@ class Match:
         """Return the finished games' result so far."""
         finished = self._margin != UNFINISHED
         sign = np.sign(self._margin)
-        points = (sign + 1).reshape(-1, 2).sum(axis=1)[finished.reshape(-1, 2).all(axis=1)]
-        pairs = np.bincount(points, minlength=5).tolist()
+        whole = finished.reshape(-1, 2).all(axis=1)
+        points = (sign + 1).reshape(-1, 2).sum(axis=1)
         return MatchResult(
             games=len(sign),
             black=_counts(sign[finished & self._a_is_black]),
             white=_counts(sign[finished & ~self._a_is_black]),
-            pairs=(pairs[0], pairs[1], pairs[2], pairs[3], pairs[4]),
+            pairs=_pairs(points[whole]),
+            first_pairs=_pairs(points[: len(whole) if whole.all() else int(whole.argmin())]),
             forfeits=(int((self._forfeits > 0).sum()), int((self._forfeits < 0).sum())),
         )
 
@@ -223,6 +227,11 @@ class Match:
             if isinstance(answer, Forfeit):
                 log.warning("game %d is forfeited by %s: %s", number, player.name, answer.reason)
         return np.array([NO_ACTION if isinstance(answer, Forfeit) else answer for answer in answers], np.int32)
+
+
+def _pairs(points: NDArray[np.int64]) -> tuple[int, int, int, int, int]:
+    zero, half, one, more, two = np.bincount(points, minlength=5).tolist()
+    return zero, half, one, more, two
 
 
 def _counts(sign: NDArray[np.int16]) -> Counts:

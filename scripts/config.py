@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, Union
 
 from actors.config import ActorConfig, GamesActorConfig, SearchActorConfig
 from evaluator.config import GateConfig
-from learner.algorithms.config import AlgorithmConfig
+from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig
 from learner.config import LearnerConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis_config import RedisReplayConfig
@@ -141,6 +141,11 @@ class JobConfig:
             raise ConfigError(
                 f"replay.bucket_capacity must be at least one draw of the learner, learner.batch x "
                 f"learner.chunk_batches = {draw}, got {self.replay.bucket_capacity}"
+            )
+        if isinstance(self.algorithm, AlphaZeroConfig) and self.algorithm.value_mix and self.search.margin_weight:
+            raise ConfigError(
+                f"algorithm.value_mix must be 0 where search.margin_weight is not, got {self.algorithm.value_mix:g}: "
+                f"values of such a search mix margins with results, and the target is a result"
             )
 
     @property

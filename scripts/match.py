@@ -82,7 +82,10 @@ def run(args: argparse.Namespace) -> int:
         openings = choose_openings(args, game, max(args.games, 0) // 2)
         settings: dict[str, Any] = {}
         if test is not None:
-            settings = {"lockstep": SPRT_LOCKSTEP, "certain": lambda result: test.verdict(result.pairs) is not None}
+            settings = {
+                "lockstep": SPRT_LOCKSTEP,
+                "certain": lambda result: test.verdict(result.first_pairs) is not None,
+            }
         match = Match(game, player_a, player_b, openings, args.games, **settings)
         while not match.round(seconds=1.0):
             _show_progress(args.games - match.result().remaining, args.games)
@@ -100,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             by_a, by_b = result.forfeits
             print(f"forfeits, counted as lost: {by_a} by {player_a.name}, {by_b} by {player_b.name}")
         if test is not None:
-            print(test.summary(result.pairs))
+            print(test.summary(result.first_pairs))
     return 0
 
 
@@ -165,9 +168,9 @@ def _additions(result: MatchResult, test: Sprt | None) -> dict[str, Any]:
     if test is not None:
         fields["sprt"] = {
             **dataclasses.asdict(test),
-            "ratio": test.ratio(result.pairs),
+            "ratio": test.ratio(result.first_pairs),
             "bounds": test.bounds,
-            "verdict": test.verdict(result.pairs),
+            "verdict": test.verdict(result.first_pairs),
         }
     return fields
 

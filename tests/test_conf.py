@@ -104,6 +104,13 @@ def test_a_wrong_override_is_one_line_that_names_it(override: str, words: str) -
     assert "\n" not in str(error.value)
 
 
+def test_values_with_margins_in_them_are_no_results() -> None:
+    with pytest.raises(
+        ConfigError, match=r"algorithm\.value_mix must be 0 where search\.margin_weight is not, got 0\.2"
+    ):
+        job_of(compose(["algorithm.value_mix=0.2", "search.margin_weight=0.1"]))
+
+
 def test_a_job_without_an_experiment_is_the_defaults_alone() -> None:
     job = job_of(compose(["experiment=null", "search.simulations=16"]))
     assert (job.game.name, job.search.simulations) == ("reversi6", 16)

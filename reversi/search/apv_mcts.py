@@ -32,7 +32,7 @@ class SearchResult:
     value: NDArray[np.float32]  # [B]     for the side to move.  PUCT: mean value of the root, its own evaluation
     #                                      included; Gumbel: expected value of the improved policy
     policy: NDArray[np.float32]  # [B, A]  PUCT: visits, scaled to sum to 1; Gumbel: the improved policy; without
-    #                                      simulations the prior, at `policy_temperature`
+    #                                      simulations the prior
     prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before `policy_temperature`
     action: NDArray[np.int32]  # [B]     the action to play: see `root_action`; -1 in a finished game
 

@@ -1,9 +1,9 @@
 """What is certain of a tree's nodes: bounds of perfect play, from finished games and solved leaves upwards.
 
 A node's bounds are those of what the side to move there can reach: at least the best lower bound of its moves, or what
-turning every disc at once is worth, at most the best upper one, where a move without a node may come to anything.  A
-node whose bounds meet is settled: there is nothing more to be searched below it.  A move whose upper bound is no better
-than what its node has for certain is never taken again.
+turning every disc at once is worth, at most the best upper one, where a move without a node may come to anything from
+-1 to 1.  A node whose bounds meet is settled, as that of a proven win: there is nothing more to be searched below it.
+A move whose upper bound is no better than what its node has for certain is never taken again.
 
 Source: Cazenave and Saffidine 2010, "Score Bounded Monte-Carlo Tree Search" (Computers and Games, LNCS 6515), which
 makes of Winands, Bjornsson and Saito's MCTS-Solver (2008) one for games with more than two results.
@@ -15,7 +15,7 @@ import numpy as np
 
 from reversi.kernel import bare_kernel
 from reversi.search.rule import Rule
-from reversi.search.tree import UNVISITED, Tree, back_up
+from reversi.search.tree import LEAST, MOST, UNVISITED, Tree, back_up
 
 
 @bare_kernel
@@ -36,14 +36,14 @@ def settle(tree: Tree, node: int) -> None:
 def edge_lower(tree: Tree, index: int) -> np.float32:
     """Return what the side that may choose an edge gets by it at least."""
     child = tree.edges[index].child
-    return np.float32(-np.inf) if child == UNVISITED else np.float32(-tree.nodes[child].upper)
+    return LEAST if child == UNVISITED else np.float32(-tree.nodes[child].upper)
 
 
 @bare_kernel
 def edge_upper(tree: Tree, index: int) -> np.float32:
     """Return what the side that may choose an edge gets by it at most."""
     child = tree.edges[index].child
-    return np.float32(np.inf) if child == UNVISITED else np.float32(-tree.nodes[child].lower)
+    return MOST if child == UNVISITED else np.float32(-tree.nodes[child].lower)
 
 
 @bare_kernel

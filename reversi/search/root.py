@@ -137,7 +137,7 @@ def root_action(tree: Tree, rule: Rule) -> int:
         for i in range(root.first, root.first + root.degree):
             edge = tree.edges[i]
             enough = edge.visits >= needed or (rule.bounds and edge_lower(tree, i) == edge_upper(tree, i))
-            if enough and bounded_mean(tree, i) > bounded_mean(tree, best):
+            if enough and not is_worse(tree, i) and bounded_mean(tree, i) > bounded_mean(tree, best):
                 best = i
     return int(tree.edges[best].action)
 

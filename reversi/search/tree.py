@@ -26,6 +26,9 @@ from reversi.kernel import bare_kernel, inlined_kernel
 from reversi.search.exact import is_solvable, solved_utility, utility, wins_at_once, wipeout_utility
 from reversi.search.rule import Rule
 
+LEAST, MOST = np.float32(-1), np.float32(1)
+"""Bounds of every utility: a mix of the result and the margin in shares of the board."""
+
 UNVISITED = -1
 """`child` of an edge that leads to no node yet."""
 
@@ -144,7 +147,7 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
     node.parent = parent
     node.entry = edge
     node.explored = 0
-    node.lower, node.upper = -np.inf, np.inf
+    node.lower, node.upper = LEAST, MOST
     node.degree = PENDING
     margin = outcome(game_id, own, opp) if legal_moves(game_id, own, opp) == ZERO else UNFINISHED
     if margin != UNFINISHED:

@@ -130,6 +130,17 @@ def test_a_game_that_can_be_won_by_turning_every_disc_is_won_so() -> None:
     assert won > 5
 
 
+def test_a_game_without_an_opening_begins_with_any_move() -> None:
+    """What its opening's length is drawn from says nothing of its first move."""
+    game = game_named("tictactoe")
+    search = SearchConfig(simulations=18, dirichlet_weight=0.0)
+    records = played(selfplay("tictactoe", search=search, evaluate=UniformEvaluate(game, 64), games=128), 300)
+    starts = records.plies.cumsum() - records.plies
+    kinds, moves = records.ply_kind[starts], records.actions[starts]
+    shares = np.bincount(moves[kinds != OPENING], minlength=9)[:9] / (kinds != OPENING).sum()
+    assert shares.min() > 0.03, shares
+
+
 def test_positions_with_one_legal_action_are_not_searched_and_openings_not_trained() -> None:
     records = played(selfplay("reversi6", games=32), 600)
     game, at, kinds = game_named("reversi6"), 0, set()

@@ -14,7 +14,7 @@ from evaluator.openings import Openings, random_openings
 from evaluator.stats import score_of
 from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.position import Position
-from reversi.games.rules import GAMES, Game
+from reversi.games.rules import GAMES, UNFINISHED, Game
 from reversi.players import FlatMonteCarloPlayer, Forfeit, GreedyPlayer, Player, RandomPlayer
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
@@ -123,6 +123,21 @@ def test_a_match_stops_when_the_predicate_says_so() -> None:
     assert 30 <= result.wins <= 35
     assert result.remaining >= 140
     assert score_of(result).games == 200 - result.remaining
+
+
+def test_the_first_pairs_are_those_before_the_first_open_one() -> None:
+    openings = random_openings(REVERSI6, 20, 5, 1)
+    players = (RandomPlayer(REVERSI6, np.random.default_rng(1)), RandomPlayer(REVERSI6, np.random.default_rng(2)))
+    match, seen = Match(REVERSI6, *players, openings, 40, lockstep=12), []
+    while not match.round(0):
+        result = match.result()
+        finished = match.arrays()["margin"] != UNFINISHED
+        whole = finished.reshape(-1, 2).all(axis=1).tolist()
+        assert sum(result.pairs) == sum(whole)
+        assert sum(result.first_pairs) == [*whole, False].index(False)
+        seen.append(sum(result.pairs) - sum(result.first_pairs))
+    assert max(seen) > 0
+    assert match.result().pairs == match.result().first_pairs
 
 
 def test_rounds_of_any_length_play_the_same_match() -> None:

@@ -11,7 +11,7 @@ from reversi.errors import ConfigError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search
-from reversi.search.bounds import is_settled, settle
+from reversi.search.bounds import is_settled, is_worse, settle
 from reversi.search.config import SearchConfig
 from reversi.search.root import plant_root, root_action, root_policy, root_value
 from reversi.search.rule import rule_of
@@ -73,12 +73,12 @@ def bounds(tree: Tree, node: int) -> tuple[float, float]:
     ("lowers", "uppers", "replier", "root"),
     [
         # the leaves are Black's again: a reply that wins for Black is worth -1 to White
-        ([[1, 1, 1]], [[1, 1, 1]], (-1, -1), (1, np.inf)),  # all replies lose: Black has won, whatever other moves do
-        ([[1, 1, -1]], [[1, 1, 1]], (-1, 1), (-1, np.inf)),  # one reply is open
-        ([[1, 0, 1]], [[1, 0, 1]], (0, 0), (0, np.inf)),  # White's best is the draw
-        ([[-1, -1, -1]], [[1, 0, 1]], (0, 1), (-1, np.inf)),  # one draws for White at least
-        ([[-1, 0, 1]], [[-1, 0, 1]], (1, 1), (-1, np.inf)),  # White wins by one of them
-        ([[0.25, 0.5, 1]], [[0.25, 0.5, 1]], (-0.25, -0.25), (0.25, np.inf)),  # margins, too
+        ([[1, 1, 1]], [[1, 1, 1]], (-1, -1), (1, 1)),  # all replies lose: Black has won, whatever other moves do
+        ([[1, 1, -1]], [[1, 1, 1]], (-1, 1), (-1, 1)),  # one reply is open
+        ([[1, 0, 1]], [[1, 0, 1]], (0, 0), (0, 1)),  # White's best is the draw
+        ([[-1, -1, -1]], [[1, 0, 1]], (0, 1), (-1, 1)),  # one draws for White at least
+        ([[-1, 0, 1]], [[-1, 0, 1]], (1, 1), (-1, 1)),  # White wins by one of them
+        ([[0.25, 0.5, 1]], [[0.25, 0.5, 1]], (-0.25, -0.25), (0.25, 1)),  # margins, too
     ],
 )
 def test_bounds_by_hand(
@@ -95,8 +95,27 @@ def test_a_node_is_settled_when_nothing_else_can_be_better() -> None:
     assert bounds(tree, 0) == (0, 0)
     assert is_settled(tree, 0)
     open_ = two_plies([draw, loss, loss], [draw, loss, loss])
-    assert bounds(open_, 0) == (0, np.inf)
+    assert bounds(open_, 0) == (0, 1)
     assert not is_settled(open_, 0)
+
+
+def test_a_proven_win_is_the_end_of_it() -> None:
+    tree = two_plies([[1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0]])
+    assert is_settled(tree, 0), "nothing can be better, whatever the other three moves are worth"
+
+
+def test_a_move_that_is_certain_to_be_no_better_is_not_played() -> None:
+    """By hand: a bad move, one worth at most a draw that stands at 0, and a proven draw, which was visited less."""
+    tree = two_plies([], [])
+    expand(tree, REVERSI4.id, BOUNDED, 0, np.zeros(REVERSI4.actions, np.float32))
+    first = int(tree.nodes["first"][0])
+    for number, (visits, mean, low, high) in enumerate([(40, -0.3, -1, 1), (40, 0.0, -1, 0), (30, 0.0, 0, 0)]):
+        node, edge = child(tree, 0, number), first + number
+        tree.edges["visits"][edge], tree.edges["total"][edge] = visits, visits * mean
+        tree.nodes["lower"][node], tree.nodes["upper"][node] = -high, -low
+        settle(tree, node)
+    assert [is_worse(tree, first + number) for number in range(3)] == [False, True, False]
+    assert root_action(tree, BOUNDED) == tree.edges["action"][first + 2]
 
 
 @pytest.mark.parametrize(("game", "plies"), [(REVERSI4, 6), (REVERSI6, 25)])
@@ -121,6 +140,8 @@ def test_bounds_of_every_node_hold_what_perfect_play_makes_of_it(game: Game, pli
             root_policy(tree, BOUNDED, policy)
             assert policy.sum() == pytest.approx(1)
             assert all(-solve(position.play(int(a))) == solve(position) for a in np.flatnonzero(policy))
+        else:
+            assert root_value(tree) < 1, "a proven win settles the root"
     assert 0 < known < nodes
 
 

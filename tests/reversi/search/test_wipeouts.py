@@ -64,7 +64,7 @@ def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lowe
     plant_root(tree, REVERSI6.id, rule, np.uint64(WON.own), np.uint64(WON.opp))
     sure = 0.5 + 0.5 * 6 / 36
     assert tree.nodes["degree"][0] == PENDING
-    assert (tree.nodes["lower"][0], tree.nodes["upper"][0]) == (pytest.approx(sure), np.inf)
+    assert (tree.nodes["lower"][0], tree.nodes["upper"][0]) == (pytest.approx(sure), 1)
     expand(tree, REVERSI6.id, rule, 0, np.zeros(REVERSI6.actions, np.float32))
     below = WON.play(int(tree.edges["action"][1]))
     child = add_node(tree, REVERSI6.id, rule, 0, 1, np.uint64(below.own), np.uint64(below.opp))
