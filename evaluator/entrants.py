@@ -27,8 +27,7 @@ class Entrant:
     name: str
     """What it is, as it can be asked for again."""
     model: str | None
-    """SHA-256 of its weights and its search's configuration, or of another program's limits; None for who has neither.
-    """
+    """SHA-256 of what it is besides its name: a model's weights and search, another program's limits; or None."""
     make: Callable[[int], Player]
     """Makes the player with this seed."""
     keeps: bool

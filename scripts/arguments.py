@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,17 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """Read a whole number from 1."""
     return _whole(text, 1)
+
+
+def share(text: str) -> float:
+    """Read a number from 0 to 1; argparse says the rest."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"expected a value from 0 to 1, got {text!r}")
+    return number
 
 
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:

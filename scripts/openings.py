@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.arguments import natural
+from scripts.arguments import natural, share
 
 if TYPE_CHECKING:
     from evaluator.openings import Openings
@@ -21,7 +21,7 @@ def add_openings(parser: argparse.ArgumentParser) -> None:
         "--balanced", metavar="MODEL", help="random openings that this model, searched with --simulations, finds even"
     )
     parser.add_argument(
-        "--bound", type=_bound, metavar="V", default=0.2, help="largest value |P(win) - P(loss)| of those (default 0.2)"
+        "--bound", type=share, metavar="V", default=0.2, help="largest value |P(win) - P(loss)| of those (default 0.2)"
     )
     parser.add_argument(
         "--opening-plies",
@@ -48,13 +48,3 @@ def choose_openings(args: argparse.Namespace, game: Game, count: int) -> Opening
     return balanced_openings(
         game, count, args.opening_plies, args.seed, lambda own, opp: player.judge(own, opp).value, args.bound
     )
-
-
-def _bound(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a value from 0 to 1, got {text!r}")
-    return value

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from scripts.arguments import add_registry, add_threads, natural
+from scripts.arguments import add_registry, add_threads, natural, share
 
 if TYPE_CHECKING:
     from reversi.frontends.lines import Lines
@@ -60,17 +60,6 @@ def seconds(text: str) -> float:
         number = math.nan
     if not 0 < number <= 86_400:
         raise argparse.ArgumentTypeError(f"expected seconds above 0 and at most a day, got {text!r}")
-    return number
-
-
-def share(text: str) -> float:
-    """Read a number from 0 to 1; argparse says the rest."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, got {text!r}")
     return number
 
 

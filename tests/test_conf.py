@@ -151,6 +151,33 @@ def test_a_sweep_that_is_no_list_is_one_line(override: str) -> None:
         each_job([override])
 
 
+@pytest.mark.parametrize("name", ["heta", "heta_laptop"])
+def test_the_original_of_heta_has_none_of_what_came_later(name: str) -> None:
+    values = compose([f"experiment={name}"])
+    assert {key: values["search"][key] for key in ("solve_empties", "bounds", "wipeouts", "full_share", "c_puct")} == {
+        "solve_empties": 0,
+        "bounds": False,
+        "wipeouts": False,
+        "full_share": 1.0,
+        "c_puct": 1.0,
+    }
+    assert (values["actors"]["lessons"], values["actors"]["rescore_empties"]) == (0, 0)
+    assert (values["gate"]["opening_choice"], values["gate"]["rule"], values["gate"]["wins"]) == (1, "wins", 220)
+
+
+def test_the_values_of_the_dqn_article_are_those_of_the_job() -> None:
+    values = compose(["experiment=dqn6"])
+    assert values["algorithm"] == {
+        "name": "dqn",
+        "discount": 0.99,
+        "n_step": 16,
+        "target_every_steps": 1000,
+        "reward": "result",
+        "every_move": False,
+        "loss": "squared",
+    }
+
+
 def lines(job: JobConfig) -> bool:
     assert isinstance(job.network, ResNetConfig)
     return job.network.lines

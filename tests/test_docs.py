@@ -63,9 +63,9 @@ def test_every_command_of_the_documentation_runs(line: str, monkeypatch: pytest.
 def test_every_other_command_is_one_that_is_understood(line: str) -> None:
     _, name, *arguments = shlex.split(line, comments=True)
     if name == "train":
-        job_of(compose(arguments))
+        assert job_of(compose(arguments)).run.name
     else:
-        cli.parser_of(name).parse_args(arguments)
+        assert cli.parser_of(name).parse_args(arguments)
 
 
 def test_there_are_commands_of_both_kinds() -> None:
