@@ -6,9 +6,10 @@ One configuration for each way, told apart by its `kind`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
-from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 MAX_RESCORE_EMPTIES = 20
 """Bound of `rescore_empties`: with more empty squares hardly a position is solved in the time that it is given."""
@@ -89,27 +90,24 @@ class SearchActorConfig:
     well under 5 s."""
 
     def __post_init__(self) -> None:
-        _require_count(self.count)
-        for name, least in {
-            **dict.fromkeys(("threads", "tree_threads", "games", "groups", "round_batches"), 1),
-            **dict.fromkeys(("cache_positions", "temperature_plies"), 0),
-        }.items():
-            if getattr(self, name) < least:
-                raise ConfigError(f"actors.{name} must be at least {least}, got {getattr(self, name)}")
-        if self.games % self.groups:
-            raise ConfigError(f"actors.games must be a multiple of actors.groups={self.groups}, got {self.games}")
-        if not 0 <= self.opening_plies <= 30:
-            raise ConfigError(f"actors.opening_plies must be from 0 to 30, got {self.opening_plies}")
-        if not 0 <= self.rescore_empties <= MAX_RESCORE_EMPTIES:
-            got = self.rescore_empties
-            raise ConfigError(f"actors.rescore_empties must be from 0 to {MAX_RESCORE_EMPTIES}, got {got}")
-        if not 0 <= self.lessons <= MAX_LESSONS:
-            raise ConfigError(f"actors.lessons must be from 0 to {MAX_LESSONS}, got {self.lessons}")
-        if not LEAST_EMPTIES <= self.lesson_empties <= MAX_RESCORE_EMPTIES:
-            expected = f"from {LEAST_EMPTIES} to {MAX_RESCORE_EMPTIES}"
-            raise ConfigError(f"actors.lesson_empties must be {expected}, got {self.lesson_empties}")
-        if self.temperature <= 0:
-            raise ConfigError(f"actors.temperature must be positive, got {self.temperature}")
+        require_ranges(
+            self,
+            "actors",
+            count=(1, inf),
+            threads=(1, inf),
+            tree_threads=(1, inf),
+            games=(1, inf),
+            groups=(1, inf),
+            cache_positions=(0, inf),
+            opening_plies=(0, 30),
+            temperature_plies=(0, inf),
+            rescore_empties=(0, MAX_RESCORE_EMPTIES),
+            lessons=(0, MAX_LESSONS),
+            lesson_empties=(LEAST_EMPTIES, MAX_RESCORE_EMPTIES),
+            round_batches=(1, inf),
+        )
+        require(self.games % self.groups == 0, "actors.games", f"a multiple of actors.groups={self.groups}", self.games)
+        require(self.temperature > 0, "actors.temperature", "above 0", self.temperature)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,11 +154,17 @@ class EpsilonActorConfig:
     """Games after which a round ends; between rounds an actor takes new weights and can be stopped."""
 
     def __post_init__(self) -> None:
-        _require_count(self.count)
-        for name in ("threads", "games", "round_games"):
-            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
-        for name in ("epsilon", "final_epsilon", "epsilon_share"):
-            _require(0 <= getattr(self, name) <= 1, name, "from 0 to 1", getattr(self, name))
+        require_ranges(
+            self,
+            "actors",
+            count=(1, inf),
+            threads=(1, inf),
+            games=(1, inf),
+            epsilon=(0, 1),
+            final_epsilon=(0, 1),
+            epsilon_share=(0, 1),
+            round_games=(1, inf),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,11 +195,9 @@ class GamesActorConfig:
     """Header of the column of transcripts in CSV files; null finds `transcript`, `moves` or `game_transcript`."""
 
     def __post_init__(self) -> None:
-        _require(self.count in (None, 1), "count", "null or 1", self.count)
-        _require(len(self.paths) > 0, "paths", "at least one file or pattern", list(self.paths))
-        _require(self.max_games is None or self.max_games >= 2, "max_games", "null or at least 2", self.max_games)
-        _require(0 <= self.validation_share <= 0.5, "validation_share", "from 0 to 0.5", self.validation_share)
-        _require(1 <= self.round_games <= 20_000, "round_games", "from 1 to 20000", self.round_games)
+        require(self.count in (None, 1), "actors.count", "null or 1", self.count)
+        require(len(self.paths) > 0, "actors.paths", "at least one file or pattern", list(self.paths))
+        require_ranges(self, "actors", max_games=(2, inf), validation_share=(0, 0.5), round_games=(1, 20_000))
 
 
 ActorConfig = SearchActorConfig | EpsilonActorConfig | GamesActorConfig
@@ -206,12 +208,3 @@ def actor_threads(config: ActorConfig) -> int:
     if isinstance(config, SearchActorConfig):
         return max(config.threads, config.tree_threads)
     return config.threads if isinstance(config, EpsilonActorConfig) else 1
-
-
-def _require_count(count: int | None) -> None:
-    _require(count is None or count >= 1, "count", "null or at least 1", count)
-
-
-def _require(fits: bool, name: str, expected: str, got: object) -> None:
-    if not fits:
-        raise ConfigError(f"actors.{name} must be {expected}, got {got}")

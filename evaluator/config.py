@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from reversi.engines.engine import EngineLimits
 from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,27 +74,22 @@ class GateConfig:
         return self.games // 2 * self.opening_choice
 
     def __post_init__(self) -> None:
-        if self.games < 2 or self.games % 2:
-            raise ConfigError(f"gate.games must be even and at least 2, got {self.games}")
-        if not 1 <= self.wins <= self.games:
-            raise ConfigError(f"gate.wins must be from 1 to gate.games ({self.games}), got {self.wins}")
-        if self.rule not in ("wins", "score"):
-            raise ConfigError(f"gate.rule must be wins or score, got {self.rule!r}")
-        for name in ("simulations", "truth_simulations"):
-            if not 0 <= getattr(self, name) <= 100_000:
-                raise ConfigError(f"gate.{name} must be from 0 to 100000, got {getattr(self, name)}")
-        if self.opening_plies is not None and not 0 <= self.opening_plies <= 30:
-            raise ConfigError(f"gate.opening_plies must be null or from 0 to 30, got {self.opening_plies}")
-        if not 1 <= self.opening_choice <= 100:
-            raise ConfigError(f"gate.opening_choice must be from 1 to 100, got {self.opening_choice}")
-        if self.lockstep < 2 or self.lockstep % 2:
-            raise ConfigError(f"gate.lockstep must be even and at least 2, got {self.lockstep}")
-        if not 0 <= self.truth_positions <= 100_000:
-            raise ConfigError(f"gate.truth_positions must be from 0 to 100000, got {self.truth_positions}")
-        if not 1 <= self.truth_empties <= 20:
-            raise ConfigError(f"gate.truth_empties must be from 1 to 20, got {self.truth_empties}")
-        if self.threads < 1:
-            raise ConfigError(f"gate.threads must be at least 1, got {self.threads}")
+        for name in ("games", "lockstep"):
+            value = getattr(self, name)
+            require(value >= 2 and value % 2 == 0, f"gate.{name}", "even and at least 2", value)
+        require(1 <= self.wins <= self.games, "gate.wins", f"from 1 to gate.games ({self.games})", self.wins)
+        require(self.rule in ("wins", "score"), "gate.rule", "wins or score", self.rule)
+        require_ranges(
+            self,
+            "gate",
+            simulations=(0, 100_000),
+            opening_plies=(0, 30),
+            opening_choice=(1, 100),
+            truth_positions=(0, 100_000),
+            truth_empties=(1, 20),
+            truth_simulations=(0, 100_000),
+            threads=(1, inf),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +118,8 @@ class LadderConfig:
     """How much patience other people's programs get."""
 
     def __post_init__(self) -> None:
-        if self.size not in (4, 6, 8):
-            raise ConfigError(f"ladder.size must be 4, 6 or 8, got {self.size}")
+        require(self.size in (4, 6, 8), "ladder.size", "4, 6 or 8", self.size)
         if not self.players and not self.champions:
             raise ConfigError("ladder.players must not be empty where ladder.champions is false")
-        if self.games < 2 or self.games % 2:
-            raise ConfigError(f"ladder.games must be even and at least 2, got {self.games}")
-        if self.one_sided is not None and self.one_sided < 1:
-            raise ConfigError(f"ladder.one_sided must be null or at least 1, got {self.one_sided}")
+        require(self.games >= 2 and self.games % 2 == 0, "ladder.games", "even and at least 2", self.games)
+        require_ranges(self, "ladder", one_sided=(1, inf))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
-from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,30 +77,32 @@ class LearnerConfig:
     already is faster.  Where it fails, training goes on without it."""
 
     def __post_init__(self) -> None:
-        for name in ("threads", "batch", "publish_every_steps", "candidate_every_steps", "chunk_batches"):
-            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        require_ranges(
+            self,
+            "learner",
+            threads=(1, inf),
+            batch=(1, inf),
+            final_learning_rate=(0, 1),
+            warmup_steps=(0, inf),
+            weight_decay=(0, 1),
+            ema_decay=(0, 1),
+            publish_every_steps=(1, inf),
+            candidate_every_steps=(1, inf),
+            chunk_batches=(1, inf),
+            prefetch=(0, inf),
+        )
         for name in ("learning_rate", "gradient_clip", "round_s"):
-            _require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
-        for name in ("final_learning_rate", "ema_decay", "weight_decay"):
-            _require(0 <= getattr(self, name) <= 1, name, "from 0 to 1", getattr(self, name))
-        _require(0 <= self.momentum < 1, "momentum", "from 0 to below 1", self.momentum)
-        _require(
+            require(getattr(self, name) > 0, f"learner.{name}", "above 0", getattr(self, name))
+        require(0 <= self.momentum < 1, "learner.momentum", "from 0 to below 1", self.momentum)
+        require(
             self.momentum == 0 or self.optimiser in ("sgd", "rmsprop"),
-            "momentum",
+            "learner.momentum",
             f"0 for learner.optimiser={self.optimiser}",
             self.momentum,
         )
-        _require(self.warmup_steps >= 0, "warmup_steps", "at least 0", self.warmup_steps)
-        if self.prefetch is not None:
-            _require(self.prefetch >= 0, "prefetch", "at least 0, or null", self.prefetch)
-        _require(
+        require(
             self.candidate_every_steps % self.publish_every_steps == 0,
-            "candidate_every_steps",
+            "learner.candidate_every_steps",
             f"a multiple of learner.publish_every_steps ({self.publish_every_steps})",
             self.candidate_every_steps,
         )
-
-
-def _require(fits: bool, name: str, expected: str, got: float) -> None:
-    if not fits:
-        raise ConfigError(f"learner.{name} must be {expected}, got {got}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 from reversi.urls import has_password
 
 SECRET_WORDS = ("KEY", "KEYS", "TOKEN", "TOKENS", "PASSWORD", "PASSWORDS", "PASSWD", "SECRET", "SECRETS")
@@ -33,9 +35,8 @@ class LocalClusterConfig:
     of your actors, a step of your learner or a checkpoint takes as long."""
 
     def __post_init__(self) -> None:
-        _require(self.object_store_mb >= 80, "object_store_mb", "at least 80", self.object_store_mb)
-        _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
-        _require(self.stall_s > 0, "stall_s", "positive", self.stall_s)
+        require_ranges(self, "cluster", object_store_mb=(80, inf), max_restarts=(0, inf))
+        require(self.stall_s > 0, "cluster.stall_s", "above 0", self.stall_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +60,8 @@ class RoleConfig:
 
     def __post_init__(self) -> None:
         for name, amount in {"cpus": self.cpus or 0.0, "gpus": self.gpus, **self.resources}.items():
-            _require(amount >= 0, name, "0 or more", amount)
-        _require(self.gpus <= 1 or self.gpus.is_integer(), "gpus", "a whole number above 1", self.gpus)
+            require(amount >= 0, f"cluster.{name}", "at least 0", amount)
+        require(self.gpus <= 1 or self.gpus.is_integer(), "cluster.gpus", "at most 1 or a whole number", self.gpus)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,7 @@ class ActorGroupConfig(RoleConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require(self.count is None or self.count >= 0, "count", "null or 0 or more", self.count)
+        require_ranges(self, "cluster", count=(0, inf))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,11 +133,15 @@ class RayClusterConfig:
     """Groups of actors by name, side by side."""
 
     def __post_init__(self) -> None:
-        _require(bool(self.address) and "://" not in self.address, "address", "HOST:PORT or auto", self.address)
-        _require(self.start_timeout_s >= 0, "start_timeout_s", "0 or more", self.start_timeout_s)
-        _require(self.max_restarts >= 0, "max_restarts", "at least 0", self.max_restarts)
-        _require(self.stall_s > 0, "stall_s", "positive", self.stall_s)
-        _require(any(group.count != 0 for group in self.actors.values()), "actors", "a group with actors", "none")
+        require(bool(self.address) and "://" not in self.address, "cluster.address", "HOST:PORT or auto", self.address)
+        require_ranges(self, "cluster", start_timeout_s=(0, inf), max_restarts=(0, inf))
+        require(self.stall_s > 0, "cluster.stall_s", "above 0", self.stall_s)
+        require(
+            any(group.count != 0 for group in self.actors.values()),
+            "cluster.actors",
+            "groups of which at least one has actors",
+            list(self.actors),
+        )
         for name, value in self.env_vars.items():
             if is_secret(name) or has_password(str(value)):
                 raise ConfigError(
@@ -144,7 +149,7 @@ class RayClusterConfig:
                     "cluster's dashboard; set it in the environment that `ray start` has on every node, or name a file"
                 )
         open_ended = [name for name, group in self.actors.items() if group.count is None]
-        _require(len(open_ended) <= 1, "actors", "at most one group with count=null", ", ".join(open_ended))
+        require(len(open_ended) <= 1, "cluster.actors", "at most one group with count=null", open_ended)
 
 
 ClusterConfig = LocalClusterConfig | RayClusterConfig
@@ -154,8 +159,3 @@ def is_secret(name: str) -> bool:
     """Whether an environment variable of this name holds a secret, as far as its name tells."""
     words = name.upper().split("_")
     return words[-1] not in PLACE_WORDS and any(word.endswith(SECRET_WORDS) for word in words)
-
-
-def _require(fits: bool, name: str, expected: str, got: object) -> None:
-    if not fits:
-        raise ConfigError(f"cluster.{name} must be {expected}, got {got}")

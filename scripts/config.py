@@ -25,6 +25,7 @@ from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig, is_later
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
+from reversi.settings import require, require_ranges
 from reversi.urls import has_password, masked
 from scripts.cluster_config import ClusterConfig
 
@@ -64,24 +65,17 @@ class RunConfig:
     """Simulations per move of the champion in those games; 0 is its bare network."""
 
     def __post_init__(self) -> None:
-        if not self.name or "/" in self.name or self.name.startswith("."):
-            raise ConfigError(f"run.name must be a plain folder name, got {self.name!r}")
+        fits = self.name != "" and "/" not in self.name and not self.name.startswith(".")
+        require(fits, "run.name", "a plain folder name", self.name)
         if self.minutes is None and self.games is None:
             raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
-        if self.minutes is not None and not 0 < self.minutes < math.inf:
-            raise ConfigError(f"run.minutes must be null or a positive number, got {self.minutes}")
-        if not 0 <= self.seed < 2**63:
-            raise ConfigError(f"run.seed must be from 0 to 2**63 - 1, got {self.seed}")
-        if self.checkpoint_minutes <= 0:
-            raise ConfigError(f"run.checkpoint_minutes must be positive, got {self.checkpoint_minutes}")
-        if self.games is not None and self.games < 1:
-            raise ConfigError(f"run.games must be null or at least 1, got {self.games}")
-        if self.summary_games < 0 or self.summary_games % 2:
-            raise ConfigError(f"run.summary_games must be even and not negative, got {self.summary_games}")
-        if not 0 <= self.summary_simulations <= MAX_SIMULATIONS:
-            raise ConfigError(
-                f"run.summary_simulations must be from 0 to {MAX_SIMULATIONS}, got {self.summary_simulations}"
-            )
+        fits = self.minutes is None or 0 < self.minutes < math.inf
+        require(fits, "run.minutes", "null or a positive number", self.minutes)
+        require(self.checkpoint_minutes > 0, "run.checkpoint_minutes", "above 0", self.checkpoint_minutes)
+        require(0 <= self.seed < 2**63, "run.seed", "from 0 to 2**63 - 1", self.seed)
+        require_ranges(self, "run", games=(1, math.inf), summary_simulations=(0, MAX_SIMULATIONS))
+        games = self.summary_games
+        require(games >= 0 and games % 2 == 0, "run.summary_games", "even and not negative", games)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +128,8 @@ class JobConfig:
 
     def __post_init__(self) -> None:
         known = {"jsonl", "tensorboard", "wandb"}
-        if unknown := sorted(set(self.tracking) - known):
-            raise ConfigError(f"tracking must be a set of {', '.join(sorted(known))}, got {unknown[0]!r}")
+        for name in self.tracking:
+            require(name in known, "tracking", f"a set of {', '.join(sorted(known))}", name)
         draw = self.learner.batch * self.learner.chunk_batches
         if draw > self.replay.bucket_capacity:
             raise ConfigError(
@@ -176,8 +170,7 @@ def build(cls: type[T], values: Any, path: str) -> T:
 
     Fields that came later may be missing: the configuration of a run from before has none of them.
     """
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{path} must be a group of settings, got {values!r}")
+    require(isinstance(values, Mapping), path, "a group of settings", values)
     assert dataclasses.is_dataclass(cls)
     hints = typing.get_type_hints(cls)
     names = [field.name for field in dataclasses.fields(cls)]
@@ -196,25 +189,23 @@ def _value(kind: Any, value: Any, path: str) -> Any:
         return build(typing.cast(type, kind), value, path)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Literal:
-        if value not in arguments:
-            raise ConfigError(f"{path} must be one of {', '.join(map(str, arguments))}, got {value!r}")
+        require(value in arguments, path, f"one of {', '.join(map(str, arguments))}", value)
         return value
     if origin in (Union, types.UnionType):
         if value is None and type(None) in arguments:
             return None
         return _value(_chosen([a for a in arguments if a is not type(None)], value, path), value, path)
     if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise ConfigError(f"{path} must be a list, got {value!r}")
+        require(isinstance(value, list | tuple), path, "a list", value)
         return tuple(_value(arguments[0], item, path) for item in value)
     if origin is dict:
-        if not isinstance(value, Mapping):
-            raise ConfigError(f"{path} must be a group of settings, got {value!r}")
+        require(isinstance(value, Mapping), path, "a group of settings", value)
         return {str(key): _value(arguments[1], item, _dotted(path, str(key))) for key, item in value.items()}
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if kind is not Any and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-        raise ConfigError(f"{path} must be {_KIND_NAMES.get(kind, kind.__name__)}, got {value!r}")
+    if kind is not Any:
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        require(fits, path, _KIND_NAMES.get(kind, kind.__name__), value)
     return value
 
 

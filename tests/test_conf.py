@@ -94,7 +94,7 @@ def test_the_default_job_is_the_laptop_experiment() -> None:
         ("run.seed=18446744073709551616", "run.seed must be from 0 to 2**63 - 1"),
         ("run.name=a/b", "run.name must be a plain folder name"),
         ("run.minutes=[", "run.minutes="),
-        ("actors.count=0", "actors.count must be null or at least 1"),
+        ("actors.count=0", "actors.count must be at least 1"),
     ],
 )
 def test_a_wrong_override_is_one_line_that_names_it(override: str, words: str) -> None:

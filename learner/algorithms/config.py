@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
-from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +41,15 @@ class AlphaZeroConfig:
     result (AlphaZero)."""
 
     def __post_init__(self) -> None:
-        for name in ("value_weight", "margin_weight", "owner_weight"):
-            if not 0 <= getattr(self, name) <= 100:
-                raise ConfigError(f"algorithm.{name} must be from 0 to 100, got {getattr(self, name)}")
-        if not 0 <= self.value_mix <= 1:
-            raise ConfigError(f"algorithm.value_mix must be from 0 to 1, got {self.value_mix}")
-        if not 0.05 <= self.policy_temperature <= 10:
-            raise ConfigError(f"algorithm.policy_temperature must be from 0.05 to 10, got {self.policy_temperature}")
+        require_ranges(
+            self,
+            "algorithm",
+            value_weight=(0, 100),
+            margin_weight=(0, 100),
+            owner_weight=(0, 100),
+            value_mix=(0, 1),
+            policy_temperature=(0.05, 10),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +70,7 @@ class SupervisedConfig:
     are always the best so far."""
 
     def __post_init__(self) -> None:
-        _require(0 <= self.value_weight <= 100, "value_weight", "from 0 to 100", self.value_weight)
-        _require(self.validation_every_steps >= 1, "validation_every_steps", "at least 1", self.validation_every_steps)
-        _require(self.patience is None or self.patience >= 1, "patience", "null or at least 1", self.patience)
+        require_ranges(self, "algorithm", value_weight=(0, 100), validation_every_steps=(1, inf), patience=(1, inf))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,9 +100,8 @@ class DqnConfig:
     """Of the difference to the target; `huber` is linear from 1 on."""
 
     def __post_init__(self) -> None:
-        _require(0 < self.discount <= 1, "discount", "above 0 and at most 1", self.discount)
-        _require(1 <= self.n_step <= 64, "n_step", "from 1 to 64", self.n_step)
-        _require(self.target_every_steps >= 1, "target_every_steps", "at least 1", self.target_every_steps)
+        require(0 < self.discount <= 1, "algorithm.discount", "above 0 and at most 1", self.discount)
+        require_ranges(self, "algorithm", n_step=(1, 64), target_every_steps=(1, inf))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,13 +118,8 @@ class QTableConfig:
     """What a reward one decision later is worth, above 0 to 1."""
 
     def __post_init__(self) -> None:
-        _require(0 < self.learning_rate <= 1, "learning_rate", "above 0 and at most 1", self.learning_rate)
-        _require(0 < self.discount <= 1, "discount", "above 0 and at most 1", self.discount)
+        require(0 < self.learning_rate <= 1, "algorithm.learning_rate", "above 0 and at most 1", self.learning_rate)
+        require(0 < self.discount <= 1, "algorithm.discount", "above 0 and at most 1", self.discount)
 
 
 AlgorithmConfig = AlphaZeroConfig | SupervisedConfig | DqnConfig | QTableConfig
-
-
-def _require(fits: bool, name: str, expected: str, got: object) -> None:
-    if not fits:
-        raise ConfigError(f"algorithm.{name} must be {expected}, got {got}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
-from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +43,20 @@ class ReplayConfig:
     heart. AlphaZero: not stated."""
 
     def __post_init__(self) -> None:
-        for name in ("capacity_positions", "window_start", "bucket_capacity", "min_positions"):
-            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
-        _require(0 < self.alpha <= 1, "alpha", "above 0 and at most 1", self.alpha)
-        _require(0 <= self.beta <= 1, "beta", "from 0 to 1", self.beta)
-        _require(0 < self.reuse < math.inf, "reuse", "above 0", self.reuse)
-        _require(
+        require_ranges(
+            self,
+            "replay",
+            capacity_positions=(1, inf),
+            window_start=(1, inf),
+            beta=(0, 1),
+            bucket_capacity=(1, inf),
+            min_positions=(1, inf),
+        )
+        require(0 < self.alpha <= 1, "replay.alpha", "above 0 and at most 1", self.alpha)
+        require(0 < self.reuse < inf, "replay.reuse", "above 0", self.reuse)
+        require(
             self.min_positions <= self.capacity_positions,
-            "min_positions",
+            "replay.min_positions",
             f"at most replay.capacity_positions ({self.capacity_positions})",
             self.min_positions,
         )
-
-
-def _require(fits: bool, name: str, expected: str, got: float) -> None:
-    if not fits:
-        raise ConfigError(f"replay.{name} must be {expected}, got {got}")

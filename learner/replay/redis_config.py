@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from learner.replay.config import ReplayConfig
 from learner.replay.redis_url import RedisServer, has_password
 from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 LEAST_MEMORY_MB = 16
 
@@ -56,9 +58,6 @@ class RedisReplayConfig(ReplayConfig):
                 "put it into the environment as REVERSI_REDIS_PASSWORD"
             )
         RedisServer.of(self.url)
-        for name, least in (("shards", 1), ("backlog_batches", 1), ("memory_mb", LEAST_MEMORY_MB)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"replay.{name} must be at least {least}, got {getattr(self, name)}")
+        require_ranges(self, "replay", shards=(1, inf), backlog_batches=(1, inf), memory_mb=(LEAST_MEMORY_MB, inf))
         for name in ("takeover_s", "patience_s"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigError(f"replay.{name} must be above 0, got {getattr(self, name)}")
+            require(0 < getattr(self, name) < inf, f"replay.{name}", "above 0", getattr(self, name))

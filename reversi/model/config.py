@@ -11,6 +11,7 @@ from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from reversi.errors import ConfigError, IncompatibleModelError
+from reversi.settings import require
 
 Head = Literal["dual", "policy", "q"]
 
@@ -52,8 +53,7 @@ class ResNetConfig:
         _check_kind(self.kind, "dual_resnet")
         for key, most in _LARGEST.items():
             _check_integer(key, getattr(self, key), most)
-        if type(self.lines) is not bool:
-            raise ConfigError(f"network.lines must be true or false, got {self.lines!r}")
+        require(type(self.lines) is bool, "network.lines", "true or false", self.lines)
 
     def __str__(self) -> str:
         """`4 blocks x 32 channels`, as tables and model cards print it; `2 blocks x 32 channels, lines`."""
@@ -109,12 +109,11 @@ class StackConfig:
             ("padding", self.padding, ("same", "valid")),
             ("agents", self.agents, (1, 2)),
         ):
-            if value not in known:
-                raise ConfigError(f"network.{key} must be one of {', '.join(map(str, known))}, got {value!r}")
+            require(value in known, f"network.{key}", f"one of {', '.join(map(str, known))}", value)
         _check_integer("width", self.width, 5)
         for key, sizes, most in (("filters", self.filters, 1024), ("hidden", self.hidden, 4096)):
-            if not isinstance(sizes, tuple) or len(sizes) > 64:
-                raise ConfigError(f"network.{key} must be a list of at most 64 integers, got {sizes!r}")
+            fits = isinstance(sizes, tuple) and len(sizes) <= 64
+            require(fits, f"network.{key}", "a list of at most 64 integers", sizes)
             for size in sizes:
                 _check_integer(key, size, most)
         if not self.filters and not self.hidden:
@@ -123,8 +122,8 @@ class StackConfig:
             raise ConfigError("network.padding must be same where network.hidden is empty: every square wants a number")
         if self.square_bias and self.hidden:
             raise ConfigError("network.square_bias must be false where network.hidden has dense layers")
-        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
-            raise ConfigError(f"network.dropout must be from 0 to below 1, got {self.dropout!r}")
+        fits = isinstance(self.dropout, int | float) and 0 <= self.dropout < 1
+        require(fits, "network.dropout", "from 0 to below 1", self.dropout)
 
     def __str__(self) -> str:
         """`convolutions 4-8-16-32, dense 256-256`; `12 convolutions of 128`."""
@@ -206,13 +205,11 @@ def _layers(name: str, sizes: tuple[int, ...]) -> str:
 
 
 def _check_kind(kind: object, expected: str) -> None:
-    if kind != expected:
-        raise ConfigError(f"network.kind must be {expected} here, got {kind!r}")
+    require(kind == expected, "network.kind", f"{expected} here", kind)
 
 
 def _check_integer(key: str, value: object, most: int) -> None:
-    if type(value) is not int or not 1 <= value <= most:
-        raise ConfigError(f"network.{key} must be an integer from 1 to {most}, got {value!r}")
+    require(type(value) is int and 1 <= value <= most, f"network.{key}", f"an integer from 1 to {most}", value)
 
 
 _LARGEST = {"blocks": 64, "channels": 1024, "policy_channels": 1024, "value_channels": 1024, "value_hidden": 4096}

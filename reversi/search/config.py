@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reversi.errors import ConfigError
+from reversi.settings import require, require_ranges
 
 MAX_SIMULATIONS = 1_000_000
 """Bound of `simulations`: a tree of 8x8 Reversi reserves up to 1.4 kB of address space for each.  Sums of values in
@@ -116,42 +117,35 @@ class SearchConfig:
     number of new evaluations, and root noise that no earlier visit dilutes."""
 
     def __post_init__(self) -> None:
-        if self.method not in ("puct", "gumbel"):
-            raise ConfigError(f"search.method must be one of puct, gumbel, got {self.method!r}")
+        require(self.method in ("puct", "gumbel"), "search.method", "one of puct, gumbel", self.method)
         if self.method == "gumbel" and self.keep_subtree:
             raise ConfigError(
                 "search.keep_subtree must be false with search.method=gumbel: its schedule begins at an unvisited root"
             )
         if self.method == "gumbel" and self.bounds:
             raise ConfigError("search.bounds must be false with search.method=gumbel: its schedule visits every move")
-        _require("considered", self.considered, 1 <= self.considered <= 64, "1 to 64")
-        if self.method == "gumbel" and self.policy_temperature != 1:
-            raise ConfigError(
-                f"search.policy_temperature must be 1 with search.method=gumbel, got {self.policy_temperature}"
-            )
-        _require("c_visit", self.c_visit, 0 <= self.c_visit <= 10_000, "0 to 10000")
-        _require("c_scale", self.c_scale, 0 <= self.c_scale <= 100, "0 to 100")
-        _require("simulations", self.simulations, 0 <= self.simulations <= MAX_SIMULATIONS, f"0 to {MAX_SIMULATIONS}")
+        if self.method == "gumbel":
+            temperature = self.policy_temperature
+            require(temperature == 1, "search.policy_temperature", "1 with search.method=gumbel", temperature)
         if self.first_simulations is not None:
-            most = self.simulations
-            _require("first_simulations", self.first_simulations, 0 <= self.first_simulations <= most, f"0 to {most}")
-        _require("full_share", self.full_share, 0 < self.full_share <= 1, "above 0 and at most 1")
-        fast = self.fast_simulations
-        _require("fast_simulations", fast, 0 <= fast <= MAX_SIMULATIONS, f"0 to {MAX_SIMULATIONS}")
-        _require("c_puct", self.c_puct, 0 <= self.c_puct <= 100, "0 to 100")
-        _require("fpu_reduction", self.fpu_reduction, 0 <= self.fpu_reduction <= 2, "0 to 2")
-        temperature = self.policy_temperature
-        _require("policy_temperature", temperature, 0.1 <= temperature <= 100, "0.1 to 100")
-        _require("min_visit_share", self.min_visit_share, 0 < self.min_visit_share <= 1, "above 0 and at most 1")
-        _require("dirichlet_alpha", self.dirichlet_alpha, 0 < self.dirichlet_alpha <= 1000, "above 0 and at most 1000")
-        _require("dirichlet_weight", self.dirichlet_weight, 0 <= self.dirichlet_weight <= 1, "0 to 1")
-        _require("margin_weight", self.margin_weight, 0 <= self.margin_weight <= 1, "0 to 1")
-        solved = self.solve_empties
-        _require("solve_empties", solved, 0 <= solved <= MAX_SOLVE_EMPTIES, f"0 to {MAX_SOLVE_EMPTIES}")
-        _require("leaves", self.leaves, 1 <= self.leaves <= 1024, "1 to 1024")
-        _require("virtual_loss", self.virtual_loss, 0 <= self.virtual_loss <= 100, "0 to 100")
-
-
-def _require(key: str, value: float, holds: bool, expected: str) -> None:
-    if not holds:
-        raise ConfigError(f"search.{key} must be {expected}, got {value}")
+            require_ranges(self, "search", first_simulations=(0, self.simulations))
+        for name, most in (("full_share", 1), ("min_visit_share", 1), ("dirichlet_alpha", 1000)):
+            value = getattr(self, name)
+            require(0 < value <= most, f"search.{name}", f"above 0 and at most {most}", value)
+        require_ranges(
+            self,
+            "search",
+            simulations=(0, MAX_SIMULATIONS),
+            fast_simulations=(0, MAX_SIMULATIONS),
+            considered=(1, 64),
+            c_visit=(0, 10_000),
+            c_scale=(0, 100),
+            c_puct=(0, 100),
+            fpu_reduction=(0, 2),
+            policy_temperature=(0.1, 100),
+            dirichlet_weight=(0, 1),
+            margin_weight=(0, 1),
+            solve_empties=(0, MAX_SOLVE_EMPTIES),
+            leaves=(1, 1024),
+            virtual_loss=(0, 100),
+        )

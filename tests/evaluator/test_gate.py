@@ -314,7 +314,7 @@ def test_the_state_is_an_archive_that_knows_damage(registry: Registry, store: St
         ({"wins": 0}, "gate.wins must be from 1"),
         ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
         ({"simulations": -1}, "gate.simulations must be from 0"),
-        ({"opening_plies": -1}, "gate.opening_plies must be null or from 0 to 30, got -1"),
+        ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
         ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
         ({"lockstep": 3}, "gate.lockstep must be even"),
         ({"threads": 0}, "gate.threads must be at least 1, got 0"),

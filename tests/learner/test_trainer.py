@@ -299,7 +299,7 @@ def test_cuda_leaves_out_what_diverged() -> None:
         ({"candidate_every_steps": 7}, "a multiple of learner.publish_every_steps"),
         ({"momentum": 0.9}, "learner.momentum must be 0 for learner.optimiser=adamw, got 0.9"),
         ({"optimiser": "sgd", "momentum": 1.0}, "learner.momentum must be from 0 to below 1, got 1.0"),
-        ({"prefetch": -1}, "learner.prefetch must be at least 0, or null, got -1"),
+        ({"prefetch": -1}, "learner.prefetch must be at least 0, got -1"),
     ],
 )
 def test_a_setting_out_of_range_is_refused(changes: dict[str, Any], words: str) -> None:

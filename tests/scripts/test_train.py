@@ -196,7 +196,7 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
         (["actors.device=cuda"], 2, "actors.device"),
         (["actors.games=100", "actors.groups=3"], 2, "actors.games must be a multiple of actors.groups=3, got 100"),
         (["search=gumbel", "search.keep_subtree=true"], 2, "search.keep_subtree"),
-        (["run.games=0"], 2, "run.games must be null or at least 1, got 0"),
+        (["run.games=0"], 2, "run.games must be at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_leaves_nothing(
