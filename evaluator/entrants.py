@@ -1,6 +1,6 @@
 """Entrants: who takes part in a ladder, each under a name that will mean the same tomorrow.
 
-`gated` and `latest` are replaced by the version that they are today, and a model is known by the SHA-256 of its
+A player's name has the version that `gated` or `latest` is today, and a model is known by the SHA-256 of its
 weights and of how they are searched, so that kept results are never taken for those of another model, or for those of
 the same one under other defaults.  Another program is known by the patience that it got.
 """
@@ -15,9 +15,6 @@ from reversi.engines.engine import EngineLimits
 from reversi.engines.player import EnginePlayer
 from reversi.games.rules import Game
 from reversi.players import Player, SearchPlayer, make_player
-
-MOVING = ("gated", "latest")
-"""Names of models that mean another one tomorrow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +54,11 @@ def enter(
     from reversi.model.registry import load_model
 
     kind, _, rest = player.name.partition(":")
-    model, colon, searched = rest.rpartition(":") if kind == "mcts" else (rest, "", "0")
-    weights = load_model(model, registry)
-    name = f"{kind}:{weights.version if model in MOVING else model}" + (f"{colon}{searched}" if colon else "")
+    weights = load_model(rest.rpartition(":")[0] if kind == "mcts" else rest, registry)
     return Entrant(
-        name=name,
+        name=player.name,
         model=_sha256(weights.to_bytes() + repr(player.config).encode()),
-        make=lambda seed: make_player(name, game, registry=registry, seed=seed),
+        make=lambda seed: make_player(player.name, game, registry=registry, seed=seed),
         keeps=True,
     )
 

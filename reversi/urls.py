@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 
-_USER = re.compile(r"(?<!github)(?<!git)(://[^/:@\s]*):[^/\s]*@")
-"""`://USER:PASSWORD@`; of github:// and git:// the same place holds a repository."""
+_USER = re.compile(r"(?<!github)(?<!git)(://[^/:@\s]*):(?:(?!\d+/)\S*|[^/\s]*)@")
+"""`://USER:PASSWORD@`; of github:// and git:// the same place holds a repository, and `:9000/a@b` is a port and a
+path.  What follows the last `@` is shown: a password may hold a slash or another `@`."""
 
-_OPTION = re.compile(r"([?&][^=&\s]*(?:password|passwd|token|secret|signature|credential|key)[^=&\s]*=)[^&\s]+", re.I)
-"""`?password=...` and its like."""
+_OPTION = re.compile(
+    r"([?&][^=&\s]*(?:password|passwd|token|secret|signature|credential|key)[^=&\s]*(?<!file)(?<!path)=)[^&\s]+", re.I
+)
+"""`?password=...` and its like; `ssl_keyfile` says where a secret is, and none."""
 
 
 def masked(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from reversi.errors import ConfigError, UnreachableError
+from reversi.urls import masked
 
 T = TypeVar("T")
 
@@ -225,20 +226,3 @@ def reason(error: Exception) -> str:
     said = str(error).rpartition(_OF_A_PIPELINE)[2]
     words = " ".join(said.split()) or type(error).__name__
     return f"OOM {words}" if isinstance(error, OutOfMemoryError) and not words.startswith("OOM") else words
-
-
-def has_password(url: str) -> bool:
-    """Whether a URL holds a password, in either of the two places where redis-py looks for one."""
-    authority, _, query = url.partition("://")[2].partition("?")
-    user = authority.rpartition("@")[0]
-    return ":" in user or "password=" in query
-
-
-def masked(url: str) -> str:
-    """Return `url` with `***` for its password; of a URL that cannot be read nothing that may be one is left."""
-    if not has_password(url):
-        return url
-    scheme, _, rest = url.partition("://")
-    rest = rest.partition("?")[0]
-    user, _, place = rest.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}:***@{place}"

@@ -14,7 +14,8 @@
     gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  one that speaks the NBoard protocol
 
-M is `gated`, `latest`, a version number or the path of a model.  COMMAND is split like a shell's line and run without a
+M is `gated`, `latest`, a version number or the path of a model; the player's name has the version that the first two
+are at the moment, as it can be asked for again.  COMMAND is split like a shell's line and run without a
 shell.
 """
 
@@ -44,6 +45,9 @@ KINDS = (
 
 PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", "gtp", "nboard")
 """What names begin with, up to the first colon, that are not a model's alone."""
+
+MOVING = ("gated", "latest")
+"""Names of models that mean another one tomorrow."""
 
 PLAYOUTS = 150
 """Random games per decision of plain `flat-mc`."""
@@ -109,6 +113,8 @@ def make_player(
     from reversi.model.registry import load_model
 
     weights = load_model(model, registry)
+    if model in MOVING:
+        model = str(weights.version)
     name = f"mcts:{model}:{simulations}{options}" if simulations else f"policy:{model}"
     config = playing_config(simulations, **_options(spec, options))
     return model_player(name, game, weights, config, threads=threads, backend=backend)

@@ -15,7 +15,8 @@ REVERSI6 = GAMES["reversi6"]
 
 def _redis_url(folder: Path) -> Opened:
     """An address that is taken or refused, and in neither case said with its password."""
-    from learner.replay.redis_url import RedisServer, has_password
+    from learner.replay.redis_url import RedisServer
+    from reversi.urls import has_password
 
     def read(data: bytes) -> object:
         url = decoded(data)

@@ -128,15 +128,16 @@ def test_flat_monte_carlo_with_fewer_playouts_than_moves_still_plays_all_of_them
     assert set(ask(make("flat-mc:1"), [start] * 200)) == set(start.legal_actions())
 
 
-def test_a_name_without_a_number_gets_the_usual_one(registry: Registry) -> None:
+def test_a_name_says_the_version_and_the_usual_number_where_none_is_given(registry: Registry) -> None:
     assert make("flat-mc").name == "flat-mc:150"
-    assert make("mcts:gated", registry, simulations=5).name == "mcts:gated:5"
-    assert make("gated", registry, simulations=0).name == "policy:gated"
+    assert make("mcts:gated", registry, simulations=5).name == "mcts:0:5"
+    assert make("gated", registry, simulations=0).name == "policy:0"
+    assert make("latest", registry, simulations=2).name == "mcts:3:2"
     assert make_player("3", GAME, registry=registry.url, seed=1).name == f"mcts:3:{SIMULATIONS}"
     assert make("mcts:3", registry, simulations=7).name == "mcts:3:7"
     assert make("mcts:3:6", registry).name == "mcts:3:6"
     assert make("mcts:3:6,margin=0.25,solve=7", registry).name == "mcts:3:6,margin=0.25,solve=7"
-    for spec in ("random", "greedy", "flat-mc:20", "uct:20", "alphabeta:3", "policy:3", "mcts:latest:9"):
+    for spec in ("random", "greedy", "flat-mc:20", "uct:20", "alphabeta:3", "policy:3", "mcts:3:9"):
         assert make(spec, registry).name == spec
 
 

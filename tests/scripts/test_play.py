@@ -11,8 +11,8 @@ from tests.scripts.conftest import Reversi
 def test_the_champion_is_the_default_opponent(reversi: Reversi, registry: Path) -> None:
     answer = reversi("play", "--registry", registry, "--simulations", 4, "--ascii", stdin="c2\n")
     assert answer.code == 0
-    assert "against mcts:gated:4" in answer.out
-    assert "your move: c2\nmcts:gated:4 plays " in answer.out
+    assert "against mcts:3:4" in answer.out
+    assert "your move: c2\nmcts:3:4 plays " in answer.out
 
 
 def test_the_size_is_the_models(reversi: Reversi, registry: Path) -> None:

@@ -72,16 +72,16 @@ def test_truth_judges_players_by_labels(reversi: Reversi, registry: Path) -> Non
     players = ["alphabeta:10", "random", "policy:gated", "mcts:gated:8,solve=7"]
     options = ["--registry", registry, "--truth", "labels", "--players", *players]
     text = reversi("rate", *options, "--picture", "truth.svg").out.splitlines()
-    assert "mcts:gated:8,solve=7: 100.0 %" in Path("truth.svg").read_text(encoding="utf-8")
+    assert "mcts:3:8,solve=7: 100.0 %" in Path("truth.svg").read_text(encoding="utf-8")
     assert text[0].startswith("labels: 30 positions of reversi6, 5-7 empty squares, sha256 ")
     rows = {line.split()[0]: line.split()[1:] for line in text[4:8]}
     assert rows["alphabeta:10"] == ["30", "100.0", "100.0", "0.00", "-", "-", "-", "-"]
     assert float(rows["random"][3]) > 1
-    assert rows["mcts:gated:8,solve=7"][:4] == ["30", "100.0", "100.0", "0.00"]
+    assert rows["mcts:3:8,solve=7"][:4] == ["30", "100.0", "100.0", "0.00"]
     found = {each["player"]: each for each in json.loads(reversi("rate", *options, "--json").out)["players"]}
-    assert list(found) == players
+    assert list(found) == [name.replace("gated", "3") for name in players]
     assert found["random"]["all"]["policy_best"] is None
-    assert 0 < found["policy:gated"]["all"]["policy_best"] < 1
+    assert 0 < found["policy:3"]["all"]["policy_best"] < 1
     assert sum(part["positions"] for part in found["random"]["empties"].values()) == 30
 
 
@@ -94,7 +94,7 @@ def test_two_players_with_long_names_are_two_rows_of_truth(reversi: Reversi, reg
     names = [line.split()[0] for line in said[4:8]]
     assert [name[-10:] for name in names[:2]] == ["c_puct=0.5", "c_puct=1.5"]
     assert names[2] == names[3]
-    assert all(name.startswith("mcts:gated:8...") for name in names)
+    assert all(name.startswith("mcts:3:8,s") for name in names)
 
 
 def test_a_second_call_plays_nothing_and_says_the_same(reversi: Reversi) -> None:

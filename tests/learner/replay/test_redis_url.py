@@ -18,8 +18,9 @@ import redis
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_stream import run_key
-from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer, masked
+from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import ConfigError, UnreachableError
+from reversi.urls import masked
 from tests.learner.replay.redis_setup import batch, embedded, fresh_key, opened, until
 
 SECRET = "corn+flakes 7"
@@ -57,7 +58,9 @@ def test_a_wrong_url_is_one_line(url: str, words: str) -> None:
         ("redis://user@host/0", "redis://user@host/0"),
         ("redis://user:secret@host/0", "redis://user:***@host/0"),
         ("redis://:sec@ret@host", "redis://:***@host"),
-        ("unix:///run/r.sock?password=secret", "unix://:***@/run/r.sock"),
+        ("redis://:se/cr?et@host:6379/0", "redis://:***@host:6379/0"),
+        ("rediss://host/0?ssl_keyfile=client.key", "rediss://host/0?ssl_keyfile=client.key"),
+        ("unix:///run/r.sock?password=secret", "unix:///run/r.sock?password=***"),
     ],
 )
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
