@@ -127,7 +127,7 @@ class Driver:
         while not self._sitting.last_offered and not self._sitting.interrupt.requested:
             if self._parts.learner.idle and self._parts.gate.idle:
                 report = self._answer(self._parts.learner, "offer_candidate")
-                if report is not LOST and self._answer(self._parts.gate, "busy") is not LOST:
+                if report is not LOST and self._answer(self._parts.gate, "poll") is not LOST:
                     self._sitting.offered(report)
             else:
                 self._keeper.hear(POLL_S)
@@ -137,7 +137,7 @@ class Driver:
         gate = self._parts.gate
         while not self._sitting.interrupt.requested:
             if gate.idle:
-                busy = self._answer(gate, "busy")
+                busy = self._answer(gate, "poll")
                 if busy is False:
                     return
                 if busy is True:

@@ -154,6 +154,6 @@ def _finish(sitting: Sitting, parts: SerialParts) -> None:
     """Offer the last candidate, unless a sitting before did, and play the gate's matches to their end."""
     if not sitting.last_offered:
         sitting.offered(parts.learner.offer_candidate())
-    while parts.gate.busy and not sitting.interrupt.requested:
+    while parts.gate.poll() and not sitting.interrupt.requested:
         sitting.progress.gate(parts.gate.round(0))
         sitting.progress.tick()

@@ -111,7 +111,7 @@ class FakeRay:
     def get(self, reference: Reference) -> Any:
         if reference.process.dead:
             raise RayActorError
-        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "busy": False, "report": REPLAY}
+        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "poll": False, "report": REPLAY}
         return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
 
 
@@ -363,7 +363,7 @@ def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_befo
         gate.dead = True
         raise RayActorError
 
-    gate.answers["busy"] = die
+    gate.answers["poll"] = die
     scene.driver.offer_last()
     assert scene.process["learner"].asked.count("offer_candidate") == 2
     assert scene.process["gate"] is not gate
