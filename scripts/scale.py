@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError, UsageError
 from scripts.arguments import add_json, natural
-from scripts.launch_job import CODE, add_cluster
+from scripts.cluster_arguments import JOB_COMMAND, add_cluster
 from scripts.run_state import find_run, lock_holder
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     if (folder / "config.yaml").is_file():
         return _ask_here(folder, args.group, args.count)
     group = ("--group", args.group) if args.group else ()
-    command = (*CODE, "scale", job.folder, str(args.count), *group, "--json")
+    command = (*JOB_COMMAND, "scale", job.folder, str(args.count), *group, "--json")
     answer: dict[str, Any] = json.loads(jobs.ask(command, run=job.run, runtime_env=jobs.runtime_env(job.id)))
     return answer
 

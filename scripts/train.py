@@ -113,7 +113,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
 
 def _launch(sitting: Sitting) -> None:
     if sitting.job.cluster.kind == "serial":
-        from scripts.launch import run_serial
+        from scripts.launch_serial import run_serial
 
         run_serial(sitting)
     else:
