@@ -23,7 +23,7 @@ DOORS = {
         "learner/replay/remote.py",
         "learner/replay/redis_remote.py",
         "scripts/bench/fanout.py",
-        "scripts/keeper.py",
+        "scripts/supervisor.py",
         "scripts/launch_ray.py",
         "scripts/ray_cluster.py",
         "scripts/roles.py",
