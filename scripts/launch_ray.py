@@ -21,7 +21,6 @@ from learner.replay.remote import ReplayActor
 from scripts.actor_pool import ActorPool, group_of, trimmed
 from scripts.control import MOST_ON_A_CLUSTER, TargetWatcher
 from scripts.driver import Driver
-from scripts.game_files import validation_games
 from scripts.placement import ActorPlace, Placement, another_place
 from scripts.ray_cluster import options, placement_of, ray_of
 from scripts.redis_run import RedisRun, redis_of
@@ -29,6 +28,7 @@ from scripts.restart_policy import RestartPolicy
 from scripts.roles import Parts, Role, measured
 from scripts.run_folder import checkpoints_in, newest_whole
 from scripts.sitting import Sitting, registry_url
+from scripts.validation_games import validation_games
 
 GATE_SLICE_S = 2.0
 """Seconds of a gate match per round of the gate."""

@@ -23,9 +23,9 @@ from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import Replay
 from reversi.games.rules import game_named
-from scripts.game_files import validation_games
 from scripts.redis_run import RedisRun, redis_of
 from scripts.sitting import Sitting
+from scripts.validation_games import validation_games
 
 
 class ReplaySink:

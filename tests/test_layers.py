@@ -29,7 +29,7 @@ DOORS = {
         "scripts/roles.py",
         "scripts/jobs.py",
     ),
-    "redis": ("learner/replay/redis*.py", "scripts/drill/ledger.py"),
+    "redis": ("learner/replay/redis*.py", "scripts/drill/acknowledged.py"),
     "wandb": ("learner/tracking/wandb.py",),
     "hydra": ("scripts/*.py",),
     "omegaconf": ("scripts/*.py",),
