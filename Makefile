@@ -1,12 +1,12 @@
-# The newcomer's commands.  Everything lives in .venv; nothing but Python 3.11 or newer, make and a network for packages
-# is needed.
+# The newcomer's commands.  Everything is installed into .venv; needs Linux, Python 3.11 or newer, make and internet
+# access for packages.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help train test check bench clean
+.PHONY: help install train test check bench clean
 
 help:            ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -18,6 +18,8 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@$(BIN)/reversi signature > /dev/null  # compiles the engine once, so that every command answers at once
 	@touch $(STAMP)
+
+install: $(STAMP)  ## install into .venv
 
 train: $(STAMP)  ## train a 6x6 model from nothing: 10 minutes on two cores (ARGS='run.minutes=5' changes the job)
 	@$(BIN)/reversi train $(ARGS)

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Keeps Ray up on a worker: starts it, and again five seconds after it has ended, as it does on a node that the head has
-# given up.  Its arguments are those of `ray start`:
+# Keeps Ray running on a worker: starts it, and restarts it five seconds after it has exited, as it does on a node that
+# the head has dropped.  Takes the arguments of `ray start`:
 #
 #     deploy/keep-worker.sh --address=HEAD:6379 --labels=role=actors
 #
-# `pkill -f keep-worker.sh; ray stop` ends both.
+# `pkill -f keep-worker.sh; ray stop` stops both.
 while :; do
     ray start "$@" --block
     sleep 5
