@@ -1,16 +1,21 @@
-"""Ctrl-C and SIGTERM: the first asks the run to stop and save, the second ends it now."""
+"""Ctrl-C, SIGTERM and a terminal that closes: the first asks the run to stop and save, the second ends it now."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import time
 from types import FrameType, TracebackType
 from typing import Any
 
 from scripts.processes import kill_children
 
 EXIT_INTERRUPTED = 130
+
+TOGETHER_S = 0.5
+"""Signals that come within so many seconds are one: `timeout` signals its child and then the child's whole group."""
 
 SAVED = "stopped and saved"
 NOTHING_KEPT = "stopped before training began; nothing is kept"
@@ -22,10 +27,13 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.requested = False
+        self._requested_at = 0.0
         self._previous: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # started by nohup: the run outlives its terminal
             self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -36,9 +44,16 @@ class Interrupt:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
+            return
         if self.requested:
-            os.write(sys.stderr.fileno(), b"\nstopped now; what came after the last checkpoint is lost\n")
+            _say(b"\nstopped now; what came after the last checkpoint is lost\n")
             kill_children(os.getpid())
             os._exit(EXIT_INTERRUPTED)
-        self.requested = True
-        os.write(sys.stderr.fileno(), b"\nstopping: saving the run (again to stop now)\n")
+        self.requested, self._requested_at = True, time.monotonic()
+        _say(b"\nstopping: saving the run (again to stop now)\n")
+
+
+def _say(words: bytes) -> None:
+    with contextlib.suppress(OSError):  # the terminal may be what has gone
+        os.write(sys.stderr.fileno(), words)

@@ -14,7 +14,7 @@ from evaluator.openings import load_openings, random_openings
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_url import RedisServer
 from reversi.errors import ConfigError, IncompatibleModelError
-from reversi.games.rules import game_named
+from reversi.games.rules import TICTACTOE, game_named
 from reversi.model.machine import has_nvidia_gpu
 from reversi.model.registry import Registry
 from scripts.cluster_config import LocalClusterConfig, RayClusterConfig
@@ -73,13 +73,17 @@ def check_threads(job: JobConfig, cores: int) -> None:
 
 
 def check_openings(job: JobConfig) -> None:
-    """Refuse a gate that cannot have as many distinct openings as its match needs."""
-    game = game_named(job.game.name)
-    if job.gate.openings is None:
-        gate = job.gate
-        random_openings(game, gate.openings_drawn, gate.opening_plies, job.run.seed, gate.games // 2)
+    """Refuse a gate or a summary that cannot have as many distinct openings as its matches need."""
+    game, gate, seed = game_named(job.game.name), job.gate, job.run.seed
+    if gate.openings is None:
+        random_openings(game, gate.openings_drawn, gate.opening_plies, seed, gate.games // 2)
     else:
-        load_openings(job.gate.openings, game)
+        load_openings(gate.openings, game)
+    if job.run.summary_games and game.id != TICTACTOE:
+        try:
+            random_openings(game, job.run.summary_games // 2, gate.opening_plies, seed)
+        except ConfigError as error:
+            raise ConfigError(f"run.summary_games={job.run.summary_games}: {error}") from error
 
 
 def check_game_files(job: JobConfig) -> None:

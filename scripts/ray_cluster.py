@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
+from ray._private import services as ray_services
+from ray._private import utils as ray_utils
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.errors import ConfigError, UnreachableError
@@ -46,7 +49,7 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
     try:
-        with _own_signals():
+        with _own_signals(), _own_process_groups():
             _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
@@ -54,7 +57,8 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     try:
         yield
     finally:
-        ray.shutdown()
+        with _own_signals():
+            ray.shutdown()
 
 
 def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
@@ -182,13 +186,31 @@ def _check_available(placement: Placement) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep what signals do: Ray's own answer to SIGTERM ends the process before anything is saved."""
+    """Keep what signals do, meanwhile too: Ray's own answer to SIGTERM ends the process before anything is saved."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = ray_utils.set_sigterm_handler
+    ray_utils.set_sigterm_handler = lambda handler: None
     try:
         yield
     finally:
+        ray_utils.set_sigterm_handler = ours
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _own_process_groups() -> Iterator[None]:
+    """Give each process that Ray starts a process group of its own.
+
+    A signal to the run's whole group, as `timeout` and service managers send it, would end Ray while the run still has
+    to save; without their parent Ray's processes end in any case.
+    """
+    popen = ray_services.ConsolePopen
+    ray_services.ConsolePopen = functools.partial(popen, process_group=0)
+    try:
+        yield
+    finally:
+        ray_services.ConsolePopen = popen
 
 
 def _check_reachable(address: str) -> None:

@@ -49,9 +49,14 @@ class RunFolder:
 
     @classmethod
     def create(cls, directory: str, name: str) -> RunFolder:
-        """Make a new run; a name that is taken is refused."""
+        """Make a new run; a name that is taken is refused.
+
+        A folder that a run left before it had its configuration is no run: its name is free.
+        """
         path = Path(directory).absolute() / name
         with _explained(path):
+            if (path / "run.lock").exists() and not (path / "config.yaml").exists():
+                return cls(path, _locked(path), begun=False)
             if path.exists():
                 raise RunError(
                     f"run {name!r} exists in {path.parent}; go on with it by resume={Path(directory) / name}, "
@@ -119,6 +124,11 @@ class RunFolder:
         """Return the whole checkpoints, oldest first."""
         return checkpoints_in(self.path)
 
+    @property
+    def is_summarised(self) -> bool:
+        """Whether the newest checkpoint has a summary: nothing is left to be done but to train on."""
+        return is_summarised(self.path)
+
     def newest_checkpoint(self) -> dict[str, bytes]:
         """Return the files of the newest checkpoint that is as it was written, by name.
 
@@ -130,6 +140,12 @@ class RunFolder:
             )
         with _explained(self.path):
             return newest_whole(self.path)
+
+
+def is_summarised(folder: Path) -> bool:
+    """Return whether the summary of the run in `folder` is as new as its newest checkpoint."""
+    summary, saved = folder / "summary.json", checkpoints_in(folder)[-1:]
+    return summary.exists() and all(summary.stat().st_mtime >= each.stat().st_mtime for each in saved)
 
 
 def checkpoints_in(folder: Path) -> list[Path]:

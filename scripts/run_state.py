@@ -65,12 +65,16 @@ class RunState:
     actors_asked: dict[str, int]
     """Actors of each group, as `reversi scale` asked for them last; empty if it never did."""
 
+    keeps_records: bool
+    """Whether a run without a checkpoint can go on from the records that Redis holds."""
     more: str | None
     """The setting that lets a finished run go on, such as `run.minutes=20`."""
 
     @property
-    def resume_command(self) -> str:
-        """The command line that goes on with it."""
+    def resume_command(self) -> str | None:
+        """The command line that goes on with it; None if nothing was saved."""
+        if self.checkpoint is None and not self.keeps_records:
+            return None
         return " ".join(filter(None, (f"reversi train resume={self.folder}", self.more)))
 
 
@@ -115,8 +119,9 @@ def read_run(folder: Path) -> RunState:
         metrics_age_s=_age_s(folder / "metrics.jsonl"),
         checkpoint=str(saved) if saved else None,
         checkpoint_age_s=_age_s(saved) if saved else None,
-        health=_health(row) if held else {},
+        health=_health(row) if held and _heard_since_start(folder) else {},
         actors_asked=_actors_asked(folder),
+        keeps_records=_at(config, "replay", "kind") == "redis",
         more=more(*limits, int(row.get("replay/games_total", games))) if state == "finished" else None,
     )
 
@@ -150,11 +155,13 @@ def lock_holder(folder: Path) -> tuple[bool, int | None]:
 
 
 def _ended_state(folder: Path, saved: Path | None) -> State:
+    from scripts.run_folder import is_summarised
+
     if saved is None:
         return "died" if (folder / "metrics.jsonl").exists() else "empty"
-    summary, metrics, at = folder / "summary.json", folder / "metrics.jsonl", saved.stat().st_mtime
-    if summary.exists() and summary.stat().st_mtime >= at:
+    if is_summarised(folder):
         return "finished"
+    metrics, at = folder / "metrics.jsonl", saved.stat().st_mtime
     return "died" if metrics.exists() and metrics.stat().st_mtime > at + SAVED_S else "stopped"
 
 
@@ -183,6 +190,12 @@ def _newest_values(path: Path) -> dict[str, float]:
             row = json.loads(line)
             values |= row if isinstance(row, dict) else {}
     return values
+
+
+def _heard_since_start(folder: Path) -> bool:
+    """Return whether the newest metrics are of the sitting that holds the run, and not of one before."""
+    metrics, lock = folder / "metrics.jsonl", folder / "run.lock"
+    return metrics.exists() and lock.exists() and metrics.stat().st_mtime >= lock.stat().st_mtime
 
 
 def _actors_asked(folder: Path) -> dict[str, int]:

@@ -85,7 +85,8 @@ class Sitting:
             self.progress.restore(state["progress"])
             self.repeats = self.job.repeats and state.get("setup") == self._setup
             end = state.get("end", {"reached": True})
-            if not end["reached"]:
+            over = end["reached"] and self.folder.is_summarised
+            if not over and "learned" in end:
                 self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
                 self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
                 # a run that was given more since has another last candidate
@@ -96,7 +97,7 @@ class Sitting:
             raise CorruptFileError(
                 f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"
             )
-        if end["reached"]:
+        if over:
             self._expect_more()
 
     def _expect_more(self) -> None:

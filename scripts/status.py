@@ -103,7 +103,11 @@ def _lines(state: RunState) -> list[str]:
     if state.actors_asked:
         asked = ", ".join(f"{count:,} {group}" for group, count in state.actors_asked.items())
         lines.append(f"  asked for by reversi scale: {asked}")
-    return lines if state.state == "training" else [*lines, f"go on with:  {state.resume_command}"]
+    if state.state == "training":
+        return lines
+    if state.resume_command is None:
+        return [*lines, "nothing was saved; start it again under a new run.name"]
+    return [*lines, f"go on with:  {state.resume_command}"]
 
 
 def _ago(seconds: float | None) -> str:

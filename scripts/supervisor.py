@@ -161,7 +161,11 @@ class Supervisor:
         """Return the error that ends the run: what happened, how to go on, where to read more."""
         log.error(what, exc_info=error)
         there = self._sitting.folder.checkpoints()
-        again = f"go on from the last checkpoint with: {self._sitting.resume_command}" if there else "start it again"
+        again = (
+            f"go on from the last checkpoint with: {self._sitting.resume_command}"
+            if there
+            else "start it again under a new run.name"
+        )
         return RunError(f"{what}; {again}; see {self._sitting.folder.path / 'logs' / 'run.log'}")
 
     def health(self) -> dict[str, HealthReport]:

@@ -65,20 +65,22 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
         check_kept(job)
     check_openings(job)
     check_game_files(job)
-    folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
-    if counts_actors:
-        forget_target(folder.path)
-    try:
-        return _sit(job, folder, values, bool(resume))
-    except BaseException:
-        if not folder.begun:
-            folder.discard()  # nothing was trained: the name stays free
-        raise
-    finally:
-        folder.close()
+    with Interrupt() as interrupt:
+        folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
+        if counts_actors:
+            forget_target(folder.path)
+        try:
+            with _logged_to(folder.path / "logs" / "run.log"):
+                return _sit(job, folder, values, interrupt, bool(resume))
+        except BaseException:
+            if not folder.begun:
+                folder.discard()  # nothing was trained: the name stays free
+            raise
+        finally:
+            folder.close()
 
 
-def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: bool) -> int:
+def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> int:
     from learner.tracking import open_trackers
     from scripts.preflight import check_registry
     from scripts.progress import Progress
@@ -86,28 +88,26 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
     from scripts.summary import announce, summarise
     from scripts.warm import warm
 
-    with Interrupt() as interrupt:
-        sitting = Sitting(job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values)))
-        if resumed:
-            sitting.load_checkpoint()
-        check_registry(job, sitting.open_registry())
-        folder.write_setup(to_yaml(values))
-        with _logged_to(folder.path / "logs" / "run.log"):
-            announce(sitting)
-            warm(job)
-            if not interrupt.requested:
-                try:
-                    _launch(sitting)
-                finally:
-                    sitting.progress.end()
-            if interrupt.requested:
-                if not folder.begun:
-                    folder.discard()
-                    print(NOTHING_KEPT)
-                    return EXIT_INTERRUPTED
-                print(f"{SAVED}; go on with:  {sitting.resume_command}")
-                return EXIT_INTERRUPTED
-            summarise(sitting)
+    sitting = Sitting(job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values)))
+    if resumed:
+        sitting.load_checkpoint()
+    check_registry(job, sitting.open_registry())
+    folder.write_setup(to_yaml(values))
+    announce(sitting)
+    warm(job)
+    if not interrupt.requested:
+        try:
+            _launch(sitting)
+        finally:
+            sitting.progress.end()
+    if interrupt.requested:
+        if not folder.begun:
+            folder.discard()
+            print(NOTHING_KEPT)
+            return EXIT_INTERRUPTED
+        print(f"{SAVED}; go on with:  {sitting.resume_command}")
+        return EXIT_INTERRUPTED
+    summarise(sitting)
     return 0
 
 
@@ -174,11 +174,14 @@ def _hand_to_hydra(arguments: list[str]) -> int:
 
 @contextmanager
 def _logged_to(path: Path) -> Iterator[None]:
-    """Write the process's log into a file meanwhile."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write the process's log into a file meanwhile; RunError if the disk does not take one."""
     logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
     threading.excepthook = _log_end_of_thread
-    handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)

@@ -66,7 +66,7 @@ class EmbeddedServer:
         }
         command = [program, *(word for name, value in settings.items() for word in (f"--{name}", value))]
         self._supervisor = subprocess.Popen(
-            [sys.executable, "-m", "learner.replay.embedded", *command],
+            [sys.executable, "-m", "learner.replay.embedded", self._private, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the run, which still has to save
@@ -189,4 +189,8 @@ def _die_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(supervise(sys.argv[1:]))
+    private, *words = sys.argv[1:]
+    try:
+        sys.exit(supervise(words))
+    finally:
+        shutil.rmtree(private, ignore_errors=True)  # a run that was killed does not come to do it

@@ -69,6 +69,10 @@ def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder)
     assert second.last_offered
     assert not second.goes_on
     second.save(PARTS, judged=True)
+    third = after(folder, "run.minutes=2")  # it was killed before its summary, which is still to be made
+    assert third.last_offered
+    assert not third.goes_on
+    folder.write_json("summary.json", {})
     with pytest.raises(ConfigError, match="has trained its 2 minutes; give it more"):
         after(folder, "run.minutes=2")
 

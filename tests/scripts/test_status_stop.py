@@ -62,7 +62,9 @@ def test_the_newest_value_of_every_metric_is_shown(
     assert (answer["games"], answer["step"], answer["version"], answer["elapsed_s"]) == (7, 3, -1, 65.0)
     assert answer["health"] == {}  # what was true of its roles before it died
     assert (answer["state"], answer["champion"], answer["pid"]) == ("died", None, None)
-    assert f"reversi train resume={run}" in reversi("status", "night").out
+    assert reversi("status", "night").out.endswith("nothing was saved; start it again under a new run.name\n")
+    (run / "config.yaml").write_text("game: {name: reversi6}\nreplay: {kind: redis}\n")
+    assert f"reversi train resume={run}" in reversi("status", "night").out, "Redis holds the games"
 
 
 def test_how_a_run_ended_is_told_from_its_files(run: Path) -> None:
@@ -82,6 +84,9 @@ def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> N
     with subprocess.Popen([sys.executable, "-c", DRIVER, run, "saves"], stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
         assert driver.stdout.readline() == "held\n"
+        aged(run / "metrics.jsonl", 5)
+        assert json.loads(reversi("status", run, "--json").out)["health"] == {}, "that was before it was resumed"
+        aged(run / "metrics.jsonl", -1)
         state = json.loads(reversi("status", run, "--json").out)
         assert (state["state"], state["pid"]) == ("training", driver.pid)
         assert state["health"] == {"actors": {"alive": 2.0, "rss_mb": 900.0}}
