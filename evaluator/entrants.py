@@ -23,15 +23,15 @@ class Entrant:
 
     name: str
     """What it is, as it can be asked for again."""
-    model: str | None
+    digest: str | None
     """SHA-256 of what it is besides its name: a model's weights and search, another program's limits; or None."""
     make: Callable[[int], Player]
     """Makes the player with this seed."""
-    keeps: bool
-    """Whether one player serves for all games, whatever the seed: a model has no luck and no memory."""
+    reusable: bool
+    """Whether one player serves for all games: a searched model is deterministic and stateless."""
 
 
-def enter(
+def entrant_of(
     spec: str, game: Game, *, registry: str | None, simulations: int, limits: EngineLimits | None = None
 ) -> Entrant:
     """Return the entrant that `spec` names.
@@ -50,16 +50,16 @@ def enter(
         close()
     if not isinstance(player, SearchPlayer):
         patience = _sha256(repr(limits or EngineLimits()).encode()) if isinstance(player, EnginePlayer) else None
-        return Entrant(name=player.name, model=patience, make=make, keeps=False)
+        return Entrant(name=player.name, digest=patience, make=make, reusable=False)
     from reversi.model.registry import load_model
 
     kind, _, rest = player.name.partition(":")
     weights = load_model(rest.rpartition(":")[0] if kind == "mcts" else rest, registry)
     return Entrant(
         name=player.name,
-        model=_sha256(weights.to_bytes() + repr(player.config).encode()),
+        digest=_sha256(weights.to_bytes() + repr(player.config).encode()),
         make=lambda seed: make_player(player.name, game, registry=registry, seed=seed),
-        keeps=True,
+        reusable=True,
     )
 
 

@@ -15,21 +15,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.balance import most_even
 from evaluator.config import GateConfig
+from evaluator.gate_openings import GateOpenings
 from evaluator.gate_report import GateReport, report_from, report_of_match
 from evaluator.labels import Labels, make_labels
 from evaluator.match import Match, MatchResult
-from evaluator.openings import Openings, load_openings, random_openings
 from evaluator.stats import Score, score_of
 from evaluator.truth import Truth, ask, truth_of
 from reversi import archive
-from reversi.errors import ConfigError, UnwritableError
+from reversi.errors import UnwritableError
 from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import LARGEST_VERSION, Weights
-from reversi.players import Player, SearchPlayer, model_player, playing_config
+from reversi.players import Player, model_player, playing_config
 from reversi.search.config import SearchConfig
 
 log = logging.getLogger(__name__)
@@ -96,13 +95,12 @@ class Gate:
     ) -> None:
         """The champion and all earlier verdicts are read from the registry, which must exist.
 
-        `repeats` says that what came after a state that is restored will come again, bit for bit: verdicts of then do
-        not count yet.
+        repeats  the run is deterministic: verdicts published after the restored state will be reached again, bit for
+                 bit, and are ignored until then
         """
         self.config, self.game, self.registry = config, game, registry
         self._source, self._sink, self._seed, self._repeats = source, sink, seed, repeats
-        self._listed = load_openings(config.openings, game) if config.openings else None
-        self._draw_openings(0)  # says now, and not in an hour, if there are too few
+        self._openings = GateOpenings(config, game, seed)
         self._labels = _labels(config, game)
         self._waiting: Weights | None = None
         self._trial: _Trial | None = None
@@ -114,9 +112,8 @@ class Gate:
         self._champion: Weights | None = None
         self._read_registry(LARGEST_VERSION)
 
-    @property
-    def busy(self) -> bool:
-        """Whether a match is under way or a candidate is there for the next one; takes what the source has."""
+    def poll(self) -> bool:
+        """Take the source's newest candidate; return whether a match is under way or a candidate waits for one."""
         self._collect()
         return self._trial is not None or self._waiting is not None
 
@@ -195,8 +192,8 @@ class Gate:
     def restore(self, data: bytes) -> None:
         """Go on from `state()`, as far as the registry still agrees with it.
 
-        A candidate that was judged after the state was saved is done with, unless this gate repeats what was done: then
-        it is judged again, and published as it was.  A match goes on where it stood if it is against today's champion
+        A candidate that was judged after the state was saved is done with, unless this gate `repeats`: then it is
+        judged again, and published as it was.  A match goes on where it stood if it is against today's champion
         and under today's settings; otherwise its candidate meets today's champion from the first game.
         """
         arrays, header = archive.unpack(data, "gate", STATE_FORMAT, "gate state")
@@ -266,7 +263,7 @@ class Gate:
             self.game,
             self._player(candidate, playing),
             opponent,
-            self._openings(candidate.version, opponent),
+            self._openings.choose(candidate.version, opponent),
             config.games,
             lockstep=config.lockstep,
             certain=lambda result: verdict_of(config, result) is not None,
@@ -289,30 +286,6 @@ class Gate:
             threads=self.config.threads,
             backend=self.config.backend,
         )
-
-    def _openings(self, version: int, opponent: Player) -> Openings:
-        """Return the openings of that candidate's match: the same again for the same candidate and opponent.
-
-        Of random ones they are those that the opponent finds most even, if it is a model that has an opinion.
-        """
-        drawn, count = self._draw_openings(version), self.config.games // 2
-        if len(drawn) == count or not isinstance(opponent, SearchPlayer):
-            return drawn.take(np.arange(count))
-        return most_even(drawn, count, lambda own, opp: opponent.judge(own, opp).value)
-
-    def _draw_openings(self, version: int) -> Openings:
-        """Draw what that candidate's match chooses from: the same for the same candidate, others for others."""
-        count = self.config.games // 2
-        if self._listed is None:
-            plies = self.config.opening_plies
-            return random_openings(self.game, self.config.openings_drawn, plies, (self._seed, version), count)
-        if len(self._listed) < count:
-            raise ConfigError(
-                f"gate.openings must have at least {count} lines for gate.games={self.config.games}, "
-                f"got {len(self._listed)} in {self.config.openings}"
-            )
-        drawn = np.random.default_rng((self._seed, version)).permutation(len(self._listed))[:count]
-        return self._listed.take(drawn)
 
     def _terms(self, opponent_version: int) -> dict[str, Any]:
         """Return what two matches must share for one to go on where the other stood."""

@@ -15,17 +15,16 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations
 
 import numpy as np
 
 from evaluator.entrants import Entrant
-from evaluator.ledger import Entry, Key, Ledger
-from evaluator.match import Match
+from evaluator.ledger import BatchKey, Entry, Ledger
+from evaluator.match import Match, Pairs
 from evaluator.openings import Openings
 from evaluator.ratings import Pairing, Ratings, rate
-from evaluator.stats import Pairs
 from reversi.errors import UsageError
 from reversi.games.rules import Game
 from reversi.players import Player
@@ -44,11 +43,11 @@ class Batch:
     a: Entrant
     b: Entrant
     openings: Openings
-    key: Key
+    key: BatchKey
 
     def seed(self, side: int) -> int:
         """Return the seed of `a` (0) or `b` (1) in this batch."""
-        digest = hashlib.sha256(repr((self.key, side)).encode()).digest()
+        digest = hashlib.sha256(repr((astuple(self.key), side)).encode()).digest()
         return int.from_bytes(digest[:7], "little")
 
 
@@ -160,8 +159,16 @@ class Ladder:
                 return Batch(a, b, part, key)
         return None
 
-    def _key(self, a: Entrant, b: Entrant, digest: str) -> Key:
-        return self.game.name, a.name, b.name, a.model, b.model, digest, self.seed
+    def _key(self, a: Entrant, b: Entrant, digest: str) -> BatchKey:
+        return BatchKey(
+            game=self.game.name,
+            a=a.name,
+            b=b.name,
+            a_model=a.digest,
+            b_model=b.digest,
+            openings=digest,
+            seed=self.seed,
+        )
 
     def _play(self, batch: Batch) -> Entry | None:
         """Play a batch; None if the ladder was stopped before its end."""
@@ -174,15 +181,8 @@ class Ladder:
                 if self._stop.is_set():
                     return None
         result = match.result()
-        game, a, b, a_model, b_model, openings, seed = batch.key
         return Entry(
-            game=game,
-            a=a,
-            b=b,
-            a_model=a_model,
-            b_model=b_model,
-            openings=openings,
-            seed=seed,
+            key=batch.key,
             black=result.black,
             white=result.white,
             pairs=result.pairs,
@@ -196,7 +196,7 @@ class Ladder:
         if entrant.name in kept:
             return kept[entrant.name]
         player = entrant.make(seed)
-        if entrant.keeps:
+        if entrant.reusable:
             kept[entrant.name] = player
         elif close := getattr(player, "close", None):  # another program, which ends with the batch
             stack.callback(close)

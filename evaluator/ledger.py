@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from evaluator.match import Counts
-from evaluator.stats import Pairs
+from evaluator.match import Counts, Pairs
 from reversi.errors import CorruptFileError, RunError
 
 FORMAT = 1
@@ -23,13 +22,10 @@ FORMAT = 1
 MOST_GAMES = 2**31 - 1
 """Of one kind in a batch."""
 
-Key = tuple[str, str, str, str | None, str | None, str, int]
-"""Game, both names, both models, openings, seed."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One batch of games between two players; results are from the view of `a`."""
+class BatchKey:
+    """What makes a batch of games the same as another: who plays whom at what, from where, under which seed."""
 
     game: str
     a: str
@@ -41,6 +37,13 @@ class Entry:
     """SHA-256 of the positions that the games began with."""
     seed: int
     """The ladder's, from which the seeds of both players follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """The result of one batch of games between two players, from the view of `a`."""
+
+    key: BatchKey
     black: Counts
     """Wins, draws and losses of `a` with Black."""
     white: Counts
@@ -52,10 +55,10 @@ class Entry:
     seconds: float
     """How long it took."""
 
-    @property
-    def key(self) -> Key:
-        """What makes another batch the same one."""
-        return self.game, self.a, self.b, self.a_model, self.b_model, self.openings, self.seed
+    def columns(self) -> dict[str, Any]:
+        """Return all fields, those of the key among them, as a line of the file has them."""
+        found = asdict(self)
+        return {**found.pop("key"), **found}
 
 
 class Ledger:
@@ -67,7 +70,7 @@ class Ledger:
         Raises CorruptFileError for anything else that is no result.
         """
         self.path = path
-        self._entries: dict[Key, Entry] = {}
+        self._entries: dict[BatchKey, Entry] = {}
         self._bytes = self._whole_bytes = 0  # of the file as it was read, and of its complete lines
         for number, line in enumerate(self._lines(), start=1):
             entry = _read(line, f"{path}:{number}")
@@ -76,7 +79,7 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def find(self, key: Key) -> Entry | None:
+    def find(self, key: BatchKey) -> Entry | None:
         """Return the batch with that key, or None."""
         return self._entries.get(key)
 
@@ -86,7 +89,7 @@ class Ledger:
         Raises RunError if somebody else wrote to the file.
         """
         assert entry.key not in self._entries, f"expected a batch that was not played, got {entry}"
-        line = (json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=False) + "\n").encode()
+        line = (json.dumps({"format": FORMAT, **entry.columns()}, ensure_ascii=False) + "\n").encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
             if (size := os.fstat(file.fileno()).st_size) != self._bytes:
@@ -121,15 +124,16 @@ def _read(line: bytes, where: str) -> Entry:
         values: dict[str, Any] = json.loads(line)
         if values["format"] != FORMAT:
             raise CorruptFileError(f"{where}: expected a result of format {FORMAT}, got {values['format']!r}")
-        found = {field.name: values[field.name] for field in fields(Entry)}
+        key = {field.name: values[field.name] for field in fields(BatchKey)}
+        found = {field.name: values[field.name] for field in fields(Entry) if field.name != "key"}
         for name, length in (("black", 3), ("white", 3), ("pairs", 5), ("forfeits", 2)):
             found[name] = tuple(found[name])
             if len(found[name]) != length or any(type(n) is not int or not 0 <= n <= MOST_GAMES for n in found[name]):
                 raise ValueError(f"{name} is {values[name]!r}")
         for name, kinds in _KINDS.items():
-            if not isinstance(found[name], kinds) or isinstance(found[name], bool):
-                raise TypeError(f"{name} is {found[name]!r}")
-        entry = Entry(**found)
+            if not isinstance(values[name], kinds) or isinstance(values[name], bool):
+                raise TypeError(f"{name} is {values[name]!r}")
+        entry = Entry(key=BatchKey(**key), **found)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptFileError(f"{where}: expected the result of a batch of games, but {error!r}") from error
     _expect_whole_pairs(entry, where)

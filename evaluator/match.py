@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 Counts = tuple[int, int, int]
 """Wins, draws, losses."""
 
+Pairs = tuple[int, int, int, int, int]
+"""Pairs of games of one opening, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MatchResult:
@@ -41,9 +44,9 @@ class MatchResult:
     """A's wins, draws and losses with Black."""
     white: Counts
     """A's wins, draws and losses with White."""
-    pairs: tuple[int, int, int, int, int]
+    pairs: Pairs
     """Openings of which both games are finished, by A's points in them: 0, 1/2, 1, 3/2, 2."""
-    first_pairs: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    first_pairs: Pairs = (0, 0, 0, 0, 0)
     """Those of the openings up to the first that is not finished.  Which games end first hangs on who wins them, so a
     test that may end a match early looks at no others."""
     forfeits: tuple[int, int] = (0, 0)
@@ -229,7 +232,7 @@ class Match:
         return np.array([NO_ACTION if isinstance(answer, Forfeit) else answer for answer in answers], np.int32)
 
 
-def _pairs(points: NDArray[np.int64]) -> tuple[int, int, int, int, int]:
+def _pairs(points: NDArray[np.int64]) -> Pairs:
     zero, half, one, more, two = np.bincount(points, minlength=5).tolist()
     return zero, half, one, more, two
 

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.stats import Z95, Pairs, normal_cdf
+from evaluator.match import Pairs
+from evaluator.stats import Z95, normal_cdf
 from reversi.errors import UsageError
 
 ELO = 400 / math.log(10)

@@ -43,13 +43,13 @@ class RemoteGate:
     def round(self, seconds: float) -> GateReport:
         """Play for about `seconds`."""
         report = self._gate.round(seconds)
-        if self._gate.blocked or (report.verdict is None and not self._gate.busy):
+        if self._gate.blocked or (report.verdict is None and not self._gate.poll()):
             time.sleep(IDLE_S)
         return report
 
-    def busy(self) -> bool:
-        """Whether there is anything to judge."""
-        return self._gate.busy
+    def poll(self) -> bool:
+        """Return whether there is anything to judge."""
+        return self._gate.poll()
 
     def state(self) -> bytes:
         """Return what is under way."""

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from evaluator.stats import Pairs
+from evaluator.match import Pairs
 from reversi.errors import UsageError
 
 POINTS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -13,10 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from evaluator.match import MatchResult
-
-Pairs = tuple[int, int, int, int, int]
-"""Pairs of games of one opening, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
+from evaluator.match import MatchResult, Pairs
 
 Z95 = 1.959964
 """Standard errors on each side of a 95 % interval of a normal estimate."""

@@ -28,7 +28,6 @@ from learner.fused import (
     sum_features,
     unnormalise,
 )
-from reversi.games.planes import PLANES
 from reversi.model.line_table import LineTable
 from reversi.model.lines import DIRECTIONS, lines_of, shared_rows, write_rows
 
@@ -58,8 +57,10 @@ class Shape:
 class Convolution:
     """A convolution: its inputs and the gradient of its parameters, a chunk at a time."""
 
-    def __init__(self, module: nn.Conv2d, shape: Shape) -> None:
+    def __init__(self, module: nn.Conv2d, shape: Shape, *, first: bool = False) -> None:
+        """The `first` of a network has planes as inputs, which need no gradient."""
         self.channels = module.out_channels
+        self._first = first
         self._module = module
         self._weight = torch.empty_like(module.weight.data, dtype=shape.dtype)
         self._bias = None if module.bias is None else torch.empty_like(module.bias.data, dtype=shape.dtype)
@@ -91,7 +92,7 @@ class Convolution:
             False,
             (0, 0),
             1,
-            (self._module.in_channels != PLANES, True, self._bias is not None),
+            (not self._first, True, self._bias is not None),
         )
         return d_inputs
 

@@ -44,7 +44,7 @@ class StripPass:
         strips = [last - first for first, last in pairwise(bounds)]
         self._shape = Shape(size=network.size, boards=across, chunks=strips, dtype=dtype)
         self._spare = self._shape.empty(network.config.channels)
-        self._stem = below = self._layer(network.stem)
+        self._stem = below = self._layer(network.stem, first=True)
         self._lookup = None if network.lines is None else Lookup(network.lines, self._shape)
         self._blocks: list[tuple[Layer, Layer, Layer]] = []
         for block in network.blocks:
@@ -149,8 +149,9 @@ class StripPass:
         self._each(lambda c: below.receive(c, first.give(c), second.of_residual(c)))
         below.finish_gradient()
 
-    def _layer(self, module: NormedConvolution, residual: Layer | None = None) -> Layer:
-        return Layer(Convolution(module.convolution, self._shape), module.norm, self._shape, residual, self._spare)
+    def _layer(self, module: NormedConvolution, residual: Layer | None = None, *, first: bool = False) -> Layer:
+        convolution = Convolution(module.convolution, self._shape, first=first)
+        return Layer(convolution, module.norm, self._shape, residual, self._spare)
 
     def _each(self, work: Callable[[int], object]) -> None:
         """Call `work` with the number of every chunk, on all threads, and wait."""

@@ -39,10 +39,14 @@ log = logging.getLogger(__name__)
 Network = DualNetwork | StackNetwork
 
 LARGEST_LOSS = 50.0
-"""A loss above this has exploded: an untrained network starts at log(A) + 1.1, about 5."""
+"""A loss above this, times the sum of the losses' weights where that is above 1, has exploded: an untrained network
+starts at log(A) + 1.1, about 5."""
 
 CUDA_PREFETCH = 2
 """Batches made ahead of a GPU unless `learner.prefetch` says otherwise; a CPU makes its own in 0.5 % of a step."""
+
+_OPTIMISER = "optimiser"
+"""Name of the array that says which optimiser the saved moments are of; checkpoints of before lack it."""
 
 CUDA_LOOK_EVERY = 16
 """Steps between two looks at whether training on a GPU diverged; each look waits for the GPU once."""
@@ -69,6 +73,7 @@ class Trainer:
         self._network = _network(network, game, self.device)
         self._average = self._copy(self._network)
         self.objective = _objective(game, algorithm, network, self.device)
+        self._largest_loss = LARGEST_LOSS * max(1.0, _weight(algorithm))
         self._weights, self._average_weights = Flat(self._network), Flat(self._average)
         self._gradient = self._weights.take_gradients()
         self._optimiser = Optimiser(self._weights, self._gradient, config)
@@ -100,7 +105,8 @@ class Trainer:
         """
         self.objective.before_step(self.step_count, self._network)
         if isinstance(self._network_config, StackConfig) and self._network_config.dropout:
-            torch.manual_seed(self._seed << 32 | self.step_count)  # a resumed run leaves out the same features
+            seeds = np.random.SeedSequence(self._seed, spawn_key=(self.step_count,))
+            torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))  # a resumed run leaves out the same features
         try:
             values = self._backward(self.transfer.receive(batch))
         except torch.OutOfMemoryError as error:
@@ -121,7 +127,7 @@ class Trainer:
         step, loss, norm = self._trouble.tolist()
         if step >= 0:
             raise TrainingDivergedError(
-                f"training diverged at step {step:.0f}: expected a finite loss below {LARGEST_LOSS:g}, got "
+                f"training diverged at step {step:.0f}: expected a finite loss below {self._largest_loss:g}, got "
                 f"loss {loss:g} with gradient norm {norm:g}; last good checkpoint: {self.last_good}; resume from it "
                 f"with a smaller learner.learning_rate"
             )
@@ -157,10 +163,17 @@ class Trainer:
         found |= {f"objective.{name}": tensor for name, tensor in self.objective.arrays().items()}
         for key, moment in self._optimiser.moments.items():
             found |= {f"optimiser.{name}.{key}": part for name, part in self._weights.split(moment).items()}
-        return {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in found.items()}
+        kind = {_OPTIMISER: np.frombuffer(self.config.optimiser.encode(), np.uint8)}
+        return kind | {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in found.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
-        """Take back what `arrays()` gave; the network must be of the same shape."""
+        """Take back what `arrays()` gave; the network must be of the same shape.
+
+        Another optimiser than the one that was saved begins anew: its moments would mean nothing to it.
+        """
+        arrays = dict(arrays)
+        saved = arrays.pop(_OPTIMISER, None)
+        same = saved is None or saved.tobytes().decode() == self.config.optimiser
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         try:
             self._network.load_state_dict(_under("network.", tensors))
@@ -171,9 +184,11 @@ class Trainer:
         for key, moment in self._optimiser.moments.items():
             moment.zero_()
             for name, part in self._weights.split(moment).items():
-                if (kept := tensors.get(f"optimiser.{name}.{key}")) is not None:
+                if same and (kept := tensors.get(f"optimiser.{name}.{key}")) is not None:
                     part.copy_(kept)
-        self._optimiser.set_steps(step_count)
+        if not same:
+            log.warning("learner.optimiser is now %s: it begins without the moments of before", self.config.optimiser)
+        self._optimiser.set_steps(step_count if same else 0)
         self.step_count = step_count
 
     def _copy(self, network: Network) -> Network:
@@ -226,7 +241,7 @@ class Trainer:
 
         All of it happens on the device, with numbers that the host does not know yet.
         """
-        sound = (loss <= LARGEST_LOSS) & norm.isfinite()  # a NaN compares as false
+        sound = (loss <= self._largest_loss) & norm.isfinite()  # a NaN compares as false
         first = ~sound & (self._trouble[0] < 0)
         now = torch.stack((loss.new_full((), self.step_count), loss, norm))
         self._trouble = torch.where(first, now.double(), self._trouble)
@@ -271,6 +286,17 @@ def _objective(game: Game, algorithm: AlgorithmConfig, network: NetworkConfig, d
             return Dqn(game, algorithm, network, device)
         case _:
             raise ConfigError(f"algorithm={algorithm.name} has no gradient to train a network by")
+
+
+def _weight(algorithm: AlgorithmConfig) -> float:
+    """Return the sum of the weights that an algorithm gives to its losses beside the first."""
+    match algorithm:
+        case AlphaZeroConfig():
+            return algorithm.value_weight + algorithm.margin_weight + algorithm.owner_weight
+        case SupervisedConfig():
+            return algorithm.value_weight
+        case _:
+            return 0.0
 
 
 def _statistics(network: Network) -> list[Tensor]:

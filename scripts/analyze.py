@@ -35,8 +35,8 @@ echo "--------------OX----XO-------------- X" | reversi analyze --simulations 80
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What is said of one position."""
+class PositionAnalysis:
+    """The answer for one position."""
 
     position: Position
     move: str | None
@@ -88,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
     bad = 0
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, ReversiError):
-            judgement = next(found)
-            print(judgement.to_json() if args.json else judgement)
+            analysis = next(found)
+            print(analysis.to_json() if args.json else analysis)
             continue
         bad += 1
         answer: dict[str, Any] = {"error": str(line), "line": number}
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
-def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[Judgement]:
+def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[PositionAnalysis]:
     """Yield what the search says of each position; a batch is searched when its first answer is asked for."""
     import numpy as np
 
@@ -109,16 +109,14 @@ def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[Judgemen
         opp = np.array([position.opp for position in part], np.uint64)
         result = player.judge(own, opp)
         for b, position in enumerate(part):
-            yield _judgement(
-                position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b]
-            )
+            yield _analysis(position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b])
 
 
-def _judgement(
+def _analysis(
     position: Position, action: int, value: float, policy: NDArray[np.float32], visits: NDArray[np.int32]
-) -> Judgement:
+) -> PositionAnalysis:
     actions = dict(zip(position.legal_moves(), position.legal_actions(), strict=True))
-    return Judgement(
+    return PositionAnalysis(
         position=position,
         move=next((move for move in actions if actions[move] == action), None),
         value=round(value, 6),

@@ -49,7 +49,7 @@ COMMANDS = {
 }
 """Every command with its summary, in the order of `reversi --help`."""
 
-MODULES = {"bench": "bench.command", "drill": "drill.command", "launch": "launch_job"}
+MODULES = {"bench": "bench.command", "drill": "drill.command"}
 """Commands whose module has another name than they."""
 
 TRAIN_HELP = """\

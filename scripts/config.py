@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, Union
 
-from actors.config import ActorConfig, GamesActorConfig, SearchActorConfig
+from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from evaluator.config import GateConfig
-from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig
+from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
 from learner.config import LearnerConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis_config import RedisReplayConfig
@@ -141,6 +141,15 @@ class JobConfig:
                 f"algorithm.value_mix must be 0 where search.margin_weight is not, got {self.algorithm.value_mix:g}: "
                 f"values of such a search mix margins with results, and the target is a result"
             )
+        if isinstance(self.algorithm, AlphaZeroConfig) and not self.algorithm.margin_weight:
+            margins = self.search.margin_weight
+            require(
+                margins == 0, "search.margin_weight", "0 where algorithm.margin_weight is: nobody learns it", margins
+            )
+        if isinstance(self.algorithm, DqnConfig) and isinstance(self.actors, EpsilonActorConfig):
+            fits = not self.algorithm.every_move or self.actors.opponent == "self"
+            expected = "self with algorithm.every_move, which takes the other side for as good"
+            require(fits, "actors.opponent", expected, self.actors.opponent)
 
     @property
     def repeats(self) -> bool:

@@ -1,8 +1,8 @@
-"""What people ask of a run while it trains: how many actors it shall have.
+"""The target number of actors of a run, which `reversi scale` changes while the run trains.
 
-The wish is a file in the run's folder, replaced whole: the folder is what a terminal and the driver share, on one
-machine as on a cluster, where the terminal's question runs on the head.  Nobody has to listen on a port, a wish made
-while the driver is busy or down is not lost, and the next sitting of the run finds it too.
+The target is a file in the run's folder, always replaced as a whole.  The terminal and the driver share that folder, on
+one machine as well as on a cluster, where `reversi scale` runs on the head.  So nothing has to listen on a port, a
+target set while the driver is busy or down is not lost, and the next sitting of the run finds it too.
 """
 
 from __future__ import annotations
@@ -27,59 +27,59 @@ CONTROL = "control.json"
 FORMAT = 1
 
 MAX_BYTES = 1 << 16
-"""Largest file that is read."""
+"""Size limit of the file."""
 
 MOST_ON_A_CLUSTER = 2000
-"""Actors of a run; half of the producers that the replay tells apart (`deliveries.MAX_PRODUCERS`), as some come again
-under new names."""
+"""Most actors of a run; half of the producers that the replay can tell apart (`deliveries.MAX_PRODUCERS`), because a
+restarted actor gets a new producer name."""
 
 MOST_A_CORE = 4
-"""Actors for each core of this machine, under a Ray of our own, which would start any number of them."""
+"""Most actors per core of this machine with `cluster=local`, where Ray itself sets no limit."""
 
 LOCAL_GROUP = "actors"
 """The one group of actors of a run on one machine."""
 
 
 def groups_of(job: JobConfig) -> dict[str, int | None]:
-    """Return the groups of actors that a job has, with the number that its configuration says; None is all that fit.
+    """Return the configured number of actors by group; None means as many as fit.
 
-    ConfigError for a job whose actors cannot be more or fewer.
+    Raises ConfigError for a job whose number of actors cannot change.
     """
     if isinstance(job.actors, GamesActorConfig):
-        raise ConfigError("expected actors that play; one actor reads the files of this run")
+        raise ConfigError("this run cannot be scaled: its only actor reads game files")
     if isinstance(job.cluster, RayClusterConfig):
         return {name: group.count for name, group in job.cluster.actors.items()}
     if job.cluster.kind == "serial":
-        raise ConfigError("expected a run on Ray; with cluster=serial all is one process")
+        raise ConfigError("this run cannot be scaled: with cluster=serial there is only one process")
     return {LOCAL_GROUP: job.actor_count}
 
 
 def most_actors(job: JobConfig) -> int:
-    """Return the largest number of actors that may be asked for."""
+    """Return the largest number of actors that a target may have."""
     if isinstance(job.cluster, RayClusterConfig):
         return MOST_ON_A_CLUSTER
     return max(job.actor_count, MOST_A_CORE * (os.cpu_count() or 1))
 
 
-def check_wish(job: JobConfig, wish: Mapping[str, int]) -> None:
-    """Refuse a wish for groups that are not there, for too many actors, or for none at all."""
-    counts: Mapping[str, int | None] = groups_of(job) | dict(wish)
+def check_target(job: JobConfig, target: Mapping[str, int]) -> None:
+    """Raise UsageError for unknown groups, for too many actors and for none at all."""
+    counts: Mapping[str, int | None] = groups_of(job) | dict(target)
     if unknown := sorted(set(counts) - set(groups_of(job))):
         raise UsageError(f"expected a group among {', '.join(groups_of(job))}, got {unknown[0]!r}")
     most, wanted = most_actors(job), sum(count or 0 for count in counts.values())
-    if any(count < 0 for count in wish.values()) or wanted > most or not any(n != 0 for n in counts.values()):
+    if any(count < 0 for count in target.values()) or wanted > most or not any(n != 0 for n in counts.values()):
         raise UsageError(f"expected 1 to {most:,} actors in all, got {wanted:,}")
 
 
-def write_wish(folder: Path, wish: Mapping[str, int]) -> None:
-    """Replace the wish in the folder of a run."""
-    write_atomic(folder / CONTROL, json.dumps({"format": FORMAT, "actors": dict(wish)}).encode())
+def write_target(folder: Path, target: Mapping[str, int]) -> None:
+    """Replace the target in the folder of a run."""
+    write_atomic(folder / CONTROL, json.dumps({"format": FORMAT, "actors": dict(target)}).encode())
 
 
-def read_wish(folder: Path) -> dict[str, int]:
-    """Return the number of actors asked for last, by group; groups of which nobody spoke are not in it.
+def read_target(folder: Path) -> dict[str, int]:
+    """Return the target last written, by group; groups that were never scaled are missing.
 
-    CorruptFileError if the file is none of ours.
+    Raises CorruptFileError for a file that `write_target` did not write.
     """
     path = folder / CONTROL
     try:
@@ -97,26 +97,26 @@ def read_wish(folder: Path) -> dict[str, int]:
 
 
 def sets_actors(override: str) -> bool:
-    """Whether an override says how many actors there are."""
+    """Return whether an override sets a number of actors."""
     return re.fullmatch(r"(actors|cluster\.actors\.\w+)\.count=.*", override) is not None
 
 
-def forget_wish(folder: Path) -> None:
-    """Let the configuration say again how many actors there are."""
+def forget_target(folder: Path) -> None:
+    """Remove the target, so that the configuration decides the number of actors again."""
     (folder / CONTROL).unlink(missing_ok=True)
 
 
-class Wishes:
-    """The wish in the folder of a run, read again when its file is another one."""
+class TargetWatcher:
+    """Reads the target in the folder of a run again whenever its file has been replaced."""
 
     def __init__(self, folder: Path, job: JobConfig) -> None:
         self._folder, self._job = folder, job
         self._seen: tuple[int, int] | None = None
 
-    def news(self) -> dict[str, int] | None:
-        """Return the wish if its file has changed since the last call, else None.
+    def changed(self) -> dict[str, int] | None:
+        """Return the target if its file has changed since the last call, else None.
 
-        One that cannot be read or met is told in the log, once, and passed over.
+        A target that cannot be read or reached is logged once and ignored.
         """
         try:
             status = os.stat(self._folder / CONTROL)
@@ -127,9 +127,9 @@ class Wishes:
             return None
         self._seen = seen
         try:
-            wish = read_wish(self._folder)
-            check_wish(self._job, wish)
+            target = read_target(self._folder)
+            check_target(self._job, target)
         except ReversiError as error:
-            log.error("what was asked for is passed over: %s", error)
+            log.error("ignoring the new number of actors: %s", error)
             return None
-        return wish
+        return target

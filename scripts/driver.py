@@ -1,6 +1,6 @@
 """The driver of a run on Ray: its course from the first round to the last match, who plays, when it is saved.
 
-One call of every role is under way at a time; `scripts/keeper.py` hears the answers and answers deaths.  The driver
+One call of every role is under way at a time; `scripts/supervisor.py` hears the answers and answers deaths.  The driver
 never waits for one role while others could work, and for an actor that is slow no longer than for the others.
 """
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import psutil
 
-from scripts.control import Wishes
-from scripts.keeper import LOST, MEASURE_EVERY_S, POLL_S, START_S, STOP_S, WATCH_EVERY_S, Keeper
+from scripts.control import TargetWatcher
+from scripts.health import MemoryReport
 from scripts.ray_cluster import object_store_mb
 from scripts.roles import Parts, Role, end_process
 from scripts.sitting import Sitting
-from scripts.supervision import MemoryReport
+from scripts.supervisor import LOST, MEASURE_EVERY_S, POLL_S, START_S, STOP_S, WATCH_EVERY_S, Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -44,17 +44,17 @@ ACTOR_STATES_S = 5.0
 class Driver:
     """Leads a run."""
 
-    def __init__(self, sitting: Sitting, parts: Parts, wishes: Wishes) -> None:
+    def __init__(self, sitting: Sitting, parts: Parts, watcher: TargetWatcher) -> None:
         """Start every role, and give each its part of the sitting's checkpoint."""
-        self._sitting, self._parts, self._wishes = sitting, parts, wishes
-        self._keeper = Keeper(sitting, parts)
+        self._sitting, self._parts, self._watcher = sitting, parts, watcher
+        self._supervisor = Supervisor(sitting, parts)
         self._looked = self._felt = self._weighed = self._released = float("-inf")
-        parts.crew.join()
+        parts.actors.grow()
         for role in parts.all:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
                 role.saved = sitting.checkpoint.get(f"{role.name}.safetensors")
-            self._keeper.start(role)
-        self._keeper.until_idle((parts.replay, parts.learner, parts.gate))
+            self._supervisor.start(role)
+        self._supervisor.until_idle((parts.replay, parts.learner, parts.gate))
         self._ask()
 
     def wait_until_up(self) -> bool:
@@ -67,18 +67,18 @@ class Driver:
             self._ask()
             if all(role.up or role.idle for role in awaited):
                 return True
-            self._keeper.hear(POLL_S)
+            self._supervisor.hear(POLL_S)
         return False
 
     def turn(self) -> None:
         """Hear every round that is done and ask for the next ones; waits at most `POLL_S`."""
         self._scale()
         self._ask()
-        self._keeper.hear(POLL_S)
+        self._supervisor.hear(POLL_S)
         progress, now = self._sitting.progress, time.monotonic()
         if now - self._felt >= WATCH_EVERY_S:
             self._felt = now
-            progress.health(self._keeper.health())
+            progress.health(self._supervisor.health())
         if now - self._weighed >= MEASURE_EVERY_S:
             self._weighed = now
             rss_mb = psutil.Process().memory_info().rss / (1 << 20)
@@ -94,7 +94,7 @@ class Driver:
         self._answer(self._parts.replay, "stop")
         self._released = time.monotonic()
         while time.monotonic() < deadline and (self._parts.learner.calls or self._playing()):
-            self._keeper.hear(POLL_S)
+            self._supervisor.hear(POLL_S)
 
     def save(self, judged: bool = False) -> bool:
         """Write a checkpoint and play on; False if a role that must be part of it is down, or does not answer.
@@ -114,8 +114,8 @@ class Driver:
         began = time.monotonic()
         while not isinstance(files := self._states(), dict):
             if time.monotonic() - began > (STOP_S if self._sitting.interrupt.requested else START_S):
-                raise self._keeper.end(f"the {files.name} did not answer to 'state'")
-            self._keeper.hear(POLL_S)
+                raise self._supervisor.end(f"the {files.name} did not answer to 'state'")
+            self._supervisor.hear(POLL_S)
         self._sitting.save(files, judged)
 
     def offer_last(self) -> None:
@@ -127,27 +127,27 @@ class Driver:
         while not self._sitting.last_offered and not self._sitting.interrupt.requested:
             if self._parts.learner.idle and self._parts.gate.idle:
                 report = self._answer(self._parts.learner, "offer_candidate")
-                if report is not LOST and self._answer(self._parts.gate, "busy") is not LOST:
+                if report is not LOST and self._answer(self._parts.gate, "poll") is not LOST:
                     self._sitting.offered(report)
             else:
-                self._keeper.hear(POLL_S)
+                self._supervisor.hear(POLL_S)
 
     def finish_gate(self) -> None:
         """Play the gate's matches to their end."""
         gate = self._parts.gate
         while not self._sitting.interrupt.requested:
             if gate.idle:
-                busy = self._answer(gate, "busy")
+                busy = self._answer(gate, "poll")
                 if busy is False:
                     return
                 if busy is True:
-                    self._keeper.ask(gate)
-            self._keeper.hear(POLL_S)
+                    self._supervisor.ask(gate)
+            self._supervisor.hear(POLL_S)
             self._sitting.progress.tick()
 
     def leave_behind(self) -> None:
         """End the processes of actors that still owe an answer: one that hangs would hold up the end of Ray."""
-        for role in self._parts.crew.members:
+        for role in self._parts.actors.members:
             if role.handle is not None and role.calls:
                 end_process(role)
 
@@ -155,52 +155,52 @@ class Driver:
         """Ask everyone who is idle for the next round, as long as the run goes on, actors only if they shall `play`; an
         actor that leaves is let go."""
         parts, now, goes_on = self._parts, time.monotonic(), self._sitting.goes_on
-        for role in parts.crew.members:
+        for role in parts.actors.members:
             if role.idle and role.leaving:
                 self._let_go(role)
             elif role.idle and play and goes_on and self._sitting.plays_on:
-                self._keeper.ask(role)
+                self._supervisor.ask(role)
         if parts.learner.idle and goes_on:
-            self._keeper.ask(parts.learner)
+            self._supervisor.ask(parts.learner)
         if parts.gate.idle:
-            self._keeper.ask(parts.gate)
+            self._supervisor.ask(parts.gate)
         for role in (parts.replay, parts.weights):
             if role.idle and now - role.asked >= WATCH_EVERY_S:
-                self._keeper.ask(role)
+                self._supervisor.ask(role)
 
     def _scale(self) -> None:
         """Look now and then at how many actors there shall be; start new ones, and let others leave."""
         if time.monotonic() - self._looked < LOOK_EVERY_S:
             return
         self._looked = time.monotonic()
-        if (wish := self._wishes.news()) is None:
+        if (target := self._watcher.changed()) is None:
             return
-        self._parts.crew.asked |= wish
-        for role in self._parts.crew.join():
+        self._parts.actors.target |= target
+        for role in self._parts.actors.grow():
             log.info("%s joins", role.name)
-            self._keeper.start(role)
-        for role in self._parts.crew.dismiss():
+            self._supervisor.start(role)
+        for role in self._parts.actors.shrink():
             log.info("%s is asked to leave", role.name)
             if not role.up:
                 self._gone(role)
 
     def _let_go(self, role: Role) -> None:
         """Wait until all that an actor has delivered is stored, then end it."""
-        self._keeper.call(role, role.handle.settled.remote(), lambda _: self._gone(role))
+        self._supervisor.call(role, role.handle.settled.remote(), lambda _: self._gone(role))
 
     def _gone(self, role: Role) -> None:
         abandoned = role.games if role.up or role.saved is not None else 0
-        self._parts.crew.gone(role)
-        self._keeper.drop(role)
+        self._parts.actors.remove(role)
+        self._supervisor.drop(role)
         log.info("%s has left; its %d games in progress are abandoned", role.name, abandoned)
 
     def _playing(self) -> list[Role]:
         """Return the actors whose round is under way and not late."""
-        patience_s, now = max(LATE_S, 2 * self._parts.crew.usual_s), time.monotonic()
+        patience_s, now = max(LATE_S, 2 * self._parts.actors.usual_s), time.monotonic()
         excused_s = self._released + RELEASED_S
         return [
             role
-            for role in self._parts.crew.members
+            for role in self._parts.actors.members
             if role.up and role.calls and not role.leaving and now <= max(role.asked + patience_s, excused_s)
         ]
 
@@ -224,7 +224,7 @@ class Driver:
         held = self._answers((replay, "state"), (replay, "report"))
         if isinstance(held, Role):
             return held
-        self._keeper.account(held[1])
+        self._supervisor.account(held[1])
         names = (f"{role.name}.safetensors" for role in (gate, learner, replay))
         return files | dict(zip(names, (*trained, held[0]), strict=True))
 
@@ -233,18 +233,18 @@ class Driver:
 
         A round that has delivered waits for nothing but room in the replay, and is let go.
         """
-        crew, replay = self._parts.crew, self._parts.replay
+        pool, replay = self._parts.actors, self._parts.replay
         self._released = time.monotonic()
         while self._sitting.goes_on and self._playing():
             replay.handle.release.remote()
             self._ask(play=False)
-            self._keeper.hear(POLL_S)
+            self._supervisor.hear(POLL_S)
             self._sitting.progress.tick()
-        ready = [role for role in crew.members if role.free and not role.leaving]
-        states = self._keeper.answers([(role, role.handle.state.remote()) for role in ready], ACTOR_STATES_S)
+        ready = [role for role in pool.members if role.free and not role.leaving]
+        states = self._supervisor.answers([(role, role.handle.state.remote()) for role in ready], ACTOR_STATES_S)
         files = {role.name: state for role, state in zip(ready, states, strict=True) if state is not LOST}
-        files |= {role.name: role.saved for role in crew.members if role.saved is not None}
-        if late := [role.name for role in crew.members if role.up and not role.leaving and role.name not in files]:
+        files |= {role.name: role.saved for role in pool.members if role.saved is not None}
+        if late := [role.name for role in pool.members if role.up and not role.leaving and role.name not in files]:
             log.warning("checkpoint without %s: silent for too long", ", ".join(late))
         return {f"{name}.safetensors": data for name, data in files.items()}
 
@@ -254,7 +254,7 @@ class Driver:
             if role.handle is None:
                 return role
         asked = [(role, getattr(role.handle, call).remote()) for role, call in calls]
-        answers = self._keeper.answers(asked, STATE_TIMEOUT_S)
+        answers = self._supervisor.answers(asked, STATE_TIMEOUT_S)
         for (role, _), answer in zip(calls, answers, strict=True):
             if answer is LOST:
                 log.warning("no checkpoint now: the %s did not hand out its state", role.name)
@@ -264,7 +264,7 @@ class Driver:
     def _answer(self, role: Role, call: str, *arguments: Any) -> Any:
         """Return the answer of a role to one call, or LOST."""
         if role.handle is None:
-            self._keeper.hear(POLL_S)
+            self._supervisor.hear(POLL_S)
             return LOST
-        [answer] = self._keeper.answers([(role, getattr(role.handle, call).remote(*arguments))], START_S)
+        [answer] = self._supervisor.answers([(role, getattr(role.handle, call).remote(*arguments))], START_S)
         return answer

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from scripts.session import add_engine_arguments, input_lines, make_session, say
+from scripts.engine_arguments import add_engine_arguments, input_lines, make_session, say
 
 EXAMPLES = """
 reversi gtp --model gated --seconds 1

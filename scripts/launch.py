@@ -1,159 +1,135 @@
-"""The serial launcher: actors, learner and gate in one `for` loop, no Ray, no other process.
+"""Submit a training job to a Ray cluster and leave it there: `reversi train` on the head, its roles on the nodes.
 
-It is the debugger's and the test's mode, and the place to read how the parts work together; `scripts/launch_ray.py`
-runs the same classes side by side.
-
-All work is cut by counts: a turn of the loop is one draw of the learner, one ply of the gate's match, and, where there
-was nothing to learn from, a round of every actor.  What a turn does hangs on the state before it alone, and a
-checkpoint between two turns is all of that state.  So a run with `run.minutes=null` on one machine's CPU is the same
-every time, and the same bit for bit however often it is stopped, killed and resumed: weights, optimiser, average,
-replay, random state, counters, gate and registry.  Only what measures time differs (seconds of a match, of a run).
-With `run.minutes` the schedules follow the clock, and no such promise is made.
+The overrides are those of `reversi train`; they are checked here before anything is sent.  The run's folder must be an
+absolute path: of the head, or of a disk that all share.  The job goes on without this terminal; `reversi status` and
+`reversi stop` find it again by the run's name, and `resume=FOLDER` launches a stopped run again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import argparse
+import json
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from actors.worker import Worker
-from evaluator.gate import Gate
-from learner.broadcast import WeightStore
-from learner.learner import Learner
-from learner.replay.memory import MemoryReplay
-from learner.replay.transport import Replay
-from reversi.games.rules import game_named
-from scripts.game_files import validation_games
-from scripts.redis_run import RedisRun, redis_of
-from scripts.sitting import Sitting
+from reversi.errors import ConfigError, UsageError
+from reversi.urls import has_password
+from scripts.arguments import add_json
+from scripts.cluster_arguments import JOB_COMMAND, add_cluster
 
+if TYPE_CHECKING:
+    from scripts.cluster_config import RayClusterConfig
+    from scripts.jobs import Jobs
 
-class ReplaySink:
-    """A `RecordSink` over a replay in the same process."""
-
-    def __init__(self, replay: Replay) -> None:
-        self._replay = replay
-
-    def push(self, data: bytes) -> None:
-        """Add the records at once; the loop plays on only where there is room."""
-        self._replay.add(data)
+EXAMPLES = """
+reversi launch --address http://head:8265 run.dir=/shared/runs run.name=night run.minutes=600
+reversi launch --address http://head:8265 --follow run.dir=/shared/runs cluster.learner.gpus=1
+reversi launch --address http://head:8265 resume=/shared/runs/night run.minutes=1200
+"""
 
 
-class SerialParts:
-    """Every part of a job, in this process."""
+@dataclass(frozen=True)
+class Order:
+    """What is to be submitted."""
 
-    def __init__(self, sitting: Sitting, redis: RedisRun | None, replay: Replay) -> None:
-        job = sitting.job
-        game = game_named(job.game.name)
-        self.store = WeightStore()
-        self.replay = replay
-        self._redis = redis
-        self.learner = Learner(
-            config=job.learner,
-            algorithm=job.algorithm,
-            network=job.network,
-            game=game,
-            source=self.replay,
-            sink=self.store,
-            seed=job.run.seed,
-            newest=-1 if sitting.repeats else sitting.newest_version(),
-            validation=validation_games(sitting),
+    run: str
+    folder: str
+    overrides: tuple[str, ...]
+    runtime_env: dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the cluster, whether to follow, and the overrides."""
+    add_cluster(parser)
+    parser.add_argument("--follow", action="store_true", help="show what the job prints; Ctrl-C lets it go on")
+    add_json(parser, "one JSON object")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="what `reversi train` takes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, submit, say how to go on; with --follow stay until the job ends and end as it does."""
+    order = order_of(args.overrides)
+    from scripts.jobs import Jobs
+
+    jobs = Jobs(args.address, args.token_file)
+    before = [job for job in jobs.all() if job.folder == order.folder]
+    job = jobs.submit(
+        (*JOB_COMMAND, "train", *order.overrides),
+        run=order.run,
+        folder=order.folder,
+        runtime_env=jobs.runtime_env(before[-1].id) if before else order.runtime_env,
+    )
+    if args.json:
+        print(json.dumps({"job": job.id, "run": job.run, "folder": job.folder, "address": jobs.address}), flush=True)
+    else:
+        at = f"--address {shlex.quote(jobs.address)}"
+        print(
+            f"launched job {job.id}: run {job.run} in {job.folder}\n"
+            f"  look:  reversi status {job.run} {at}\n"
+            f"  stop:  reversi stop {job.run} {at}",
+            flush=True,
         )
-        self.gate = Gate(
-            job.gate,
-            game,
-            sitting.open_registry(),
-            source=self.store,
-            sink=self.store,
-            seed=job.run.seed,
-            repeats=sitting.repeats,
+    return _follow(jobs, job.id) if args.follow else 0
+
+
+def order_of(overrides: list[str]) -> Order:
+    """Return what to submit for `overrides`, or raise the error that the job would die of."""
+    if secret := [item.partition("=")[0] for item in overrides if has_password(item)]:
+        raise UsageError(
+            f"{secret[0]}: a password on a job's command line is shown by the cluster's dashboard; put it into an "
+            f"environment variable of the nodes"
         )
-        self.workers = [
-            Worker(
-                index=index,
-                game=game.name,
-                config=job.actors,
-                search=job.search,
-                seed=job.run.seed,
-                weights=self.store,
-                records=ReplaySink(self.replay),
-                epoch=redis.start if redis else sitting.starts,
-            )
-            for index in range(job.actor_count)
-        ]
-
-    def state(self) -> dict[str, bytes]:
-        """Return every part's state by the name of its file."""
-        return {name: part.state() for name, part in self._named()}
-
-    def restore(self, sitting: Sitting) -> None:
-        """Take back what the checkpoint of `sitting` has; a new run has nothing.
-
-        Over Redis workers begin anew: what they delivered after the checkpoint has been taken under their old names.
-        """
-        for name, part in self._named():
-            if name in sitting.checkpoint and not (isinstance(part, Worker) and self._redis):
-                part.restore(sitting.checkpoint[name])
-
-    def _named(self) -> list[tuple[str, Learner | Replay | Gate | Worker]]:
-        workers = [(f"actor-{index}.safetensors", worker) for index, worker in enumerate(self.workers)]
-        return [
-            ("learner.safetensors", self.learner),
-            ("replay.safetensors", self.replay),
-            ("gate.safetensors", self.gate),
-            *workers,
-        ]
+    folders = [item.partition("=")[2] for item in overrides if item.startswith("resume=")]
+    return _again(folders[-1], overrides) if folders else _new(overrides)
 
 
-def run_serial(sitting: Sitting) -> None:
-    """Train until the sitting is over, then save; the last candidate still gets its match."""
-    with redis_of(sitting.job.replay, sitting.folder.path) as redis, replay_of(sitting, redis) as replay:
-        _run(sitting, SerialParts(sitting, redis, replay))
+def _new(overrides: list[str]) -> Order:
+    from scripts.cluster_config import RayClusterConfig
+    from scripts.compose import compose
+    from scripts.config import job_of
+    from scripts.preflight import check_kept
+
+    if not any(item.startswith("cluster=") for item in overrides):
+        overrides = [*overrides, "cluster=ray"]
+    job = job_of(compose(overrides))
+    if not isinstance(job.cluster, RayClusterConfig):
+        raise ConfigError(f"expected a Ray cluster to launch on, as cluster=ray, got cluster.kind={job.cluster.kind}")
+    check_kept(job)
+    named = [item for item in overrides if not item.startswith("run.name=")]  # the default one is of this second
+    return Order(
+        job.run.name,
+        str(Path(job.run.dir) / job.run.name),
+        (*named, f"run.name={job.run.name}"),
+        _runtime_env(job.cluster),
+    )
 
 
-@contextmanager
-def replay_of(sitting: Sitting, redis: RedisRun | None) -> Iterator[Replay]:
-    """Yield the replay of the job, in this process; over Redis it ends its thread and its connections."""
-    job, rejected = sitting.job, sitting.folder.path / "rejected"
-    memory = MemoryReplay(game_named(job.game.name), job.replay, job.run.seed, rejected, job.algorithm)
-    if redis is None:
-        yield memory
-        return
-    from learner.replay.redis import RedisReplay
-
-    with closing(RedisReplay(memory, redis.config, redis.server, redis.key)) as replay:
-        yield replay
+def _again(folder: str, overrides: list[str]) -> Order:
+    if not Path(folder).is_absolute():
+        raise ConfigError(f"resume must be an absolute path for a job on a cluster, got {folder!r}")
+    return Order(Path(folder).name, str(Path(folder)), tuple(overrides), _runtime_env(None))
 
 
-def _run(sitting: Sitting, parts: SerialParts) -> None:
-    parts.restore(sitting)
-    sitting.begin()
-    while sitting.goes_on:
-        _turn(sitting, parts)
-        if sitting.checkpoint_due:
-            parts.learner.saved(sitting.save(parts.state()))
-    if not sitting.interrupt.requested:
-        parts.learner.saved(sitting.save(parts.state()))
-        _finish(sitting, parts)
-    sitting.save(parts.state(), judged=sitting.last_offered)
+def _runtime_env(cluster: RayClusterConfig | None) -> dict[str, Any]:
+    from scripts.jobs import STOP_WAIT_S
+
+    environment = dict(cluster.env_vars if cluster else {}) | {"RAY_JOB_STOP_WAIT_TIME_S": str(STOP_WAIT_S)}
+    runtime: dict[str, Any] = {"env_vars": environment}
+    if cluster and cluster.working_dir is not None:
+        runtime |= {"working_dir": cluster.working_dir, "excludes": list(cluster.excludes)}
+    return runtime
 
 
-def _turn(sitting: Sitting, parts: SerialParts) -> None:
-    """Learn from one draw, go on with the gate's match by a ply, and play if there was nothing to learn from."""
-    learned = parts.learner.round(sitting.fraction, draws=1)
-    sitting.learner(learned)
-    sitting.progress.gate(parts.gate.round(0))
-    if not learned.steps and sitting.plays_on and parts.replay.room():
-        for worker in parts.workers:
-            sitting.actor(worker.round(sitting.fraction))
-    sitting.replay(parts.replay.report())
-    sitting.progress.tick()
-
-
-def _finish(sitting: Sitting, parts: SerialParts) -> None:
-    """Offer the last candidate, unless a sitting before did, and play the gate's matches to their end."""
-    if not sitting.last_offered:
-        sitting.offered(parts.learner.offer_candidate())
-    while parts.gate.busy and not sitting.interrupt.requested:
-        sitting.progress.gate(parts.gate.round(0))
-        sitting.progress.tick()
+def _follow(jobs: Jobs, id: str) -> int:
+    try:
+        job = jobs.follow(id, sys.stdout)
+    except KeyboardInterrupt:
+        print(f"\njob {id} goes on; stop it with:  reversi stop {id} --address {jobs.address}", file=sys.stderr)
+        raise
+    print(f"job {job.id} {job.state}", file=sys.stderr)
+    if job.state == "stopped":
+        return 130
+    return job.exit_code if job.exit_code is not None else int(job.state != "succeeded")

@@ -18,17 +18,17 @@ from actors.worker import ActorReport
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
-from scripts.control import MOST_ON_A_CLUSTER, Wishes
-from scripts.crew import Crew, group_of, trimmed
+from scripts.actor_pool import ActorPool, group_of, trimmed
+from scripts.control import MOST_ON_A_CLUSTER, TargetWatcher
 from scripts.driver import Driver
-from scripts.game_files import validation_games
 from scripts.placement import ActorPlace, Placement, another_place
 from scripts.ray_cluster import options, placement_of, ray_of
 from scripts.redis_run import RedisRun, redis_of
+from scripts.restart_policy import RestartPolicy
 from scripts.roles import Parts, Role, measured
 from scripts.run_folder import checkpoints_in, newest_whole
 from scripts.sitting import Sitting, registry_url
-from scripts.supervision import Lives
+from scripts.validation_games import validation_games
 
 GATE_SLICE_S = 2.0
 """Seconds of a gate match per round of the gate."""
@@ -54,8 +54,8 @@ def run_ray(sitting: Sitting) -> None:
     job = sitting.job
     with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: sitting.interrupt.requested)
-        wishes = Wishes(sitting.folder.path, job)
-        driver = Driver(sitting, _parts_of(sitting, placement, redis, wishes), wishes)
+        watcher = TargetWatcher(sitting.folder.path, job)
+        driver = Driver(sitting, _parts_of(sitting, placement, redis, watcher), watcher)
         if not driver.wait_until_up():
             return
         sitting.begin()
@@ -73,7 +73,7 @@ def run_ray(sitting: Sitting) -> None:
         driver.leave_behind()
 
 
-def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wishes: Wishes) -> Parts:
+def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, watcher: TargetWatcher) -> Parts:
     """Return every role of the job, wired to the others; replay and weights are started here."""
     job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
     common = {"game": job.game.name, "seed": job.run.seed}
@@ -122,28 +122,30 @@ def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wi
             lambda: worker(index, place),
             lambda a: a.round.remote(sitting.fraction),
             hear,
-            lives(),
+            restart_policy(),
             group=group_of(place),
             games=getattr(place.config, "games", 0),
             awaited=awaited,
         )
         return made
 
-    def lives() -> Lives:
-        return Lives(job.cluster.max_restarts)
+    def restart_policy() -> RestartPolicy:
+        return RestartPolicy(job.cluster.max_restarts)
 
-    asked = dict(Counter(map(group_of, placement.actors))) | (wishes.news() or {})
-    first = trimmed(placement.actors, asked)
+    target = dict(Counter(map(group_of, placement.actors))) | (watcher.changed() or {})
+    first = trimmed(placement.actors, target)
     return Parts(
-        learner=Role("learner", learner, lambda a: a.round.remote(sitting.fraction), sitting.learner, lives()),
-        gate=Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate, lives()),
-        crew=Crew(
+        learner=Role("learner", learner, lambda a: a.round.remote(sitting.fraction), sitting.learner, restart_policy()),
+        gate=Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate, restart_policy()),
+        actors=ActorPool(
             [actor(index, place, awaited=True) for index, place in enumerate(first)],
             lambda group, index: actor(index, another_place(job, placement, group), awaited=False),
-            asked,
+            target,
         ),
-        replay=Role("replay", lambda: replay, lambda a: a.report.remote(), sitting.replay, lives(), by_ray=True),
-        weights=Role("weights", lambda: weights, measured, lambda _: None, lives(), by_ray=True),
+        replay=Role(
+            "replay", lambda: replay, lambda a: a.report.remote(), sitting.replay, restart_policy(), by_ray=True
+        ),
+        weights=Role("weights", lambda: weights, measured, lambda _: None, restart_policy(), by_ray=True),
         stateless=redis is not None,
     )
 

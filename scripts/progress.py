@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from learner.algorithms.losses import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
-    from scripts.supervision import HealthReport, MemoryReport
+    from scripts.health import HealthReport, MemoryReport
 
 log = logging.getLogger(__name__)
 

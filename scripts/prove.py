@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scripts.arguments import add_json, add_registry, add_simulations, natural
 
 if TYPE_CHECKING:
-    from evaluator.enumeration import Enumeration
+    from evaluator.proof import Proof
     from reversi.games.rules import Game
     from reversi.players import Player
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         threads=os.cpu_count() or 1,
         simulations=args.simulations,
     )
-    found = prove(game, player, args.first_random)
+    found = prove_both_sides(game, player, args.first_random)
     if args.json:
         settings = {"game": game.name, "player": player.name, "first_random": args.first_random}
         print(json.dumps(settings | as_json(game, found)))
@@ -64,17 +64,15 @@ def run(args: argparse.Namespace) -> int:
     return int(any(games.losses for games in found.values()))
 
 
-def prove(game: Game, player: Player, first_random: bool) -> dict[str, Enumeration]:
+def prove_both_sides(game: Game, player: Player, first_random: bool) -> dict[str, Proof]:
     """Return all games of `player`, moving `first` and moving `second`."""
-    from evaluator.enumeration import enumerate_games
+    from evaluator.proof import prove
 
     sides: dict[str, Any] = {"first": True, "second": False}
-    return {
-        side: enumerate_games(game, player, moves_first=first, any_first=first_random) for side, first in sides.items()
-    }
+    return {side: prove(game, player, moves_first=first, any_first=first_random) for side, first in sides.items()}
 
 
-def as_json(game: Game, found: dict[str, Enumeration]) -> dict[str, Any]:
+def as_json(game: Game, found: dict[str, Proof]) -> dict[str, Any]:
     """Return what `prove` found for programs, moves by their names."""
     from reversi.games.notation import action_name
 
@@ -85,7 +83,7 @@ def as_json(game: Game, found: dict[str, Enumeration]) -> dict[str, Any]:
     return sides
 
 
-def report(game: Game, found: dict[str, Enumeration]) -> list[str]:
+def report(game: Game, found: dict[str, Proof]) -> list[str]:
     """Return a line for each side: how its games end, and a lost one if there is any."""
     from reversi.games.notation import action_name
 

@@ -152,9 +152,9 @@ def _entrants(args: argparse.Namespace, config: LadderConfig, game: Game) -> lis
 
 
 def _enter(args: argparse.Namespace, config: LadderConfig, game: Game, spec: str) -> Entrant:
-    from evaluator.entrants import enter
+    from evaluator.entrants import entrant_of
 
-    return enter(spec, game, registry=args.registry, simulations=args.simulations, limits=config.engines)
+    return entrant_of(spec, game, registry=args.registry, simulations=args.simulations, limits=config.engines)
 
 
 def _champions(url: str | None, game: Game) -> list[str]:
@@ -197,9 +197,8 @@ def _play(ladder: Ladder, workers: int | None) -> None:
     try:
         for entry in ladder.play(workers or os.cpu_count() or 1):
             if shows:
-                print(
-                    f"\r\033[K{ladder.missing} games to go; {entry.a} - {entry.b}", end="", file=sys.stderr, flush=True
-                )
+                said = f"\r\033[K{ladder.missing} games to go; {entry.key.a} - {entry.key.b}"
+                print(said, end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print(f"\n{ladder.missing} games are left; the same command goes on with them", file=sys.stderr)
         raise

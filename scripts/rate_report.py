@@ -49,7 +49,7 @@ def as_text(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
 
 def as_json(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
     """Return everything as one JSON object."""
-    models = {entrant.name: entrant.model for entrant in ladder.entrants}
+    models = {entrant.name: entrant.digest for entrant in ladder.entrants}
     pairs = {(pairing.a, pairing.b): pairing.pairs for pairing in ladder.pairings()}
     players: list[dict[str, Any]] = [
         {

@@ -13,10 +13,10 @@ import psutil
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from scripts.supervision import Lives
+from scripts.restart_policy import RestartPolicy
 
 if TYPE_CHECKING:
-    from scripts.crew import Crew
+    from scripts.actor_pool import ActorPool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Role:
     """Begins a round by a handle and returns the reference of its answer."""
     hear: Callable[[Any], None]
     """Takes the answer."""
-    lives: Lives
+    restart_policy: RestartPolicy
     """Its deaths, and when it starts again after one."""
     by_ray: bool = False
     """Whether Ray starts it again itself, under the same handle."""
@@ -89,7 +89,7 @@ class Parts:
 
     learner: Role
     gate: Role
-    crew: Crew
+    actors: ActorPool
     replay: Role
     weights: Role
     stateless: bool
@@ -98,7 +98,7 @@ class Parts:
     @property
     def all(self) -> tuple[Role, ...]:
         """Every role."""
-        return (self.learner, self.gate, *self.crew.members, self.replay, self.weights)
+        return (self.learner, self.gate, *self.actors.members, self.replay, self.weights)
 
 
 def measured(handle: Any) -> Any:

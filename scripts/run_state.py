@@ -186,10 +186,10 @@ def _newest_values(path: Path) -> dict[str, float]:
 
 
 def _actors_asked(folder: Path) -> dict[str, int]:
-    from scripts.control import read_wish
+    from scripts.control import read_target
 
     with contextlib.suppress(ReversiError):  # `reversi scale` and the run's log say what is wrong with it
-        return read_wish(folder)
+        return read_target(folder)
     return {}
 
 

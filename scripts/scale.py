@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError, UsageError
 from scripts.arguments import add_json, natural
-from scripts.launch_job import CODE, add_cluster
+from scripts.cluster_arguments import JOB_COMMAND, add_cluster
 from scripts.run_state import find_run, lock_holder
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Leave the wish where the driver finds it, and print what was asked for."""
+    """Write the target where the driver reads it, and print it."""
     from scripts.jobs import ADDRESS_VARIABLE
 
     on_cluster = args.address or os.environ.get(ADDRESS_VARIABLE)
@@ -56,20 +56,20 @@ def run(args: argparse.Namespace) -> int:
 def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
     from scripts.compose import recompose
     from scripts.config import job_of
-    from scripts.control import check_wish, groups_of, read_wish, write_wish
+    from scripts.control import check_target, groups_of, read_target, write_target
 
     job = job_of(recompose(folder / "config.yaml", []))
-    groups, wish = groups_of(job), read_wish(folder)
+    groups, target = groups_of(job), read_target(folder)
     chosen = _group(group, groups)
-    before = wish.get(chosen, groups.get(chosen))
-    wish[chosen] = count
-    check_wish(job, wish)
+    before = target.get(chosen, groups.get(chosen))
+    target[chosen] = count
+    check_target(job, target)
     if not lock_holder(folder)[0]:
         raise RunError(
             f"run {folder.name!r} is not training; go on with it by `reversi train resume={folder} "
             f"{_key(job, chosen)}={count}`"
         )
-    write_wish(folder, wish)
+    write_target(folder, target)
     _warn(job, count)
     return {"run": folder.name, "group": chosen, "count": count, "before": before}
 
@@ -86,7 +86,7 @@ def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     if (folder / "config.yaml").is_file():
         return _ask_here(folder, args.group, args.count)
     group = ("--group", args.group) if args.group else ()
-    command = (*CODE, "scale", job.folder, str(args.count), *group, "--json")
+    command = (*JOB_COMMAND, "scale", job.folder, str(args.count), *group, "--json")
     answer: dict[str, Any] = json.loads(jobs.ask(command, run=job.run, runtime_env=jobs.runtime_env(job.id)))
     return answer
 

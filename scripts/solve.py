@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ReversiError
 from scripts.arguments import add_json, natural, positive
+from scripts.engine_arguments import seconds
 from scripts.positions import read_problems
-from scripts.session import seconds
 
 if TYPE_CHECKING:
     from reversi.games.position import Position

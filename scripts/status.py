@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError
 from scripts.arguments import add_json
-from scripts.launch_job import CODE, add_cluster
+from scripts.cluster_arguments import JOB_COMMAND, add_cluster
 from scripts.run_state import RunState, find_run, read_run
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def _run_of(jobs: Jobs, job: Job) -> RunState | None:
     if (folder / "config.yaml").is_file():
         return read_run(folder)
     try:
-        answer = jobs.ask((*CODE, "status", job.folder, "--json"), run=job.run, runtime_env=jobs.runtime_env(job.id))
+        answer = jobs.ask(
+            (*JOB_COMMAND, "status", job.folder, "--json"), run=job.run, runtime_env=jobs.runtime_env(job.id)
+        )
     except RunError:  # the run has not made its folder yet, or removed it: nothing had been trained
         return None
     return RunState(**json.loads(answer))

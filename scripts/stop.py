@@ -17,8 +17,8 @@ from typing import Any
 
 from reversi.errors import RunError, UsageError
 from scripts.arguments import add_json, positive
+from scripts.cluster_arguments import add_cluster
 from scripts.interrupt import NOTHING_KEPT, SAVED
-from scripts.launch_job import add_cluster
 from scripts.run_state import find_run, lock_holder, read_run
 
 EXAMPLES = """

@@ -12,7 +12,7 @@ from reversi.errors import NoGatedModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
 from scripts.picture import PICTURE, picture_of
-from scripts.prove import as_json, prove, report
+from scripts.prove import as_json, prove_both_sides, report
 from scripts.run_state import more
 from scripts.sitting import Sitting
 
@@ -90,7 +90,7 @@ def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
         player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
         found[player.name] = {}
         for words, first_random in (("from the empty board", False), ("after any first move", True)):
-            proof = prove(game, player, first_random)
+            proof = prove_both_sides(game, player, first_random)
             found[player.name][words] = as_json(game, proof)
             print(f"  {player.name}, every game {words}:")
             for line in report(game, proof):

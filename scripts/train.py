@@ -54,7 +54,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     from learner.algorithms.fit import check_fit
     from reversi.games.rules import game_named
     from scripts.config import job_of
-    from scripts.control import forget_wish
+    from scripts.control import forget_target
     from scripts.preflight import check_game_files, check_kept, check_machine, check_openings
     from scripts.run_folder import RunFolder
 
@@ -67,7 +67,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     check_game_files(job)
     folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
     if counts_actors:
-        forget_wish(folder.path)
+        forget_target(folder.path)
     try:
         return _sit(job, folder, values, bool(resume))
     except BaseException:
@@ -113,7 +113,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], resumed: boo
 
 def _launch(sitting: Sitting) -> None:
     if sitting.job.cluster.kind == "serial":
-        from scripts.launch import run_serial
+        from scripts.launch_serial import run_serial
 
         run_serial(sitting)
     else:

@@ -111,6 +111,19 @@ def test_values_with_margins_in_them_are_no_results() -> None:
         job_of(compose(["algorithm.value_mix=0.2", "search.margin_weight=0.1"]))
 
 
+def test_a_margin_that_nobody_learns_is_not_searched_for() -> None:
+    with pytest.raises(
+        ConfigError, match=r"search\.margin_weight must be 0 where algorithm\.margin_weight is.*got 0\.1"
+    ):
+        job_of(compose(["algorithm.margin_weight=0", "search.margin_weight=0.1"]))
+
+
+def test_a_random_opponent_is_not_learned_from_as_a_perfect_one() -> None:
+    assert job_of(compose(["experiment=dqn8"])).algorithm.name == "dqn"
+    with pytest.raises(ConfigError, match=r"actors\.opponent must be self with algorithm\.every_move.*got 'random'"):
+        job_of(compose(["experiment=dqn8", "actors.opponent=random"]))
+
+
 def test_a_job_without_an_experiment_is_the_defaults_alone() -> None:
     job = job_of(compose(["experiment=null", "search.simulations=16"]))
     assert (job.game.name, job.search.simulations) == ("reversi6", 16)

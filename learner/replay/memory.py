@@ -97,6 +97,12 @@ class MemoryReplay:
         """Whether this batch was delivered before, or is too old to tell; nothing is counted."""
         return (producer, sequence) in self._deliveries
 
+    def positions_of(self, records: Records) -> int:
+        """Return how many samples records give, those that are refused none."""
+        if records.game != self.game.name:
+            return 0
+        return len(self._kind.of(records.select(check(records) == GOOD)))
+
     def count_gone(self, receipt: Receipt) -> None:
         """Count a delivery that was taken, by this replay or another, and whose samples nobody holds any more.
 

@@ -42,7 +42,7 @@ from learner.replay.redis_url import Patience, RedisServer, cannot_write
 from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from reversi.errors import CorruptRecordError, UnreachableError
-from reversi.record import OPENING, decode
+from reversi.record import decode
 
 WAIT_S = 0.1
 """Longest the reading thread waits for entries before it looks at the bucket, at claims and at its own end."""
@@ -261,6 +261,6 @@ class RedisReplay:
         except CorruptRecordError:
             return None
         with self._changed:
-            known = self._memory.has(producer, sequence)
-        positions = int((records.ply_kind != OPENING).sum())
-        return Receipt(producer, sequence, len(records), positions, 0) if known else None
+            if not self._memory.has(producer, sequence):
+                return None
+            return Receipt(producer, sequence, len(records), self._memory.positions_of(records), 0)

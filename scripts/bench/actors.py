@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scripts.bench import measure
-from scripts.bench.crew import Crew, Work
 from scripts.bench.measure import Row, in_turns, measured, ratio, row
+from scripts.bench.process_group import ProcessGroup, Work
 from scripts.bench.setup import Settings, free_network, open_network, open_selfplay, positions_of, spread_phases
 
 if TYPE_CHECKING:
@@ -140,18 +140,18 @@ def bench_actors(settings: Settings) -> Iterator[Row]:
     count, seconds = settings.actors, measure.STRETCH_S
     network, actor = partial(build_network, settings), partial(build_actor, settings)
     with (
-        Crew([network]) as one_network,
-        Crew([network] * count) as networks,
-        Crew([actor]) as one_actor,
-        Crew([actor] * count) as actors,
+        ProcessGroup([network]) as one_network,
+        ProcessGroup([network] * count) as networks,
+        ProcessGroup([actor]) as one_actor,
+        ProcessGroup([actor] * count) as actors,
     ):
         stretches = [
-            [crew.rates(seconds) for crew in (one_network, networks, one_actor, actors)]
+            [group.rates(seconds) for group in (one_network, networks, one_actor, actors)]
             for _ in range(settings.repeats)
         ]
     alone, together, played_alone, played = (
-        [total(turn[crew], name) for turn in stretches]
-        for crew, name in enumerate(("positions", "positions", "simulations", "simulations"))
+        [total(turn[group], name) for turn in stretches]
+        for group, name in enumerate(("positions", "positions", "simulations", "simulations"))
     )
     note = f"{settings}, {count} processes, threads {settings.threads}"
     play_note = f"{note}, {settings.simulations} simulations"
@@ -165,5 +165,5 @@ def bench_actors(settings: Settings) -> Iterator[Row]:
 
 
 def total(rates: list[dict[str, float]], name: str) -> float:
-    """Return the sum over a crew of what is counted as `name`."""
+    """Return the sum over a group of what is counted as `name`."""
     return sum(each[name] for each in rates)

@@ -49,7 +49,7 @@ WATCH_S = 0.2
 
 
 @dataclass
-class Seen:
+class PullStats:
     """What some of the crowd saw in a turn."""
 
     arrived_s: list[float] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Seen:
     """Bytes that came."""
 
 
-class Crowd:
+class SimulatedActors:
     """Some of the actors, as far as weights go: a `RemoteWeights` each, of which a few threads take turns."""
 
     def __init__(self, store: Any, numbers: Sequence[int], of: int) -> None:
@@ -73,42 +73,42 @@ class Crowd:
 
         self._actors = [(number / of, RemoteWeights(store)) for number in numbers]
 
-    def work(self, version: int, start_s: float, end_s: float) -> Seen:
+    def work(self, version: int, start_s: float, end_s: float) -> PullStats:
         """Ask once a round, from `start_s` to `end_s`, for `version` until it comes and then for a newer one."""
         shares = [self._actors[first::THREADS] for first in range(THREADS)]
         with ThreadPoolExecutor(THREADS) as pool:
             return together(list(pool.map(lambda share: _rounds(share, version, start_s, end_s), shares)))
 
 
-def _rounds(actors: Sequence[tuple[float, Any]], version: int, start_s: float, end_s: float) -> Seen:
+def _rounds(actors: Sequence[tuple[float, Any]], version: int, start_s: float, end_s: float) -> PullStats:
     from actors.remote import WAIT_S
 
-    seen, held = Seen(), dict.fromkeys(range(len(actors)), version - 1)
+    stats, held = PullStats(), dict.fromkeys(range(len(actors)), version - 1)
     at_s = start_s
     while actors:
         for index, (phase, weights) in enumerate(actors):
             if (due_s := at_s + phase * ROUND_S) >= end_s:
-                return seen
+                return stats
             time.sleep(max(0.0, due_s - time.monotonic()))
             began_s = time.monotonic()
             data = weights.fetch("latest", held[index])
             ended_s = time.monotonic()
             if data is not None:
                 held[index] = version
-                seen.arrived_s.append(ended_s)
-                seen.pull_s.append(ended_s - began_s)
-                seen.bytes += len(data)
+                stats.arrived_s.append(ended_s)
+                stats.pull_s.append(ended_s - began_s)
+                stats.bytes += len(data)
             elif ended_s - began_s < WAIT_S:
-                seen.ask_s.append(ended_s - began_s)
+                stats.ask_s.append(ended_s - began_s)
             else:
-                seen.put_off += 1
+                stats.put_off += 1
         at_s += ROUND_S
-    return seen
+    return stats
 
 
-def together(parts: Sequence[Seen]) -> Seen:
+def together(parts: Sequence[PullStats]) -> PullStats:
     """Return what several saw as one."""
-    return Seen(
+    return PullStats(
         [each for part in parts for each in part.arrived_s],
         [each for part in parts for each in part.pull_s],
         [each for part in parts for each in part.ask_s],
@@ -176,14 +176,14 @@ class Turn:
     """A turn with everyone at work."""
 
     trained: Trained
-    seen: Seen
+    pulls: PullStats
     cpu_s: dict[str, float]
     """CPU seconds of the weights actor, of Ray's own processes and of the crowd's."""
     store_bytes: float
     """Most that the object store held."""
 
 
-class Stage:
+class FanoutScenario:
     """All processes of the simulation on a Ray that has been started."""
 
     def __init__(self, settings: Settings) -> None:
@@ -197,7 +197,7 @@ class Stage:
         self._sink = RemoteSink(self.store)
         self._model = large_model(settings)
         numbers = range(settings.crowd)
-        crowd, training = ray.remote(num_cpus=0)(Crowd), ray.remote(num_cpus=0)(Training)
+        crowd, training = ray.remote(num_cpus=0)(SimulatedActors), ray.remote(num_cpus=0)(Training)
         self._crowd = [
             crowd.remote(self.store, numbers[first::PROCESSES], settings.crowd) for first in range(PROCESSES)
         ]
@@ -268,14 +268,14 @@ def bench_fanout(settings: Settings) -> Iterator[Row]:
 
     try:
         with ray_of(config):
-            stage = Stage(settings)
+            scenario = FanoutScenario(settings)
             turns = [
-                (stage.alone(), stage.beside(learner_publishes=False), stage.beside(learner_publishes=True))
+                (scenario.alone(), scenario.beside(learner_publishes=False), scenario.beside(learner_publishes=True))
                 for _ in range(settings.repeats)
             ]
     except RayError as error:
         raise ReversiError(f"a process of the scenario failed: {str(error).strip().splitlines()[-1]}") from error
-    if not all(turn.seen.pull_s and turn.seen.ask_s for _, _, turn in turns):
+    if not all(turn.pulls.pull_s and turn.pulls.ask_s for _, _, turn in turns):
         raise ReversiError(f"this machine is too busy: within {TURN_S:g} s nobody was sent weights, or told of none")
     alone, bystander, beside = zip(*turns, strict=True)
     yield from _rows(settings, alone, [turn.trained for turn in bystander], beside)
@@ -284,7 +284,7 @@ def bench_fanout(settings: Settings) -> Iterator[Row]:
 def _rows(
     settings: Settings, alone: Sequence[Trained], bystander: Sequence[Trained], beside: Sequence[Turn]
 ) -> Iterator[Row]:
-    sent_mb = beside[0].seen.bytes / len(beside[0].seen.pull_s) / 1e6
+    sent_mb = beside[0].pulls.bytes / len(beside[0].pulls.pull_s) / 1e6
     note = (
         f"{settings.crowd} simulated actors in {PROCESSES} processes of one node, {sent_mb:.1f} MB every {TURN_S:g} s, "
         f"each asks every {ROUND_S:g} s"
@@ -296,14 +296,14 @@ def _rows(
     def of_each(name: str, unit: str, values: Sequence[float]) -> Row:
         return row(name, list(values), unit, note)
 
-    yield of_each("weights_pulls_per_turn", "pulls", [len(turn.seen.pull_s) for turn in beside])
-    yield of_each("weights_pull_ms", "ms", [1000 * median(turn.seen.pull_s) for turn in beside])
-    yield of_each("weights_pull_p99_ms", "ms", [1000 * share_below(turn.seen.pull_s, 0.99) for turn in beside])
-    yield of_each("weights_ask_ms", "ms", [1000 * median(turn.seen.ask_s) for turn in beside])
-    yield of_each("weights_put_off_per_turn", "rounds", [turn.seen.put_off for turn in beside])
-    last = [max(turn.seen.arrived_s) - turn.trained.published_s for turn in beside]
+    yield of_each("weights_pulls_per_turn", "pulls", [len(turn.pulls.pull_s) for turn in beside])
+    yield of_each("weights_pull_ms", "ms", [1000 * median(turn.pulls.pull_s) for turn in beside])
+    yield of_each("weights_pull_p99_ms", "ms", [1000 * share_below(turn.pulls.pull_s, 0.99) for turn in beside])
+    yield of_each("weights_ask_ms", "ms", [1000 * median(turn.pulls.ask_s) for turn in beside])
+    yield of_each("weights_put_off_per_turn", "rounds", [turn.pulls.put_off for turn in beside])
+    last = [max(turn.pulls.arrived_s) - turn.trained.published_s for turn in beside]
     yield of_each("weights_reach_all_s", "s", last)
-    yield of_each("weights_moved_mb_per_min", "MB/min", [turn.seen.bytes / 1e6 * 60 / TURN_S for turn in beside])
+    yield of_each("weights_moved_mb_per_min", "MB/min", [turn.pulls.bytes / 1e6 * 60 / TURN_S for turn in beside])
     yield of_each("weights_actor_cpu_s_per_min", "s/min", per_minute("weights"))
     yield of_each("weights_ray_cpu_s_per_min", "s/min", per_minute("ray"))
     yield of_each("weights_crowd_cpu_s_per_min", "s/min", per_minute("crowd"))

@@ -11,8 +11,8 @@ from statistics import median
 
 from scripts.bench import measure, peers
 from scripts.bench.actors import build_actor, total
-from scripts.bench.crew import Build, Crew, Work
 from scripts.bench.measure import Row, ratio, row
+from scripts.bench.process_group import Build, ProcessGroup, Work
 from scripts.bench.setup import Settings
 
 PEER_STRETCHES = 4
@@ -29,11 +29,11 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
     layouts = [[cores]] if len(cores) < 2 else [[cores], [[core] for core in cores]]
     ways = [(dtype, layout) for dtype in peers.DTYPES for layout in layouts]
     with ExitStack() as stack:
-        crews = [
-            stack.enter_context(Crew(_on(layout, partial(peers.mctx_network, settings, dtype))))
+        groups = [
+            stack.enter_context(ProcessGroup(_on(layout, partial(peers.mctx_network, settings, dtype))))
             for dtype, layout in ways
         ]
-        turns = [[total(crew.rates(seconds), "positions") for crew in crews] for _ in range(settings.repeats)]
+        turns = [[total(group.rates(seconds), "positions") for group in groups] for _ in range(settings.repeats)]
     networks = [list(each) for each in zip(*turns, strict=True)]
     fastest = max(range(len(ways)), key=lambda way: median(networks[way]))
     dtype, layout = ways[fastest]
@@ -42,8 +42,10 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
     yield row("mctx_network_positions_per_s", networks[fastest], "positions/s", note)
     theirs = _on(layout, partial(peers.mctx_selfplay, settings, dtype))
     ours = _on([cores] * settings.actors, partial(build_actor, settings, "gumbel"))
-    with Crew(theirs) as their_crew, Crew(ours) as our_crew:
-        pairs = [(their_crew.rates(PEER_STRETCHES * seconds), our_crew.rates(seconds)) for _ in range(settings.repeats)]
+    with ProcessGroup(theirs) as their_group, ProcessGroup(ours) as our_group:
+        pairs = [
+            (their_group.rates(PEER_STRETCHES * seconds), our_group.rates(seconds)) for _ in range(settings.repeats)
+        ]
     their_rates, our_rates = ([total(pair[side], "simulations") for pair in pairs] for side in (0, 1))
     searched = f"gumbel, {settings.simulations} simulations"
     yield row("mctx_simulations_per_s", their_rates, "simulations/s", f"{note}, {searched}")
@@ -57,7 +59,10 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
 def bench_openspiel(settings: Settings) -> Iterator[Row]:
     """OpenSpiel's random games and ours, in turns on one core."""
     seconds = measure.STRETCH_S / 2
-    with Crew([partial(peers.openspiel_games, settings)]) as theirs, Crew([partial(build_playouts, settings)]) as ours:
+    with (
+        ProcessGroup([partial(peers.openspiel_games, settings)]) as theirs,
+        ProcessGroup([partial(build_playouts, settings)]) as ours,
+    ):
         turns = [
             (total(theirs.rates(seconds), "games"), total(ours.rates(seconds), "games"))
             for _ in range(settings.repeats)

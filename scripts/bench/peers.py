@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scripts.bench.crew import Work
+    from scripts.bench.process_group import Work
     from scripts.bench.setup import Settings
 
 MODULES = {"pgx": "pgx", "mctx": "mctx", "jax": "jax", "OpenSpiel": "pyspiel"}

@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scripts.bench.crew import LEAD_S, Crew, Work
 from scripts.bench.measure import Row, row, share_below
+from scripts.bench.process_group import LEAD_S, ProcessGroup, Work
 from scripts.bench.setup import Settings, records_of
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def bench_producers(settings: Settings) -> Iterator[Row]:
             numbers = range(settings.crowd)
             shares = [numbers[first::PROCESSES] for first in range(PROCESSES)]
             producers = [functools.partial(_producers, replay.sink(), share, settings) for share in shares]
-            with contextlib.closing(Crew(producers)) as crew:
-                turns = [_turn(crew, replay, client, _games(settings, 1)) for _ in range(settings.repeats)]
+            with contextlib.closing(ProcessGroup(producers)) as group:
+                turns = [_turn(group, replay, client, _games(settings, 1)) for _ in range(settings.repeats)]
             memory_mb = client.info("memory")["used_memory"] / 1e6
     note = (
         f"{settings.crowd} simulated actors in {PROCESSES} processes, {settings.game.name}, {POSITIONS_PER_S} "
@@ -122,13 +122,13 @@ def _games(settings: Settings, count: int) -> Records:
     return records.select(np.arange(len(records)) < max(1, count))
 
 
-def _turn(crew: Crew, replay: RedisReplay, client: Any, probe: Records) -> Turn:
+def _turn(group: ProcessGroup, replay: RedisReplay, client: Any, probe: Records) -> Turn:
     """Let the producers push for a turn; meanwhile deliver `probe` again and again and see when it is stored."""
     from reversi.record import encode
 
     lag_s: list[float] = []
     with ThreadPoolExecutor(1) as pool:
-        pushing = pool.submit(crew.rates, TURN_S)
+        pushing = pool.submit(group.rates, TURN_S)
         time.sleep(2 * LEAD_S)
         before, start_s = _state(replay, client), time.monotonic()
         for sequence in count():

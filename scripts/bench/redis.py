@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.bench.crew import LEAD_S, Crew, Work
 from scripts.bench.measure import STRETCH_S, Row, row
+from scripts.bench.process_group import LEAD_S, ProcessGroup, Work
 from scripts.bench.setup import Settings, records_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def bench_redis(settings: Settings) -> Iterator[Row]:
         memory = MemoryReplay(settings.game, config, 0, None)
         with contextlib.closing(RedisReplay(memory, config, server, "bench")) as replay:
             producer = functools.partial(_producer, replay.sink(), settings)
-            with contextlib.closing(Crew([producer])) as crew:
-                rates = [_taken_per_s(crew, replay) for _ in range(settings.repeats)]
+            with contextlib.closing(ProcessGroup([producer])) as group:
+                rates = [_taken_per_s(group, replay) for _ in range(settings.repeats)]
             stream_bytes = server.client().memory_usage("reversi:bench:records:0", samples=0)
             entries = server.client().xlen("reversi:bench:records:0")
     note = f"{settings.game.name}, {len(records)} games a delivery, every move checked, append-only file, one producer"
@@ -62,10 +62,10 @@ def _producer(sink: RedisSink, settings: Settings) -> Work:
     return work
 
 
-def _taken_per_s(crew: Crew, replay: RedisReplay) -> float:
+def _taken_per_s(group: ProcessGroup, replay: RedisReplay) -> float:
     """Return the positions that the ring takes per second while the producers push."""
     with ThreadPoolExecutor(1) as pool:
-        pushing = pool.submit(crew.rates, STRETCH_S)
+        pushing = pool.submit(group.rates, STRETCH_S)
         time.sleep(2 * LEAD_S)
         before, start_s = replay.report().positions_total, time.perf_counter()
         time.sleep(STRETCH_S - LEAD_S)

@@ -10,9 +10,9 @@ from statistics import median
 
 from scripts.bench import measure
 from scripts.bench.actors import TREE_GAMES, build_actor, build_network, network_work, selfplay_work, total, tree_work
-from scripts.bench.crew import Crew, Work
 from scripts.bench.limits import bench_matmul_bf16, flop_per_position
 from scripts.bench.measure import in_turns, measured
+from scripts.bench.process_group import ProcessGroup, Work
 from scripts.bench.rows import bench_perft, playout_rates, tree_rates
 from scripts.bench.setup import Settings, open_network, open_selfplay, spread_phases
 
@@ -155,8 +155,8 @@ def sweep_actors(settings: Settings) -> Sweep:
     ):
         found = []
         for count in points:
-            with Crew([build] * count) as crew:
-                turns = [total(crew.rates(measure.STRETCH_S), counted) for _ in range(settings.repeats)]
+            with ProcessGroup([build] * count) as group:
+                turns = [total(group.rates(measure.STRETCH_S), counted) for _ in range(settings.repeats)]
                 found.append(median(turns))
         sweep.series[name] = _to_first(found)
     return sweep

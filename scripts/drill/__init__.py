@@ -1,1 +1,1 @@
-"""`reversi drill`: harm done on purpose to a run, and the account of what it cost."""
+"""`reversi drill`: inject faults into a small run, and count what was lost."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reversi.errors import RunError
-from scripts.drill.account import settle
+from scripts.drill.losses import stop_and_compare
 from scripts.drill.machines import cut_off, cut_off_long, drop_packets
 from scripts.drill.network import cut_network, frozen_network, slow_network
 from scripts.drill.outcome import Outcome
@@ -54,7 +54,7 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Kill the driver; `resume=` goes on, and nothing stays of what was there before."""
     chance = random.Random(1)
     went_on_s = []
-    with drill_run(folder, overrides) as (run, ledger):
+    with drill_run(folder, overrides) as (run, acknowledged):
         for _ in range(kills):
             time.sleep(chance.uniform(0, 5))
             below = children(run.driver.pid)
@@ -68,31 +68,31 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
                 if time.monotonic() - killed > (AGENTS_S if AGENTS.issuperset(left) else ORPHANS_S):
                     raise RunError(f"expected every process of the run to end with its driver, got {', '.join(left)}")
                 time.sleep(POLL_S)
-        settled = settle(run, ledger)
+        stopped = stop_and_compare(run, acknowledged)
     seen = "the shell's `Killed`; `reversi train resume=...` goes on from the last checkpoint"
-    return settled.outcome("driver", asked=kills, went_on_s=went_on_s, kept=settled.whole, seen=seen)
+    return stopped.outcome("driver", asked=kills, went_on_s=went_on_s, kept=stopped.whole, seen=seen)
 
 
 def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Stop the learner's process without killing it: it is found, killed and started again."""
     went_on_s = []
-    with drill_run(folder, [*overrides, f"cluster.stall_s={STALL_S}"]) as (run, ledger):
+    with drill_run(folder, [*overrides, f"cluster.stall_s={STALL_S}"]) as (run, acknowledged):
         for _ in range(kills):
             time.sleep(12.0)
             before = run.deaths_answered("learner")
             os.kill(run.processes("learner")[0].pid, signal.SIGSTOP)
             went_on_s.append(run.wait_for_return("learner", before))
-        settled = settle(run, ledger)
+        stopped = stop_and_compare(run, acknowledged)
     found = [line for line in run.log() if re.search(r"learner has not answered for \d+ s and is killed", line)]
     seen = f"health: learner silent for N s; then {found[0].partition(': ')[2]!r}" if found else "nothing"
-    kept = settled.whole and len(found) >= kills
-    return settled.outcome("stall", asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
+    kept = stopped.whole and len(found) >= kills
+    return stopped.outcome("stall", asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
 
 
 def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Freeze an actor for 30 s and let it go on; nobody is killed."""
     went_on_s = []
-    with drill_run(folder, overrides) as (run, ledger):
+    with drill_run(folder, overrides) as (run, acknowledged):
         for _ in range(kills):
             victim = run.processes("actor")[0].pid
             os.kill(victim, signal.SIGSTOP)
@@ -100,17 +100,17 @@ def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
             games = run.games_played()
             os.kill(victim, signal.SIGCONT)
             went_on_s.append(run.wait_for_games(games))
-        settled = settle(run, ledger)
+        stopped = stop_and_compare(run, acknowledged)
     killed = any("is killed" in line for line in run.log())
     seen = f"health: actors silent for {FREEZE_S:.0f} s"
-    return settled.outcome("freeze", asked=kills, went_on_s=went_on_s, kept=settled.whole and not killed, seen=seen)
+    return stopped.outcome("freeze", asked=kills, went_on_s=went_on_s, kept=stopped.whole and not killed, seen=seen)
 
 
 def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Let the driver and the gate write no file above 4 kB for a while, as a full disk does: the run plays on, says
     that it is not saved, and saves once there is room."""
     went_on_s, said = [], ""
-    with drill_run(folder, overrides) as (run, ledger):
+    with drill_run(folder, overrides) as (run, acknowledged):
         for _ in range(kills):
             run.wait_for_checkpoint(run.newest_checkpoint())
             saved, before = run.newest_checkpoint(), len(run.complaints("not saved"))
@@ -128,8 +128,8 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
             games = run.games_played()
             went_on_s.append(run.wait_for_checkpoint(saved))
             run.wait_for_games(games)
-        settled = settle(run, ledger)
-    return settled.outcome("disk", asked=kills, went_on_s=went_on_s, kept=settled.whole, seen=said)
+        stopped = stop_and_compare(run, acknowledged)
+    return stopped.outcome("disk", asked=kills, went_on_s=went_on_s, kept=stopped.whole, seen=said)
 
 
 def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:

@@ -1,7 +1,7 @@
 """Kill -9 in a loop: every role named is killed again and again at random moments of one and the same run.
 
 Each role has a clock of its own, so that several are down at once as chance will have it.  What was acknowledged is
-counted outside of the run (`ledger.py`) and compared with what is held when the run was stopped.
+recorded outside the run (`acknowledged.py`) and compared with what the stopped run holds.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reversi.errors import RunError
-from scripts.drill.account import Settled, settle
-from scripts.drill.ledger import Ledger, Probe
+from scripts.drill.acknowledged import AcknowledgedLog, Probe
+from scripts.drill.losses import StopReport, stop_and_compare
 from scripts.drill.outcome import Outcome
 from scripts.drill.run import POLL_S, DrillRun, drill_run
 
@@ -79,8 +79,8 @@ def kill_roles(
     if servers:
         redis = ["replay=redis", f"replay.append_only={str('redis' in servers).lower()}"]
         overrides = [*overrides, *redis]
-    settled, words = None, "the run goes on"
-    with drill_run(folder, overrides) as (run, ledger), _probe(run, ledger) as probe:
+    stopped, words = None, "the run goes on"
+    with drill_run(folder, overrides) as (run, acknowledged), _probe(run, acknowledged) as probe:
         now = time.monotonic()
         victims = [_Victim(role, now + chance.uniform(0, FIRST_S)) for role in roles]
         try:
@@ -91,10 +91,10 @@ def kill_roles(
                         hear(_outcomes(victims, kills, None, words), step)
                 time.sleep(POLL_S)
             run.wait_for_checkpoint(run.newest_checkpoint())
-            settled = settle(run, ledger, probe, append_only=not _may_lose(victims))
+            stopped = stop_and_compare(run, acknowledged, probe, append_only=not _may_lose(victims))
         except RunError as error:
             words = str(error)
-    return _outcomes(victims, kills, settled, words)
+    return _outcomes(victims, kills, stopped, words)
 
 
 def _turn(run: DrillRun, probe: Probe | None, victim: _Victim, kills: int, chance: random.Random) -> bool:
@@ -146,30 +146,30 @@ def _is_back(run: DrillRun, probe: Probe | None, victim: _Victim) -> bool:
 
 
 @contextmanager
-def _probe(run: DrillRun, ledger: Ledger | None) -> Iterator[Probe | None]:
+def _probe(run: DrillRun, acknowledged: AcknowledgedLog | None) -> Iterator[Probe | None]:
     """Deliver meanwhile to the run's Redis, if it has one."""
-    if ledger is None:
+    if acknowledged is None:
         yield None
         return
-    run.wait_for(lambda: bool(ledger.sample), "a delivery")
+    run.wait_for(lambda: bool(acknowledged.sample), "a delivery")
     found = run.redis()
     assert found is not None, "the server has just confirmed a delivery"
-    with contextlib.closing(Probe(found[1], run.key(), ledger.sample)) as probe:
+    with contextlib.closing(Probe(found[1], run.key(), acknowledged.sample)) as probe:
         yield probe
 
 
-def _outcomes(victims: Sequence[_Victim], kills: int, settled: Settled | None, words: str) -> list[Outcome]:
-    return [_outcome(victim, kills, settled, words, _may_lose(victims)) for victim in victims]
+def _outcomes(victims: Sequence[_Victim], kills: int, stopped: StopReport | None, words: str) -> list[Outcome]:
+    return [_outcome(victim, kills, stopped, words, _may_lose(victims)) for victim in victims]
 
 
-def _outcome(victim: _Victim, kills: int, settled: Settled | None, words: str, may_lose: bool) -> Outcome:
+def _outcome(victim: _Victim, kills: int, stopped: StopReport | None, words: str, may_lose: bool) -> Outcome:
     times = victim.went_on_s
-    if settled is None:
+    if stopped is None:
         done = len(times)
         return Outcome(drill=victim.role, asked=kills, kills=done, went_on_s=list(times), kept=False, seen=words)
     shown = "actors" if victim.role == "actor" else victim.role
     seen = "nothing; games/s is 0 meanwhile" if victim.role in SERVERS else f"health: {shown} {len(times)} restarts"
-    return settled.outcome(victim.role, asked=kills, went_on_s=times, kept=may_lose or settled.whole, seen=seen)
+    return stopped.outcome(victim.role, asked=kills, went_on_s=times, kept=may_lose or stopped.whole, seen=seen)
 
 
 def _may_lose(victims: Sequence[_Victim]) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 WORKS_AGAIN = re.compile(r": (\S+) works again$")
-"""What `scripts/keeper.py` says of a role that is back (`keeper.BACK`)."""
+"""What `scripts/supervisor.py` says of a role that is back (`supervisor.BACK`)."""
 
 
 class LogFollower:

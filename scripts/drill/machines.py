@@ -20,8 +20,8 @@ from pathlib import Path
 from learner.replay.embedded import START_S, server_program, storage_settings
 from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import RunError
-from scripts.drill.account import MEMORY_MB, Settled, settle
-from scripts.drill.ledger import Ledger
+from scripts.drill.acknowledged import AcknowledgedLog
+from scripts.drill.losses import MEMORY_MB, StopReport, stop_and_compare
 from scripts.drill.namespaces import Machine, Network, network
 from scripts.drill.network import DEAF_S
 from scripts.drill.nodes import Nodes, ray_nodes
@@ -50,7 +50,7 @@ class Spread:
     network: Network
     nodes: Nodes
     run: DrillRun
-    ledger: Ledger
+    acknowledged: AcknowledgedLog
     redis: RedisServer
 
     @property
@@ -60,7 +60,7 @@ class Spread:
 
     def deliveries(self, producer: str) -> int:
         """Return how many deliveries Redis has confirmed to producers whose names begin so."""
-        return sum(name.startswith(producer) for name, _ in self.ledger.games)
+        return sum(name.startswith(producer) for name, _ in self.acknowledged.games)
 
     def wait_for_round(self, producer: str) -> float:
         """Wait until they have answered a round and delivered the next, with Ray started again where it has ended;
@@ -73,9 +73,9 @@ class Spread:
 
         return self.run.wait_for(delivered, f"a round of {producer}")
 
-    def settled(self) -> Settled:
+    def stopped(self) -> StopReport:
         """Stop the run and see what it has lost."""
-        return settle(self.run, self.ledger, server=self.redis)
+        return stop_and_compare(self.run, self.acknowledged, server=self.redis)
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
         head = joined.machines[0]
         redis = ends.enter_context(_redis_on(head, folder / "redis"))
         assert redis.password is not None
-        run, ledger = ends.enter_context(
+        run, acknowledged = ends.enter_context(
             drill_run(
                 folder,
                 [*overrides, *nodes.overrides, *LAID_OUT, *_replay_on(head)],
@@ -99,8 +99,8 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
                 server=redis,
             )
         )
-        assert ledger is not None
-        spread = Spread(network=joined, nodes=nodes, run=run, ledger=ledger, redis=redis)
+        assert acknowledged is not None
+        spread = Spread(network=joined, nodes=nodes, run=run, acknowledged=acknowledged, redis=redis)
         for producer, node in ((NEAR, nodes.head), (FAR, nodes.joined[0])):
             spread.wait_for_round(producer)
             if not node.roles() & set(CLASSES["actor"]):
@@ -122,11 +122,11 @@ def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
                 said.append(f"{delivered / LOSS_S:.1f} with {packets.dropped} of {packets.arrived} packets dropped")
                 if share:
                     went_on_s.append(spread.wait_for_round(FAR))
-        settled = spread.settled()
+        stopped = spread.stopped()
         died = any(" died" in line for line in spread.run.log())
     seen = f"deliveries/s of the actor over there: {', '.join(said)}"
-    asked, kept = kills * len(LOSSES), settled.whole and not deaf and not died
-    return settled.outcome("packet-loss", asked=asked, went_on_s=went_on_s, kept=kept, seen=seen)
+    asked, kept = kills * len(LOSSES), stopped.whole and not deaf and not died
+    return stopped.outcome("packet-loss", asked=asked, went_on_s=went_on_s, kept=kept, seen=seen)
 
 
 def cut_off(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
@@ -152,13 +152,13 @@ def _cut_off(drill: str, cut_s: float, folder: Path, overrides: Sequence[str], k
                 near.append(spread.deliveries(NEAR) - before)
             went_on_s.append(spread.wait_for_round(FAR))
             given_up += spread.nodes.joined[0] is not node
-        settled = spread.settled()
-    kept = settled.whole and not deaf and all(near)
+        stopped = spread.stopped()
+    kept = stopped.whole and not deaf and all(near)
     seen = (
         f"health: actors 1 of 2, while the other one delivers {sum(near) / cut_s / kills:.1f} times a second; "
         f"Ray gave the node up {given_up} times"
     )
-    return settled.outcome(drill, asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
+    return stopped.outcome(drill, asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
 
 
 def _replay_on(machine: Machine) -> list[str]:

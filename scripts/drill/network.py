@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from learner.replay.embedded import EmbeddedServer
-from scripts.drill.account import MEMORY_MB, settle
-from scripts.drill.ledger import Ledger
+from scripts.drill.acknowledged import AcknowledgedLog
+from scripts.drill.losses import MEMORY_MB, stop_and_compare
 from scripts.drill.outcome import Outcome
 from scripts.drill.run import DrillRun, drill_run
 
@@ -120,17 +120,19 @@ class Relay:
 
 
 @contextmanager
-def _run_over_relay(folder: Path, overrides: Sequence[str]) -> Iterator[tuple[DrillRun, Ledger, Relay, EmbeddedServer]]:
-    """Yield a run whose Redis is reached through a relay, and a ledger that reaches it directly."""
+def _run_over_relay(
+    folder: Path, overrides: Sequence[str]
+) -> Iterator[tuple[DrillRun, AcknowledgedLog, Relay, EmbeddedServer]]:
+    """Yield a run whose Redis is behind a relay, and the log of acknowledged deliveries, which reaches it directly."""
     with contextlib.ExitStack() as ends:
         server = ends.enter_context(
             contextlib.closing(EmbeddedServer(folder / "redis", memory_mb=MEMORY_MB, append_only=True))
         )
         relay = ends.enter_context(contextlib.closing(Relay(server.server.url.removeprefix("unix://"))))
         there = ["replay=redis", f"replay.url=redis://127.0.0.1:{relay.port}/0"]
-        run, ledger = ends.enter_context(drill_run(folder, [*overrides, *there], server=server.server))
-        assert ledger is not None
-        yield run, ledger, relay, server
+        run, acknowledged = ends.enter_context(drill_run(folder, [*overrides, *there], server=server.server))
+        assert acknowledged is not None
+        yield run, acknowledged, relay, server
 
 
 def _disturbed(
@@ -144,16 +146,16 @@ def _disturbed(
     """Disturb the network and wait, from its end on, for the next delivery; the driver must never be held up."""
     chance = random.Random(1)
     went_on_s, deaf = [], False
-    with _run_over_relay(folder, overrides) as (run, ledger, relay, server):
+    with _run_over_relay(folder, overrides) as (run, acknowledged, relay, server):
         for _ in range(times):
             time.sleep(chance.uniform(2, 5))
             disturb(relay, chance)
             deaf |= run.metrics_age_s() > DEAF_S
             over_ms = int(1000 * time.time())
-            went_on_s.append(run.wait_for(lambda: ledger.newest_ms > over_ms, "a delivery after it"))  # noqa: B023
-        settled = settle(run, ledger, server=server.server)
-    kept = settled.whole and not deaf
-    return settled.outcome(drill, asked=times, went_on_s=went_on_s, kept=kept, seen=seen)
+            went_on_s.append(run.wait_for(lambda: acknowledged.newest_ms > over_ms, "a delivery after it"))  # noqa: B023
+        stopped = stop_and_compare(run, acknowledged, server=server.server)
+    kept = stopped.whole and not deaf
+    return stopped.outcome(drill, asked=times, went_on_s=went_on_s, kept=kept, seen=seen)
 
 
 def frozen_network(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:

@@ -26,7 +26,7 @@ from reversi.errors import UnreachableError
 from scripts.drill.namespaces import Machine, Network
 from scripts.processes import children
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 START_S = 120.0
 """Longest until a node is up.  Ray itself gives a node 30 s and then ends it, which a busy machine may need more than

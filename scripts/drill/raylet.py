@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from scripts.drill.account import settle
+from scripts.drill.losses import stop_and_compare
 from scripts.drill.nodes import Node, Nodes, ray_nodes
 from scripts.drill.outcome import Outcome
 from scripts.drill.run import CLASSES, DrillRun, drill_run
@@ -34,7 +34,7 @@ def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
         for _ in range(2):
             nodes.join(*ACTOR_NODE)
         settings = [*overrides, *nodes.overrides, *LAID_OUT]
-        run, ledger = ends.enter_context(drill_run(folder, settings, environment=nodes.environment))
+        run, acknowledged = ends.enter_context(drill_run(folder, settings, environment=nodes.environment))
         for _ in range(kills):
             time.sleep(chance.uniform(10.5, 16.0))
             node = _node_of_the_actor(nodes, run)
@@ -44,9 +44,9 @@ def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
             node.end()
             nodes.joined.remove(node)
             nodes.join(*ACTOR_NODE)
-        settled = settle(run, ledger)
+        stopped = stop_and_compare(run, acknowledged)
     seen = f"health: actors {len(went_on_s)} restarts; the actor plays on the other node"
-    return settled.outcome("raylet", asked=kills, went_on_s=went_on_s, kept=settled.whole, seen=seen)
+    return stopped.outcome("raylet", asked=kills, went_on_s=went_on_s, kept=stopped.whole, seen=seen)
 
 
 def _node_of_the_actor(nodes: Nodes, run: DrillRun) -> Node:

@@ -21,7 +21,7 @@ from learner.replay.redis_stream import KEY_FILE, streams
 from learner.replay.redis_url import RedisServer
 from reversi import archive
 from reversi.errors import RunError
-from scripts.drill.ledger import Delivery, Ledger
+from scripts.drill.acknowledged import AcknowledgedLog, Delivery
 from scripts.drill.log import LogFollower
 from scripts.drill.namespaces import Machine
 from scripts.processes import children, kill_children
@@ -147,10 +147,10 @@ class DrillRun:
         return None
 
     @contextmanager
-    def ledger(self, server: RedisServer | None = None) -> Iterator[Ledger | None]:
-        """Follow meanwhile what the run's Redis confirms, from before its first game on; None if the run has no Redis.
+    def acknowledged(self, server: RedisServer | None = None) -> Iterator[AcknowledgedLog | None]:
+        """Record what the run's Redis acknowledges, from before its first game on; None if the run has no Redis.
 
-        `server` is how its Redis is reached where that is not a child of the run.
+        `server` says how to reach its Redis if that is not a child process of the run.
         """
         self.wait_for(lambda: self._has_redis() or bool(self.checkpoints()), "its key or its first checkpoint")
         if not self._has_redis():
@@ -161,8 +161,8 @@ class DrillRun:
             own = self.redis()
             return own[1] if own else None
 
-        with contextlib.closing(Ledger((lambda: server) if server else found, self.streams())) as ledger:
-            yield ledger
+        with contextlib.closing(AcknowledgedLog((lambda: server) if server else found, self.streams())) as acknowledged:
+            yield acknowledged
 
     def _has_redis(self) -> bool:
         return (self.path / KEY_FILE).exists()
@@ -258,7 +258,7 @@ class DrillRun:
                 self._machine.command(command) if self._machine else command,
                 stdout=said,
                 stderr=complained,
-                cwd=Path(__file__).parents[1],
+                cwd=Path(__file__).parents[2],
                 env=self._environment,
                 start_new_session=True,
             )
@@ -272,15 +272,15 @@ def drill_run(
     environment: Mapping[str, str] | None = None,
     machine: Machine | None = None,
     server: RedisServer | None = None,
-) -> Iterator[tuple[DrillRun, Ledger | None]]:
-    """Yield a run that is under way and its ledger, if it has a Redis; end all of it afterwards.
+) -> Iterator[tuple[DrillRun, AcknowledgedLog | None]]:
+    """Yield a run that is training and, if it has a Redis, the log of its acknowledged deliveries; end both afterwards.
 
-    `server` is how its Redis is reached where that is not a child of the run.
+    `server` says how to reach its Redis if that is not a child process of the run.
     """
     run = DrillRun(folder, overrides, name, environment, machine)
     try:
-        with run.ledger(server) as ledger:
+        with run.acknowledged(server) as acknowledged:
             run.wait_until_under_way()
-            yield run, ledger
+            yield run, acknowledged
     finally:
         run.end()

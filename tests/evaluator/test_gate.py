@@ -105,7 +105,7 @@ def test_the_first_model_is_published_without_a_match(registry: Registry, store:
     assert registry.gated().version == 0
     assert [model.verdict for model in registry.models()] == ["first"]
     assert gate.round(1.0).verdict is None
-    assert not gate.busy
+    assert not gate.poll()
 
 
 def test_a_stronger_candidate_is_promoted_and_a_weaker_one_kept_with_its_verdict(
@@ -150,7 +150,7 @@ def test_only_the_newest_candidate_waits_while_a_match_runs(registry: Registry, 
     store.queue.append(weights(4).to_bytes())
     report = until_verdict(gate)
     assert (report.candidate_version, report.superseded) == (1, 2)
-    assert gate.busy
+    assert gate.poll()
     assert until_verdict(gate).candidate_version == 4
     assert [info.version for info in registry.models()] == [0, 1, 4]
 
@@ -160,10 +160,10 @@ def test_what_was_offered_or_judged_before_is_passed_over(registry: Registry, st
     judge(gate, 0, 10)
     for version in (10, 7, 0):
         gate.offer(weights(version).to_bytes())
-    assert not gate.busy
+    assert not gate.poll()
     again = make(registry, store)
     again.offer(weights(10).to_bytes())
-    assert not again.busy
+    assert not again.poll()
 
 
 def test_a_candidate_of_another_game_or_damaged_is_refused(registry: Registry, store: Store) -> None:
@@ -284,7 +284,7 @@ def test_a_verdict_that_came_after_the_state_was_saved_stands(registry: Registry
     until_verdict(gate)
     resumed = make(registry, store)
     resumed.restore(saved)
-    assert not resumed.busy
+    assert not resumed.poll()
     assert resumed.round(0).champion_version == 10
     assert [info.version for info in registry.models()] == [0, 10]
 
@@ -358,7 +358,7 @@ def test_a_full_registry_holds_a_verdict_up_and_loses_none(registry: Registry, s
         assert held_up.verdict is None
         assert held_up.summary.startswith(before)
         assert held_up.summary.endswith("; not published yet: no space left")
-        assert gate.busy
+        assert gate.poll()
         again = make(registry, store)
         again.restore(gate.state())
         assert again.round(0.0).verdict == verdict

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evaluator.entrants import Entrant, distinct, enter
+from evaluator.entrants import Entrant, distinct, entrant_of
 from evaluator.ladder import BATCH_GAMES, Ladder
 from evaluator.ledger import Ledger
 from evaluator.openings import Openings, random_openings
@@ -30,7 +30,7 @@ OPENINGS = random_openings(GAME, 30, 4, 0)
 
 
 def fixed(spec: str) -> Entrant:
-    return enter(spec, GAME, registry=None, simulations=4)
+    return entrant_of(spec, GAME, registry=None, simulations=4)
 
 
 def ladder(path: Path, specs: str, games: int = 40, seed: int = 0, one_sided: int | None = None) -> Ladder:
@@ -48,7 +48,7 @@ def test_every_pair_plays_every_game_once(tmp_path: Path) -> None:
     one = ladder(tmp_path / "results", "random greedy flat-mc:10", games=50)
     assert one.missing == 150
     played = list(one.play(workers=2))
-    assert Counter((entry.a, entry.b, sum(entry.black + entry.white)) for entry in played) == {
+    assert Counter((entry.key.a, entry.key.b, sum(entry.black + entry.white)) for entry in played) == {
         (a, b, games): times
         for a, b in (("greedy", "random"), ("flat-mc:10", "greedy"), ("flat-mc:10", "random"))
         for games, times in ((BATCH_GAMES, 2), (10, 1))
@@ -80,7 +80,7 @@ def test_a_new_player_plays_its_own_pairs_alone(tmp_path: Path) -> None:
     list(ladder(tmp_path / "results", "random greedy").play(workers=1))
     added = ladder(tmp_path / "results", "random greedy flat-mc:10")
     assert added.missing == 80
-    assert all("flat-mc:10" in (entry.a, entry.b) for entry in added.play(workers=1))
+    assert all("flat-mc:10" in (entry.key.a, entry.key.b) for entry in added.play(workers=1))
 
 
 def test_other_seeds_and_openings_are_other_games(tmp_path: Path) -> None:
@@ -88,14 +88,14 @@ def test_other_seeds_and_openings_are_other_games(tmp_path: Path) -> None:
     assert ladder(tmp_path / "results", "random greedy", seed=1).missing == 40
     entrants, others = [fixed("random"), fixed("greedy")], random_openings(GAME, 20, 5, 0)
     assert Ladder(GAME, entrants, others, Ledger(tmp_path / "results"), games=40, seed=0).missing == 40
-    changed = [fixed("random"), replace(fixed("greedy"), model="other weights")]
+    changed = [fixed("random"), replace(fixed("greedy"), digest="other weights")]
     assert Ladder(GAME, changed, OPENINGS, Ledger(tmp_path / "results"), games=40, seed=0).missing == 40
 
 
 def test_a_one_sided_pair_is_not_played_further(tmp_path: Path) -> None:
     """On 6x6, flat Monte Carlo wins the first 20 games against chance, and 40 of 60 need not be played."""
     game, path = GAMES["reversi6"], tmp_path / "results"
-    entrants = [enter(spec, game, registry=None, simulations=4) for spec in ("random", "flat-mc:300")]
+    entrants = [entrant_of(spec, game, registry=None, simulations=4) for spec in ("random", "flat-mc:300")]
 
     def missing(one_sided: int | None, play: bool = False) -> int:
         openings = random_openings(game, 30, 5, 2)
@@ -123,7 +123,7 @@ class First:
 
 def test_both_players_get_the_same_openings_with_both_colours(tmp_path: Path) -> None:
     """Two players without luck that are the same player draw every pair: 1 point of 2."""
-    entrants = [Entrant(name=name, model=None, make=lambda _, name=name: First(name), keeps=False) for name in "xy"]
+    entrants = [Entrant(name=name, digest=None, make=lambda _, name=name: First(name), reusable=False) for name in "xy"]
     one = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=40, seed=0)
     list(one.play(workers=1))
     assert one.pairings()[0].pairs == (0, 0, 20, 0, 0)
@@ -135,7 +135,7 @@ def test_rock_paper_scissors_shows(tmp_path: Path) -> None:
     played = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "played"), games=20, seed=0)
     circle = Ledger(tmp_path / "circle")
     for entry in played.play(workers=1):
-        won = (entry.a, entry.b) != ("paper", "scissors")
+        won = (entry.key.a, entry.key.b) != ("paper", "scissors")
         circle.add(replace(entry, pairs=(2, 0, 0, 0, 8) if won else (8, 0, 0, 0, 2)))
     ratings = Ladder(GAME, entrants, OPENINGS, circle, games=20, seed=0).ratings("rock")
     assert [rating.elo for rating in ratings.table] == pytest.approx([0, 0, 0], abs=1e-6)
@@ -153,7 +153,7 @@ def test_an_error_in_a_game_ends_the_ladder_and_keeps_what_was_played(tmp_path: 
         def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
             return np.full(len(own), 0, np.int32)
 
-    cheat = Entrant(name="cheat", model=None, make=lambda _: Cheat(), keeps=False)
+    cheat = Entrant(name="cheat", digest=None, make=lambda _: Cheat(), reusable=False)
     entrants = [fixed("random"), fixed("greedy"), cheat]
     one = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=20, seed=0)
     with pytest.raises(IllegalMoveError, match="cheat"):
@@ -174,7 +174,7 @@ def test_a_model_is_made_once_for_each_worker_and_closed_players_every_batch(tmp
             made[name, threading.get_ident()] += 1
             return Closing(name)
 
-        return Entrant(name=name, model=None, make=make, keeps=keeps)
+        return Entrant(name=name, digest=None, make=make, reusable=keeps)
 
     entrants = [entrant("kept", True), entrant("program", False)]
     list(Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=60, seed=0).play(workers=2))
@@ -188,10 +188,10 @@ def test_a_program_that_breaks_down_loses_its_games_and_the_ladder_goes_on(tmp_p
         def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
             return [Forfeit("it broke") for _ in histories]
 
-    broken = Entrant(name="broken", model=None, make=lambda _: Broken("broken"), keeps=False)
+    broken = Entrant(name="broken", digest=None, make=lambda _: Broken("broken"), reusable=False)
     entrants = [fixed("random"), broken, fixed("greedy")]
     one = Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=20, seed=0)
-    lost = {(entry.a, entry.b): entry.forfeits for entry in one.play(workers=2)}
+    lost = {(entry.key.a, entry.key.b): entry.forfeits for entry in one.play(workers=2)}
     by_broken = [lost["broken", "random"][0], lost["broken", "greedy"][0]]
     assert min(by_broken) > 10  # it is not asked where a move is forced
     assert lost == {
@@ -225,9 +225,9 @@ def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
     weights = random_weights(Settings(size=4, blocks=1, channels=8))
     registry.publish(replace(weights, version=12), "first", None)
     specs = ["mcts:gated:8", "mcts:12:8", "policy:latest", "gated", "mcts:gated", "12"]
-    entrants = [enter(spec, GAME, registry=str(tmp_path), simulations=4) for spec in specs]
+    entrants = [entrant_of(spec, GAME, registry=str(tmp_path), simulations=4) for spec in specs]
     assert [e.name for e in entrants] == ["mcts:12:8", "mcts:12:8", "policy:12", *["mcts:12:4"] * 3]
-    same = {name: {e.model for e in entrants if e.name == name} for name in ("mcts:12:8", "policy:12", "mcts:12:4")}
+    same = {name: {e.digest for e in entrants if e.name == name} for name in ("mcts:12:8", "policy:12", "mcts:12:4")}
     assert [len(models) for models in same.values()] == [1, 1, 1]
     assert len(set.union(*same.values())) == 3  # kept results are of these weights under this search
     assert [e.name for e in distinct(entrants)] == ["mcts:12:8", "policy:12", "mcts:12:4"]
@@ -238,7 +238,7 @@ def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
 
 def test_a_player_without_a_model_goes_by_its_full_name() -> None:
     entrant = fixed("flat-mc")
-    assert (entrant.name, entrant.model, entrant.keeps) == ("flat-mc:150", None, False)
+    assert (entrant.name, entrant.digest, entrant.reusable) == ("flat-mc:150", None, False)
     with pytest.raises(UsageError, match="expected a player"):
         fixed("nobody")
 

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evaluator.ledger import Entry, Ledger
+from evaluator.ledger import BatchKey, Entry, Ledger
 from reversi.errors import CorruptFileError, RunError
 
+KEY = BatchKey(game="reversi6", a="greedy", b="mcts:3:64", a_model=None, b_model="ab" * 32, openings="cd" * 32, seed=7)
+
 ENTRY = Entry(
-    game="reversi6",
-    a="greedy",
-    b="mcts:3:64",
-    a_model=None,
-    b_model="ab" * 32,
-    openings="cd" * 32,
-    seed=7,
+    key=KEY,
     black=(1, 0, 1),
     white=(0, 1, 1),
     pairs=(1, 0, 0, 1, 0),
     forfeits=(1, 0),
     seconds=0.5,
 )
+
+
+def under_seed(seed: int) -> Entry:
+    return replace(ENTRY, key=replace(KEY, seed=seed))
 
 
 @pytest.fixture
@@ -34,10 +34,10 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_result_comes_back(file: Path) -> None:
     ledger = Ledger(file)
-    assert (len(ledger), ledger.find(ENTRY.key)) == (0, None)
+    assert (len(ledger), ledger.find(KEY)) == (0, None)
     ledger.add(ENTRY)
     again = Ledger(file)
-    assert (len(again), again.find(ENTRY.key)) == (1, ENTRY)
+    assert (len(again), again.find(KEY)) == (1, ENTRY)
 
 
 @pytest.mark.parametrize(
@@ -54,19 +54,19 @@ def test_a_result_comes_back(file: Path) -> None:
 def test_another_key_is_another_result(file: Path, other: dict[str, str]) -> None:
     ledger = Ledger(file)
     ledger.add(ENTRY)
-    assert ledger.find(replace(ENTRY, **other).key) is None
-    assert ledger.find(replace(ENTRY, seconds=9.0).key) == ENTRY
+    assert ledger.find(replace(KEY, **other)) is None
+    assert ledger.find(replace(KEY)) == ENTRY
 
 
 def test_a_line_that_a_crash_cut_short_is_dropped_and_written_over(file: Path) -> None:
     ledger = Ledger(file)
     for seed in (1, 2):
-        ledger.add(replace(ENTRY, seed=seed))
+        ledger.add(under_seed(seed))
     whole = file.read_bytes()
     file.write_bytes(whole[:-20])
     resumed = Ledger(file)
     assert len(resumed) == 1
-    resumed.add(replace(ENTRY, seed=2))
+    resumed.add(under_seed(2))
     assert file.read_bytes() == whole
 
 
@@ -74,8 +74,8 @@ def test_two_writers_do_not_destroy_each_others_results(file: Path) -> None:
     one, other = Ledger(file), Ledger(file)
     one.add(ENTRY)
     with pytest.raises(RunError, match="another process wrote to it"):
-        other.add(replace(ENTRY, seed=8))
-    one.add(replace(ENTRY, seed=9))
+        other.add(under_seed(8))
+    one.add(under_seed(9))
     assert len(Ledger(file)) == 2
 
 
@@ -95,8 +95,8 @@ def test_two_writers_do_not_destroy_each_others_results(file: Path) -> None:
 )
 def test_a_line_that_is_no_result_is_named(file: Path, change: dict[str, object], words: str) -> None:
     file.parent.mkdir()
-    good = json.dumps({"format": 1, **asdict(ENTRY)})
-    file.write_text(good + "\n" + json.dumps({"format": 1, **asdict(ENTRY), **change}) + "\n")
+    good = json.dumps({"format": 1, **ENTRY.columns()})
+    file.write_text(good + "\n" + json.dumps({"format": 1, **ENTRY.columns(), **change}) + "\n")
     with pytest.raises(CorruptFileError) as error:
         Ledger(file)
     assert str(error.value).startswith(f"{file}:2: ")

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from evaluator.match import Pairs
 from evaluator.sprt import POINTS, Sprt, expected_score, likeliest
-from evaluator.stats import Pairs
 from reversi.errors import UsageError
 
 

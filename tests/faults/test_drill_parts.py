@@ -23,8 +23,8 @@ from learner.replay.redis_stream import streams
 from reversi.record import encode
 from scripts.bench.setup import Settings, records_of
 from scripts.drill import kills as drill_kills
+from scripts.drill.acknowledged import AcknowledgedLog, Probe
 from scripts.drill.command import together
-from scripts.drill.ledger import Ledger, Probe
 from scripts.drill.log import LogFollower
 from scripts.drill.network import Relay
 from scripts.drill.outcome import Outcome, to_json
@@ -63,7 +63,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 def test_a_ledger_has_what_was_acknowledged_before_and_after_the_death_of_the_server(server: EmbeddedServer) -> None:
     records = records_of(Settings(size=4, blocks=1, channels=2))
     keys = streams("drill", 1)
-    ledger = Ledger(lambda: server.server, keys)
+    acknowledged = AcknowledgedLog(lambda: server.server, keys)
     sink = RedisSink(server.server, "drill", shards=1, backlog_batches=1000, patience_s=30)
     try:
         for sequence in range(20):
@@ -71,22 +71,22 @@ def test_a_ledger_has_what_was_acknowledged_before_and_after_the_death_of_the_se
             if sequence == 9:
                 with contextlib.closing(server.server.client()) as client, contextlib.suppress(Exception):
                     client.execute_command("SHUTDOWN", "NOSAVE")
-        wait_for(lambda: len(ledger.games) == 20, 20)
+        wait_for(lambda: len(acknowledged.games) == 20, 20)
     finally:
         sink.close()
-        ledger.close()
-    assert ledger.games == {("actor-0", sequence): len(records) for sequence in range(20)}
-    assert abs(ledger.newest_ms / 1000 - time.time()) < 60
+        acknowledged.close()
+    assert acknowledged.games == {("actor-0", sequence): len(records) for sequence in range(20)}
+    assert abs(acknowledged.newest_ms / 1000 - time.time()) < 60
 
 
 def test_a_probe_keeps_what_was_confirmed_and_the_ledger_sees_all_of_it(server: EmbeddedServer) -> None:
     records = records_of(Settings(size=4, blocks=1, channels=2))
-    with contextlib.closing(Ledger(lambda: server.server, streams("drill", 1))) as ledger:
+    with contextlib.closing(AcknowledgedLog(lambda: server.server, streams("drill", 1))) as acknowledged:
         probe = Probe(server.server, "drill", encode(records, "actor-0", 0))
         wait_for(lambda: len(probe.games) >= 3, 20)
         assert time.monotonic() - probe.begun < 20
         probe.close()
-        wait_for(lambda: ledger.games.items() >= probe.games.items(), 10)
+        wait_for(lambda: acknowledged.games.items() >= probe.games.items(), 10)
         assert set(probe.games) == {("drill", sequence) for sequence in range(len(probe.games))}
         assert set(probe.games.values()) == {len(records)}
 

@@ -13,7 +13,7 @@ from reversi.archive import write_atomic
 from reversi.errors import RunError
 from scripts import run_folder, sitting
 from scripts.interrupt import Interrupt
-from scripts.launch import run_serial
+from scripts.launch_serial import run_serial
 from scripts.progress import Progress
 from scripts.run_folder import RunFolder
 from scripts.sitting import Sitting

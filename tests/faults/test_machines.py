@@ -156,8 +156,8 @@ def test_a_run_on_two_machines_goes_on_over_lost_packets_and_a_cut(tmp_path: Pat
             spread.wait_for_round(NEAR)
             assert spread.deliveries(FAR) == before
         spread.wait_for_round(FAR)
-        settled = spread.settled()
-    assert settled.whole
-    assert settled.account is not None
-    assert (settled.account.lost, settled.account.twice_games) == (0, 0)
-    assert settled.account.acknowledged >= 4
+        stopped = spread.stopped()
+    assert stopped.whole
+    assert stopped.losses is not None
+    assert (stopped.losses.lost, stopped.losses.twice_games) == (0, 0)
+    assert stopped.losses.acknowledged >= 4

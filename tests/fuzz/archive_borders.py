@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import json
 from functools import partial
@@ -131,7 +130,7 @@ def _ledger(folder: Path) -> Opened:
     from evaluator.ledger import FORMAT, Ledger
     from tests.evaluator.test_ledger import ENTRY
 
-    line = json.dumps({"format": FORMAT, **dataclasses.asdict(ENTRY)}).encode()
+    line = json.dumps({"format": FORMAT, **ENTRY.columns()}).encode()
 
     def read(data: bytes) -> object:
         return from_file(folder / "results.jsonl", Ledger, data + b"\n")

@@ -84,13 +84,13 @@ def _metrics(folder: Path) -> Opened:
     return [json.dumps(sound[3]).encode()], read
 
 
-def _wish(folder: Path) -> Opened:
+def _target(folder: Path) -> Opened:
     """What `reversi scale` leaves in a run's folder, and the driver looks for."""
-    from scripts.control import CONTROL, read_wish, write_wish
+    from scripts.control import CONTROL, read_target, write_target
 
-    write_wish(folder, {"cpu": 3, "gpu": 0})
+    write_target(folder, {"cpu": 3, "gpu": 0})
     sound = [(folder / CONTROL).read_bytes()]
-    return sound, partial(from_file, folder / CONTROL, lambda path: read_wish(path.parent))
+    return sound, partial(from_file, folder / CONTROL, lambda path: read_target(path.parent))
 
 
 BORDERS: tuple[Border, ...] = (
@@ -101,5 +101,5 @@ BORDERS: tuple[Border, ...] = (
         "config.yaml", "text", _saved_configuration, weight=0.001, words=(b": ", b"- ", b"&a ", b"*a", b"!!", b"${")
     ),
     Border("metrics.jsonl", "json", _metrics, weight=0.05),
-    Border("a wish for actors", "json", _wish, weight=0.3),
+    Border("a target for the actors", "json", _target, weight=0.3),
 )

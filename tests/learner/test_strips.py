@@ -21,6 +21,10 @@ from tests.reversi.games import oracle
 
 NETWORK = ResNetConfig(blocks=2, channels=24, policy_channels=8, value_channels=3, value_hidden=16)
 BOTH = pytest.mark.parametrize("config", [NETWORK, replace(NETWORK, lines=True)], ids=str)
+ALL = pytest.mark.parametrize(
+    "config", [NETWORK, replace(NETWORK, lines=True), replace(NETWORK, channels=PLANES)], ids=str
+)
+"""As many channels as planes among them."""
 
 
 def planes_of(game: Game, boards: int) -> Tensor:
@@ -50,7 +54,7 @@ def gradients(made: DualNetwork, outputs: Outputs) -> dict[str, Tensor]:
     return {name: parameter.grad.clone() for name, parameter in made.named_parameters() if parameter.grad is not None}
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(
     ("name", "boards"),

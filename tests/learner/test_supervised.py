@@ -80,8 +80,9 @@ def test_moves_are_learned_by_heart(network: NetworkConfig) -> None:
     assert float(last[3]) >= 22 / 24
 
 
-def test_dropout_leaves_out_the_same_in_a_resumed_training() -> None:
-    made, again = (trainer(replace(POLICY, dropout=0.5)) for _ in range(2))
+@pytest.mark.parametrize("seed", [7, 2**63 - 1])
+def test_dropout_leaves_out_the_same_in_a_resumed_training(seed: int) -> None:
+    made, again = (Trainer(GAME, replace(POLICY, dropout=0.5), CONFIG, ALGORITHM, seed) for _ in range(2))
     made.step(batch(24), 0.0)
     torch.manual_seed(123)
     again.restore({name: array.copy() for name, array in made.arrays().items()}, 1)

@@ -20,13 +20,13 @@ TINY = Settings(blocks=1, channels=8, batch=8, simulations=2, repeats=1)
 INSTALLED = pytest.mark.skipif(bool(peers.missing()), reason="pip install '.[peers]'")
 
 
-class FakeCrew:
-    """A crew whose processes are as fast as their names say."""
+class FakeProcessGroup:
+    """A group whose processes are as fast as their names say."""
 
     def __init__(self, builds: Sequence[Any]) -> None:
         self.builds = [build.args[1] if build.func is peer.build_on_cores else build for build in builds]
 
-    def __enter__(self) -> FakeCrew:
+    def __enter__(self) -> FakeProcessGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -48,7 +48,7 @@ class FakeCrew:
 def test_the_fastest_way_of_the_peer_is_compared(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "missing", list)
     monkeypatch.setattr(peer, "version", lambda package: "1.0")
-    monkeypatch.setattr(peer, "Crew", FakeCrew)
+    monkeypatch.setattr(peer, "ProcessGroup", FakeProcessGroup)
     monkeypatch.setattr(peer, "_cores", lambda settings: [0, 1])
     answer = reversi("bench", "--peer", "--repeats", 2, "--json")
     rows = {row["name"]: row for row in json.loads(answer.out)["rows"]}

@@ -1,4 +1,4 @@
-"""What is asked of a running run: the file, its bounds, who believes it."""
+"""The target number of actors: the file, its bounds, who reads it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from scripts.control import (
     MAX_BYTES,
     MOST_A_CORE,
     MOST_ON_A_CLUSTER,
-    Wishes,
-    check_wish,
-    forget_wish,
+    TargetWatcher,
+    check_target,
+    forget_target,
     groups_of,
-    read_wish,
+    read_target,
     sets_actors,
-    write_wish,
+    write_target,
 )
 
 
@@ -30,14 +30,14 @@ def job(*overrides: str) -> JobConfig:
     return job_of(compose(["actors.count=1", *overrides]))
 
 
-def test_a_wish_comes_back_and_is_forgotten(tmp_path: Path) -> None:
-    assert read_wish(tmp_path) == {}
-    write_wish(tmp_path, {"cpu": 40, "gpu": 2})
-    assert read_wish(tmp_path) == {"cpu": 40, "gpu": 2}
+def test_a_target_comes_back_and_is_forgotten(tmp_path: Path) -> None:
+    assert read_target(tmp_path) == {}
+    write_target(tmp_path, {"cpu": 40, "gpu": 2})
+    assert read_target(tmp_path) == {"cpu": 40, "gpu": 2}
     assert [path.name for path in tmp_path.iterdir()] == [CONTROL], "replaced whole, nothing left beside it"
-    forget_wish(tmp_path)
-    forget_wish(tmp_path)
-    assert read_wish(tmp_path) == {}
+    forget_target(tmp_path)
+    forget_target(tmp_path)
+    assert read_target(tmp_path) == {}
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_a_wish_comes_back_and_is_forgotten(tmp_path: Path) -> None:
 def test_a_file_that_is_none_of_ours_is_one_error_and_changes_nothing(text: bytes, tmp_path: Path) -> None:
     (tmp_path / CONTROL).write_bytes(text)
     with pytest.raises(CorruptFileError, match="expected what `reversi scale` writes"):
-        read_wish(tmp_path)
-    assert Wishes(tmp_path, job()).news() is None
+        read_target(tmp_path)
+    assert TargetWatcher(tmp_path, job()).changed() is None
 
 
-def test_news_are_told_once_and_again_when_the_file_is_another(tmp_path: Path) -> None:
-    wishes = Wishes(tmp_path, job())
-    assert wishes.news() is None
+def test_a_change_is_reported_once_per_file(tmp_path: Path) -> None:
+    watcher = TargetWatcher(tmp_path, job())
+    assert watcher.changed() is None
     for count in (2, 3, 3):
-        write_wish(tmp_path, {"actors": count})
-        assert wishes.news() == {"actors": count}
-        assert wishes.news() is None
-    write_wish(tmp_path, {"actors": 10**9})
-    assert wishes.news() is None, "out of range, whoever wrote it"
+        write_target(tmp_path, {"actors": count})
+        assert watcher.changed() == {"actors": count}
+        assert watcher.changed() is None
+    write_target(tmp_path, {"actors": 10**9})
+    assert watcher.changed() is None, "out of range, whoever wrote it"
 
 
 def test_groups_are_those_of_the_configuration() -> None:
@@ -81,12 +81,12 @@ def test_groups_are_those_of_the_configuration() -> None:
     assert groups_of(job("cluster=ray", "cluster.actors.gpu.count=2")) == {"cpu": None, "gpu": 2}
     with pytest.raises(ConfigError, match="cluster=serial"):
         groups_of(job("cluster=serial"))
-    with pytest.raises(ConfigError, match="one actor reads the files"):
+    with pytest.raises(ConfigError, match="only actor reads game files"):
         groups_of(job_of(compose(["experiment=wthor"])))
 
 
 @pytest.mark.parametrize(
-    ("overrides", "wish", "fits"),
+    ("overrides", "target", "fits"),
     [
         ([], {"actors": 1}, True),
         ([], {"actors": MOST_A_CORE * (os.cpu_count() or 1)}, True),
@@ -103,12 +103,12 @@ def test_groups_are_those_of_the_configuration() -> None:
         (["cluster=ray"], {"actors": 1}, False),
     ],
 )
-def test_there_is_an_actor_at_least_and_a_bound(overrides: list[str], wish: dict[str, int], fits: bool) -> None:
+def test_there_is_an_actor_at_least_and_a_bound(overrides: list[str], target: dict[str, int], fits: bool) -> None:
     if fits:
-        check_wish(job(*overrides), wish)
+        check_target(job(*overrides), target)
     else:
         with pytest.raises(UsageError, match="expected"):
-            check_wish(job(*overrides), wish)
+            check_target(job(*overrides), target)
 
 
 def test_an_override_that_counts_actors_is_known() -> None:
@@ -118,5 +118,5 @@ def test_an_override_that_counts_actors_is_known() -> None:
 
 
 def test_the_file_is_plain_json(tmp_path: Path) -> None:
-    write_wish(tmp_path, {"actors": 3})
+    write_target(tmp_path, {"actors": 3})
     assert json.loads((tmp_path / CONTROL).read_text()) == {"format": 1, "actors": {"actors": 3}}

@@ -16,18 +16,18 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 from learner.replay.transport import ReplayReport
 from reversi.errors import RunError
 from scripts import driver as driver_module
-from scripts import keeper as keeper_module
+from scripts import supervisor as supervisor_module
+from scripts.actor_pool import ActorPool
 from scripts.compose import compose
 from scripts.config import JobConfig, job_of
-from scripts.control import Wishes, write_wish
-from scripts.crew import Crew
+from scripts.control import TargetWatcher, write_target
 from scripts.driver import Driver
 from scripts.interrupt import Interrupt
 from scripts.progress import Progress
+from scripts.restart_policy import RestartPolicy
 from scripts.roles import Parts, Role
 from scripts.run_folder import RunFolder
 from scripts.sitting import Sitting
-from scripts.supervision import Lives
 
 REPLAY = ReplayReport(
     games_total=0,
@@ -77,7 +77,7 @@ class Process:
 
 
 class Clock:
-    """What driver and keeper use of `time`."""
+    """What driver and supervisor use of `time`."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -98,7 +98,7 @@ class Clock:
 
 
 class FakeRay:
-    """What `scripts/keeper.py` uses of Ray; an answer takes a millisecond."""
+    """What `scripts/supervisor.py` uses of Ray; an answer takes a millisecond."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -111,7 +111,7 @@ class FakeRay:
     def get(self, reference: Reference) -> Any:
         if reference.process.dead:
             raise RayActorError
-        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "busy": False, "report": REPLAY}
+        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "poll": False, "report": REPLAY}
         return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
 
 
@@ -126,11 +126,11 @@ class Scene:
         run = RunFolder.create(str(folder), "run")
         self.sitting = Sitting(self.job, run, Interrupt(), Progress([], io.StringIO()))
         members = [self.actor("actors", index) for index in range(actors)]
-        self.crew = Crew(members, self.actor, {"actors": actors})
+        self.pool = ActorPool(members, self.actor, {"actors": actors})
         learner, gate, replay, weights = (self.role(name) for name in ("learner", "gate", "replay", "weights"))
         replay.ask = lambda process: process.report.remote()
-        self.parts = Parts(learner, gate, self.crew, replay, weights, stateless=False)
-        self.driver = Driver(self.sitting, self.parts, Wishes(run.path, self.job))
+        self.parts = Parts(learner, gate, self.pool, replay, weights, stateless=False)
+        self.driver = Driver(self.sitting, self.parts, TargetWatcher(run.path, self.job))
         assert self.driver.wait_until_up()
         self.sitting.begin()
 
@@ -139,7 +139,7 @@ class Scene:
             self.process[name] = Process(name)
             return self.process[name]
 
-        return Role(name, start, lambda process: process.round.remote(), lambda _: None, Lives(3))
+        return Role(name, start, lambda process: process.round.remote(), lambda _: None, RestartPolicy(3))
 
     def actor(self, group: str, index: int) -> Role:
         made = self.role(f"actor-{index}")
@@ -175,12 +175,12 @@ ESSENTIAL = {"learner", "gate", "replay"}
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     clock = Clock()
-    for module in (keeper_module, driver_module):
+    for module in (supervisor_module, driver_module):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(keeper_module, "ray", FakeRay(clock))
-    monkeypatch.setattr(keeper_module, "measured", lambda process: process.measure.remote())
-    monkeypatch.setattr(keeper_module, "MEASURE_EVERY_S", 1e9)
-    for module in (keeper_module, driver_module):
+    monkeypatch.setattr(supervisor_module, "ray", FakeRay(clock))
+    monkeypatch.setattr(supervisor_module, "measured", lambda process: process.measure.remote())
+    monkeypatch.setattr(supervisor_module, "MEASURE_EVERY_S", 1e9)
+    for module in (supervisor_module, driver_module):
         monkeypatch.setattr(module, "end_process", lambda role: setattr(role.handle, "dead", True))
     monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
     return Scene(tmp_path, clock)
@@ -231,18 +231,18 @@ def test_what_a_dead_process_owes_is_no_stall_of_the_next_one(scene: Scene, monk
         ready = False
 
     killed: list[str] = []
-    monkeypatch.setattr(keeper_module, "end_process", lambda role: killed.append(role.name))
+    monkeypatch.setattr(supervisor_module, "end_process", lambda role: killed.append(role.name))
     first = scene.process["learner"]
-    scene.driver._keeper.call(scene.parts.learner, Never(first, "offer_candidate", ()), lambda _: None)
+    scene.driver._supervisor.call(scene.parts.learner, Never(first, "offer_candidate", ()), lambda _: None)
     first.dead = True
     scene.turn_until(lambda: scene.parts.learner.handle is None)
-    scene.clock.sleep(scene.job.cluster.stall_s + keeper_module.START_S)
+    scene.clock.sleep(scene.job.cluster.stall_s + supervisor_module.START_S)
     scene.turn_until(lambda: scene.process["learner"] is not first)
     assert "learner" not in killed
 
 
 def test_an_actor_that_cannot_be_reached_is_the_same_one_when_it_can(scene: Scene) -> None:
-    role, process = scene.crew.members[1], scene.process["actor-1"]
+    role, process = scene.pool.members[1], scene.process["actor-1"]
 
     def away() -> Any:
         raise ActorUnavailableError("the network is down", None)
@@ -254,13 +254,13 @@ def test_an_actor_that_cannot_be_reached_is_the_same_one_when_it_can(scene: Scen
     while scene.clock.now_s < began_s + 10:
         scene.driver.turn()
     assert 9 <= process.asked.count("round") - asked <= 12, "once in `UNREACHED_S`"
-    assert scene.driver._keeper.health()["actors"].alive == 2
+    assert scene.driver._supervisor.health()["actors"].alive == 2
     assert scene.driver.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
     del process.answers["round"]
     scene.turn_until(lambda: role.up)
     assert scene.process["actor-1"] is process
-    assert (role.restarts, role.lives.deaths) == (0, 0)
+    assert (role.restarts, role.restart_policy.deaths) == (0, 0)
     assert scene.driver.save()
     assert "actor-1" in scene.saved()
 
@@ -272,11 +272,11 @@ def test_an_actor_that_ray_gives_up_while_it_cannot_be_reached_is_started_again(
         raise ActorUnavailableError("the network is down", None)
 
     process.answers["round"] = away
-    scene.turn_until(lambda: not scene.crew.members[1].up)
+    scene.turn_until(lambda: not scene.pool.members[1].up)
     process.dead = True
-    scene.turn_until(lambda: scene.process["actor-1"] is not process and scene.crew.members[1].up)
-    assert scene.crew.members[1].restarts == 1
-    assert scene.crew.members[1].calls <= 1
+    scene.turn_until(lambda: scene.process["actor-1"] is not process and scene.pool.members[1].up)
+    assert scene.pool.members[1].restarts == 1
+    assert scene.pool.members[1].calls <= 1
 
 
 def test_a_stop_with_an_actor_that_hangs_saves_the_others(scene: Scene) -> None:
@@ -316,12 +316,12 @@ def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> No
 
 
 def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Scene) -> None:
-    write_wish(scene.sitting.folder.path, {"actors": 5})
+    write_target(scene.sitting.folder.path, {"actors": 5})
     scene.turn_until(lambda: all(f"actor-{index}" in scene.process for index in range(5)))
-    scene.turn_until(lambda: all(role.up for role in scene.crew.members))
-    write_wish(scene.sitting.folder.path, {"actors": 2})
+    scene.turn_until(lambda: all(role.up for role in scene.pool.members))
+    write_target(scene.sitting.folder.path, {"actors": 2})
     scene.process["actor-4"].hangs.add("settled")
-    scene.turn_until(lambda: len(scene.crew.members) == 3)
+    scene.turn_until(lambda: len(scene.pool.members) == 3)
     for name in ("actor-2", "actor-3"):
         assert scene.process[name].asked[-1] == "settled", "all it delivered was stored before its end"
         assert scene.process[name].dead
@@ -329,29 +329,29 @@ def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Sce
     assert scene.driver.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1"}
     scene.process["actor-4"].dead = True  # dies while it leaves: it is not started again
-    scene.turn_until(lambda: len(scene.crew.members) == 2)
+    scene.turn_until(lambda: len(scene.pool.members) == 2)
 
 
 def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> None:
     homeless = Process("actor-3")
     homeless.hangs.add("*")
-    scene.crew._hire = lambda group, index: Role(
+    scene.pool._make_role = lambda group, index: Role(
         f"actor-{index}",
         lambda: homeless,
         lambda p: p.round.remote(),
         lambda _: None,
-        Lives(3),
+        RestartPolicy(3),
         group=group,
         awaited=False,
     )
-    write_wish(scene.sitting.folder.path, {"actors": 4})
-    scene.turn_until(lambda: len(scene.crew.members) == 4)
+    write_target(scene.sitting.folder.path, {"actors": 4})
+    scene.turn_until(lambda: len(scene.pool.members) == 4)
     assert scene.driver.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
-    write_wish(scene.sitting.folder.path, {"actors": 3})
-    scene.turn_until(lambda: len(scene.crew.members) == 3)
+    write_target(scene.sitting.folder.path, {"actors": 3})
+    scene.turn_until(lambda: len(scene.pool.members) == 3)
     assert homeless.dead
-    assert [role.name for role in scene.crew.members] == ["actor-0", "actor-1", "actor-2"]
+    assert [role.name for role in scene.pool.members] == ["actor-0", "actor-1", "actor-2"]
 
 
 def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(scene: Scene) -> None:
@@ -363,7 +363,7 @@ def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_befo
         gate.dead = True
         raise RayActorError
 
-    gate.answers["busy"] = die
+    gate.answers["poll"] = die
     scene.driver.offer_last()
     assert scene.process["learner"].asked.count("offer_candidate") == 2
     assert scene.process["gate"] is not gate

@@ -16,7 +16,7 @@ from reversi.errors import ConfigError
 from scripts.compose import compose
 from scripts.config import JobConfig, job_of
 from scripts.interrupt import Interrupt
-from scripts.launch import run_serial
+from scripts.launch_serial import run_serial
 from scripts.progress import Progress
 from scripts.run_folder import RunFolder
 from scripts.sitting import Sitting

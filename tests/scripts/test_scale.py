@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scripts.compose import compose, to_yaml
-from scripts.control import CONTROL, read_wish
+from scripts.control import CONTROL, read_target
 from tests.scripts.conftest import Reversi
 
 
@@ -43,7 +43,7 @@ def test_the_wish_is_left_in_the_folder_and_told(tmp_path: Path, reversi: Revers
     with held(run):
         answer = json.loads(reversi("scale", "night", 3, "--json").out)
         assert answer == {"run": "night", "group": "actors", "count": 3, "before": 1}
-        assert read_wish(run) == {"actors": 3}
+        assert read_target(run) == {"actors": 3}
         assert reversi("scale", run, 2).out == "run night: 2 actors asked for, 3 before\n"
         assert "  asked for by reversi scale: 2 actors\n" in reversi("status", run).out
     assert json.loads(reversi("status", run, "--json").out)["actors_asked"] == {"actors": 2}
@@ -57,9 +57,9 @@ def test_groups_are_asked_one_by_one(tmp_path: Path, reversi: Reversi) -> None:
             "run wide: 9 actors of group cpu asked for, as many as fit before\n"
         )
         assert reversi("scale", run, 0, "--group", "gpu").code == 0
-        assert read_wish(run) == {"cpu": 9, "gpu": 0}
+        assert read_target(run) == {"cpu": 9, "gpu": 0}
         assert reversi("scale", run, 0, "--group", "cpu").code == 2, "nobody would be left"
-        assert read_wish(run) == {"cpu": 9, "gpu": 0}
+        assert read_target(run) == {"cpu": 9, "gpu": 0}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_groups_are_asked_one_by_one(tmp_path: Path, reversi: Reversi) -> None:
         ([], ["night", "many"], 2, "expected a whole number from 0, got 'many'"),
         ([], ["night", "2", "--group", "gpu"], 2, "expected a group among actors, got 'gpu'"),
         ([], ["night", "2"], 1, "is not training; go on with it by `reversi train resume="),
-        (["cluster=serial"], ["night", "2"], 2, "expected a run on Ray"),
+        (["cluster=serial"], ["night", "2"], 2, "with cluster=serial there is only one process"),
         (["cluster=ray"], ["night", "2001"], 2, "expected 1 to 2,000 actors in all, got 2,001"),
         ([], ["night", "2", "--address", "http://127.0.0.1:1"], 3, "no Ray cluster answers at http://127.0.0.1:1"),
     ],

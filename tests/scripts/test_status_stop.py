@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.launch_job import order_of
+from scripts.launch import order_of
 from scripts.run_state import more, read_run
 from tests.scripts.conftest import Reversi
 

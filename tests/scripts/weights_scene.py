@@ -11,7 +11,7 @@ import psutil
 
 from reversi.model.weights import Weights
 from scripts.bench import fanout
-from scripts.bench.fanout import Stage
+from scripts.bench.fanout import FanoutScenario
 from scripts.bench.setup import Settings, random_weights
 from scripts.cluster_config import LocalClusterConfig
 from scripts.ray_environment import prepare
@@ -24,12 +24,12 @@ MODEL = random_weights(Settings(size=8, blocks=4, channels=64))
 PATIENCE_S = 60.0
 
 
-def crowd(stage: Stage) -> dict[str, float]:
+def crowd(scenario: FanoutScenario) -> dict[str, float]:
     """Let ten simulated actors pull a version of the learner's and one of someone else's, and ask again."""
-    turn, other = (stage.beside(learner_publishes=own) for own in (True, False))
+    turn, other = (scenario.beside(learner_publishes=own) for own in (True, False))
     rows = {row.name: row.value for row in fanout._rows(SMALL, [turn.trained], [other.trained], [turn])}
-    pulled = {"bytes": turn.seen.bytes, "others_bytes": other.seen.bytes}
-    return rows | pulled | {"asked": len(turn.seen.ask_s) + turn.seen.put_off}
+    pulled = {"bytes": turn.pulls.bytes, "others_bytes": other.pulls.bytes}
+    return rows | pulled | {"asked": len(turn.pulls.ask_s) + turn.pulls.put_off}
 
 
 def versions(store: Any) -> dict[str, Any]:
@@ -119,8 +119,12 @@ def main() -> None:
 
     fanout.TURN_S, fanout.PROCESSES = 3 * fanout.ROUND_S, 2
     with ray_of(CONFIG):
-        stage = fanout.Stage(SMALL)
-        print(json.dumps({"crowd": crowd(stage), "versions": versions(stage.store), "silence": silence(stage.store)}))
+        scenario = fanout.FanoutScenario(SMALL)
+        print(
+            json.dumps(
+                {"crowd": crowd(scenario), "versions": versions(scenario.store), "silence": silence(scenario.store)}
+            )
+        )
 
 
 if __name__ == "__main__":

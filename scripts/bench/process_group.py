@@ -1,8 +1,8 @@
-"""A crew: processes that work side by side and are measured over one common stretch of time.
+"""Processes that work at the same time and are measured over one common interval.
 
-Each process prepares itself, then repeats its work whenever the crew is asked for its rates: from a little before the
-stretch until a little after it, so that all of them work all the time that counts.  Between two stretches they wait
-and take no time, so that two crews can be measured in turns.
+Each process prepares itself, then repeats its work whenever the group is asked for its rates: from a little before the
+interval until a little after it, so that all of them work during the whole interval.  Between two intervals they wait
+and use no CPU time, so that two groups can be measured in turns.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Build = Callable[[], Work]
 """Prepares a process and returns its work; a function of a module, or a partial of one, since it is sent there."""
 
 LEAD_S = 0.1
-"""Time from the order to the start of the stretch; every process is at work by then."""
+"""Seconds from the request to the start of the interval; every process is working by then."""
 
 
-class Crew:
-    """Processes that are ready to work; a context manager, which ends them."""
+class ProcessGroup:
+    """Processes that are ready to work; a context manager that ends them."""
 
     def __init__(self, builds: Sequence[Build]) -> None:
         """Start a process for each of `builds` and wait until all are ready, the first piece of work done."""
@@ -47,7 +47,7 @@ class Crew:
             raise
 
     def rates(self, seconds: float) -> list[dict[str, float]]:
-        """Let all work at once; return what each did per second of the same `seconds`."""
+        """Let all processes work at once; return for each what it did per second of the same `seconds`."""
         start_s = time.monotonic() + LEAD_S
         for _, connection in self._members:
             connection.send((start_s, start_s + seconds))
@@ -62,7 +62,7 @@ class Crew:
         for process, _ in self._members:
             process.join()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ProcessGroup:
         """Return itself."""
         return self
 
@@ -82,14 +82,14 @@ def _answer(connection: Connection) -> list[Piece]:
     try:
         answer: list[Piece] | ReversiError = connection.recv()
     except (EOFError, ConnectionError) as error:
-        raise ReversiError("a measuring process died; its last words, if any, stand above") from error
+        raise ReversiError("a measuring process died; any message of it is above") from error
     if isinstance(answer, ReversiError):
         raise answer
     return answer
 
 
 def _within(pieces: list[Piece], start_s: float, end_s: float) -> dict[str, float]:
-    """Return units per second from `start_s` to `end_s`; a piece that lies across an end counts in proportion."""
+    """Return units per second from `start_s` to `end_s`; a piece that crosses an end counts in proportion."""
     found: dict[str, float] = {}
     for began_s, ended_s, done in pieces:
         share = max(0.0, min(ended_s, end_s) - max(began_s, start_s)) / (ended_s - began_s)
@@ -99,8 +99,8 @@ def _within(pieces: list[Piece], start_s: float, end_s: float) -> dict[str, floa
 
 
 def _member(connection: Connection, build: Build) -> None:
-    """Run one process: prepare, say so, then work whenever a stretch comes, until the connection closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the crew's owner ends us
+    """Run one process: prepare, say so, then work in every interval, until the connection closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the group's owner ends us
     try:
         work = build()
         work()

@@ -1,4 +1,4 @@
-"""A crew works together, counts the same stretch for all, and says what went wrong in a process."""
+"""A group works together, counts the same interval for all, and says what went wrong in a process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from reversi.errors import ConfigError, ReversiError
-from scripts.bench.crew import Crew, Work, _within
+from scripts.bench.process_group import ProcessGroup, Work, _within
 
 
 def steady(units: int) -> Work:
@@ -29,9 +29,9 @@ def dying() -> Work:
 
 
 def test_every_process_is_counted_over_the_stretch() -> None:
-    with Crew([partial(steady, 1), partial(steady, 5)]) as crew:
+    with ProcessGroup([partial(steady, 1), partial(steady, 5)]) as group:
         for _ in range(2):
-            slow, fast = crew.rates(0.3)
+            slow, fast = group.rates(0.3)
             assert 10 < slow["pieces"] <= 100
             assert slow["units"] == pytest.approx(slow["pieces"])
             assert fast["units"] == pytest.approx(5 * fast["pieces"])
@@ -44,9 +44,9 @@ def test_pieces_count_by_what_lies_within_the_stretch() -> None:
 
 def test_an_expected_error_is_raised_as_it_was() -> None:
     with pytest.raises(ConfigError, match="no such device"):
-        Crew([partial(steady, 1), unable])
+        ProcessGroup([partial(steady, 1), unable])
 
 
 def test_a_dead_process_is_noticed() -> None:
     with pytest.raises(ReversiError, match="a measuring process died"):
-        Crew([dying])
+        ProcessGroup([dying])

@@ -1,7 +1,8 @@
-"""The ledger of a drill over Redis: what the server has confirmed, kept outside of the run that is harmed.
+"""The deliveries that Redis has acknowledged, recorded outside the run that a drill injects faults into.
 
-A reader of its own, in no group, follows the run's streams.  The server answers it, as it answers the actor, only after
-an entry is in its append-only file: what this reader has been shown was acknowledged, and must be held in the end.
+A separate reader, in no consumer group, follows the run's streams.  The server answers it, as it answers the actors,
+only after an entry is in its append-only file: whatever this reader has received was acknowledged, and must still be
+there in the end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from learner.replay.redis_url import RedisServer
 from reversi.record import decode, encode
 
 BLOCK_MS = 200
-"""Longest that a read waits on the server."""
+"""Longest time that a read blocks on the server."""
 
 PAGE = 200
 """Entries read at once."""
@@ -28,20 +29,20 @@ PAGE = 200
 RETRY_S = 0.05
 
 PROBE, PROBE_EVERY_S = "drill", 0.2
-"""The producer's name of a probe, and its pause between two deliveries."""
+"""Producer name of the probe, and the seconds between two of its deliveries."""
 
 PATIENCE_S = 3600.0
-"""Longest that a probe waits for the server."""
+"""Longest time in seconds that the probe waits for the server."""
 
 Delivery = tuple[str, int]
 """Producer and sequence."""
 
 
-class Ledger:
+class AcknowledgedLog:
     """Follows the streams of a run in a thread of its own until `close`."""
 
     def __init__(self, server: Callable[[], RedisServer | None], streams: Sequence[str]) -> None:
-        """`server` is asked anew whenever the connection is lost: a resumed run has another one; None is none yet."""
+        """`server` is called again after every lost connection, as a resumed run has another server; None: none yet."""
         self._server = server
         self._last: dict[str, bytes] = dict.fromkeys(streams, b"0")
         self._games: dict[Delivery, int] = {}
@@ -49,7 +50,7 @@ class Ledger:
         self.sample = b""
         """The first delivery seen, byte for byte."""
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="ledger", daemon=True)
+        self._thread = threading.Thread(target=self._follow, name="acknowledged-log", daemon=True)
         self._thread.start()
 
     @property
@@ -59,7 +60,7 @@ class Ledger:
 
     @property
     def newest_ms(self) -> int:
-        """When the newest entry was taken by the server, in its milliseconds since 1970."""
+        """When the server took the newest entry, in milliseconds since 1970 by its clock."""
         return self._newest_ms
 
     def close(self) -> None:
@@ -93,9 +94,9 @@ class Ledger:
 
 
 class Probe:
-    """A producer of the drill's own, in a thread until `close`: it delivers as an actor does, whoever is down.
+    """A producer of the drill itself, in a thread until `close`: it delivers as an actor does, whatever is down.
 
-    It sends the games of one delivery of the run again and again under its own name, and keeps what was confirmed.
+    It sends the games of one delivery of the run again and again under its own name, and records what was confirmed.
     """
 
     def __init__(self, server: RedisServer, key: str, sample: bytes) -> None:
@@ -104,13 +105,13 @@ class Probe:
         self.games: dict[Delivery, int] = {}
         """The games of every delivery confirmed."""
         self.begun = 0.0
-        """When the one confirmed last was begun, by the monotonic clock."""
+        """When the last confirmed delivery was begun, by the monotonic clock."""
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._deliver, name="probe", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; a delivery that is not confirmed by then is given up."""
+        """End the thread and drop a delivery that is not confirmed by then."""
         self._closed.set()
         self._sink.close()
         self._thread.join()

@@ -1,4 +1,4 @@
-"""Enumeration counts every game there is: against a plain recursion, for players that win, lose and break the rules."""
+"""Proof counts every game there is: against a plain recursion, for players that win, lose and break the rules."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import evaluator.enumeration
-from evaluator.enumeration import Enumeration, enumerate_games
+import evaluator.proof
+from evaluator.proof import Proof, prove
 from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import UNFINISHED, Game, game_named, legal_actions_mask, outcome, play
@@ -64,7 +64,7 @@ def slow(game: Game, player: Lowest, moves_first: bool, any_first: bool) -> list
 def test_every_line_is_counted_once(name: str, moves_first: bool, any_first: bool) -> None:
     game = game_named(name)
     player = Lowest(game)
-    found = enumerate_games(game, player, moves_first=moves_first, any_first=any_first)
+    found = prove(game, player, moves_first=moves_first, any_first=any_first)
     assert len(player.asked) == len(set(player.asked)), "a position is asked about once"
     assert [found.wins, found.draws, found.losses] == slow(game, player, moves_first, any_first)
     assert found.losing_line is not None
@@ -74,7 +74,7 @@ def test_every_line_is_counted_once(name: str, moves_first: bool, any_first: boo
 def test_a_search_to_the_end_never_loses_tic_tac_toe() -> None:
     perfect = make_player("alphabeta:9", TICTACTOE, seed=0)
     for moves_first in (True, False):
-        found = enumerate_games(TICTACTOE, perfect, moves_first=moves_first, any_first=True)
+        found = prove(TICTACTOE, perfect, moves_first=moves_first, any_first=True)
         assert (found.losses, found.losing_line) == (0, None)
         assert found.wins > found.draws > 0
         assert found.lines == found.wins + found.draws
@@ -82,17 +82,17 @@ def test_a_search_to_the_end_never_loses_tic_tac_toe() -> None:
 
 def test_a_player_that_breaks_the_rules_is_named() -> None:
     with pytest.raises(IllegalMoveError, match="expected a legal move of lowest, got 'a1'"):
-        enumerate_games(TICTACTOE, Broken(TICTACTOE), moves_first=True)
+        prove(TICTACTOE, Broken(TICTACTOE), moves_first=True)
 
 
 def test_a_game_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluator.enumeration, "MOST_POSITIONS", 1000)
+    monkeypatch.setattr(evaluator.proof, "MOST_POSITIONS", 1000)
     game = game_named("reversi8")
     with pytest.raises(UsageError, match="played out whole, such as tictactoe, got reversi8"):
-        enumerate_games(game, Lowest(game), moves_first=True)
+        prove(game, Lowest(game), moves_first=True)
 
 
-def lost(game: Game, found: Enumeration, moves_first: bool) -> bool:
+def lost(game: Game, found: Proof, moves_first: bool) -> bool:
     """Whether the losing line is a legal game that the player loses."""
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
     for action in found.losing_line or ():

@@ -1,4 +1,4 @@
-"""The actors of a run come and go: as many of each group as were asked for last."""
+"""The actors of a run: as many of each group as the target says; they are added and removed while the run trains."""
 
 from __future__ import annotations
 
@@ -11,43 +11,48 @@ from scripts.placement import ActorPlace
 from scripts.roles import Role
 
 
-class Crew:
-    """Who is an actor of the run: at work, starting, waiting for a node, dead and due again, or leaving."""
+class ActorPool:
+    """The actors of a run, whatever their state: working, starting, waiting for a node, about to restart, leaving."""
 
-    def __init__(self, members: Sequence[Role], hire: Callable[[str, int], Role], asked: Mapping[str, int]) -> None:
-        """`hire` makes another member of a group, its number the lowest that is not in use; `asked` is how many of each
-        group there shall be."""
+    def __init__(
+        self, members: Sequence[Role], make_role: Callable[[str, int], Role], target: Mapping[str, int]
+    ) -> None:
+        """Start with `members`.
+
+        make_role  makes another actor of a group (its name) with a number
+        target     number of actors to have, by group
+        """
         self.members = list(members)
-        self.asked = dict(asked)
-        self._hire = hire
+        self.target = dict(target)
+        self._make_role = make_role
 
     @property
     def wanted(self) -> int:
-        """Actors that there shall be."""
-        return sum(self.asked.values())
+        """Number of actors to have, over all groups."""
+        return sum(self.target.values())
 
     @property
     def usual_s(self) -> float:
-        """Seconds that a round of an actor usually takes: the median, 0 before there was one."""
+        """Median seconds of an actor's last round; 0 before the first one."""
         return median_low([role.took_s for role in self.members if role.took_s] or [0.0])
 
-    def join(self) -> list[Role]:
-        """Return the new members that what was asked for needs; nobody has started them yet."""
+    def grow(self) -> list[Role]:
+        """Add the actors that the target lacks and return them, not started yet; they take the lowest free numbers."""
         staying = Counter(role.group for role in self.members if not role.leaving)
         used = {role.name for role in self.members}
         numbers = (number for number in itertools.count() if f"actor-{number}" not in used)
         new = [
-            self._hire(group, next(numbers))
-            for group, count in self.asked.items()
+            self._make_role(group, next(numbers))
+            for group, count in self.target.items()
             for _ in range(count - staying[group])
         ]
         self.members += new
         return new
 
-    def dismiss(self) -> list[Role]:
-        """Mark as leaving, and return, who is one too many: first those that are not up, then the highest numbers."""
+    def shrink(self) -> list[Role]:
+        """Mark the surplus actors as leaving and return them: those not up first, then the highest numbers."""
         leaving = []
-        for group, count in self.asked.items():
+        for group, count in self.target.items():
             staying = [role for role in self.members if role.group == group and not role.leaving]
             staying.sort(key=lambda role: (role.up, -int(role.name.rpartition("-")[2])))
             leaving += staying[: max(0, len(staying) - count)]
@@ -55,8 +60,8 @@ class Crew:
             role.leaving = True
         return leaving
 
-    def gone(self, role: Role) -> None:
-        """Strike a member off."""
+    def remove(self, role: Role) -> None:
+        """Remove an actor that has left."""
         self.members.remove(role)
 
 
@@ -66,7 +71,7 @@ def group_of(actor: ActorPlace) -> str:
 
 
 def trimmed(places: Iterable[ActorPlace], most: Mapping[str, int]) -> list[ActorPlace]:
-    """Return the first `most` of each group, in their order."""
+    """Return the first `most` places of each group, in their order."""
     seen: Counter[str] = Counter()
     kept = []
     for place in places:

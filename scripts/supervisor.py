@@ -1,9 +1,9 @@
-"""What keeps the roles of a run on Ray alive: every call that is under way, deaths and stalls answered, health known.
+"""Supervise a run's roles: track calls in flight, restart what dies or stalls, report health.
 
-A role that dies is started again (`supervision.Lives` says when, and when the run gives up); one that has been asked
-and stays silent for `cluster.stall_s` is killed, which makes it one that died.  The replay and the weights actor are
-started again by Ray, under the same handle, so that whoever calls them only waits.  A start, a restore and a round are
-all answers that come when they come: nobody is waited for while others could work.
+A role that dies is restarted (`restart_policy.RestartPolicy` decides when, and when the run gives up).  A role that has
+been asked and does not answer for `cluster.stall_s` is killed, and then treated like any that died.  The replay and the
+weights actor are restarted by Ray, under the same handle, so that their callers only wait.  Starts, restores and rounds
+are all calls whose answers arrive later: no role is waited for while others could work.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ray.exceptions import ActorUnavailableError, RayActorError, RayError, RayTa
 
 from learner.replay.transport import ReplayReport
 from reversi.errors import NoGatedModelError, ReversiError, RunError
+from scripts.health import HealthReport
 from scripts.roles import Parts, Process, Role, end_process, measured
 from scripts.sitting import Sitting
-from scripts.supervision import HealthReport
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class _Call:
     """When it was made, or its process killed for it."""
 
 
-class Keeper:
+class Supervisor:
     """Holds the calls of a run's roles; `hear` is where everything happens."""
 
     def __init__(self, sitting: Sitting, parts: Parts) -> None:
@@ -82,7 +82,7 @@ class Keeper:
     def start(self, role: Role) -> None:
         """Start a process for a role; if there is something to go on from it is given that first."""
         role.handle = role.start()
-        role.lives.born(time.monotonic())
+        role.restart_policy.started(time.monotonic())
         if role.saved is not None:
             self.call(role, role.handle.restore.remote(role.saved), _nothing, works=False)
 
@@ -166,7 +166,7 @@ class Keeper:
 
     def health(self) -> dict[str, HealthReport]:
         """Return the health of each role; actors are one, as there may be a thousand."""
-        parts, crew = self._parts, self._parts.crew
+        parts, pool = self._parts, self._parts.actors
         groups: dict[str, Sequence[Role]] = {
             role.name: [role] for role in (parts.learner, parts.gate, parts.replay, parts.weights)
         }
@@ -174,12 +174,12 @@ class Keeper:
         return {
             name: HealthReport(
                 alive=sum(role.up for role in roles),
-                wanted=crew.wanted if name == "actors" else 1,
+                wanted=pool.wanted if name == "actors" else 1,
                 restarts=sum(role.restarts for role in roles),
                 silent_s=max((now - role.asked for role in roles if role.calls), default=0.0),
                 rss_mb=sum(role.process.rss_mb for role in roles if role.process is not None),
             )
-            for name, roles in (groups | {"actors": crew.members}).items()
+            for name, roles in (groups | {"actors": pool.members}).items()
         }
 
     def _heard(self, reference: Any) -> None:
@@ -202,7 +202,7 @@ class Keeper:
             return  # it has left, by what was heard
         if not role.up and call.works:
             role.up = True
-            role.lives.born(time.monotonic())
+            role.restart_policy.started(time.monotonic())
             if role.restarts:
                 log.warning(BACK, role.name)
         self._measure(role)
@@ -275,12 +275,16 @@ class Keeper:
         """Note a death and when to start again; one death too many ends the run."""
         log.error("%s died", role.name, exc_info=error)
         if role.leaving:
-            self._parts.crew.gone(role)
+            self._parts.actors.remove(role)
             self.drop(role)
             return
-        pause_s = None if role.by_ray else role.lives.died(time.monotonic())
+        pause_s = None if role.by_ray else role.restart_policy.died(time.monotonic())
         if pause_s is None:
-            times = f"{role.lives.deaths} times, the last time" if role.lives.deaths > 1 else "and ended the run,"
+            times = (
+                f"{role.restart_policy.deaths} times, the last time"
+                if role.restart_policy.deaths > 1
+                else "and ended the run,"
+            )
             raise self.end(f"the {role.name} died {times} by {_last_line(error)!r}", error) from error
         role.handle, role.calls = None, 0
         role.up, role.process, role.due = False, None, time.monotonic() + pause_s
@@ -306,8 +310,8 @@ class Keeper:
         """Hear that Ray has started the replay or the weights actor again; one death too many ends the run."""
         role.restarts += 1
         self._sitting.progress.restarted()
-        if role.lives.died(time.monotonic()) is None:
-            raise self.end(f"the {role.name} died {role.lives.deaths} times within an hour")
+        if role.restart_policy.died(time.monotonic()) is None:
+            raise self.end(f"the {role.name} died {role.restart_policy.deaths} times within an hour")
         log.error("%s died, and Ray has started it again", role.name)
         log.warning(BACK, role.name)
         if role is self._parts.weights:

@@ -23,7 +23,7 @@ MOST_POSITIONS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Enumeration:
+class Proof:
     """Every game of a player that takes one side: lines of play by how they end for it."""
 
     wins: int
@@ -52,7 +52,7 @@ class _Level:
     action: NDArray[np.int64]  # [P]  what was played there
 
 
-def enumerate_games(game: Game, player: Player, *, moves_first: bool, any_first: bool = False) -> Enumeration:
+def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = False) -> Proof:
     """Play every game of `player` against every reply, with the first move or without.
 
     any_first  the first move of the game is tried in every way, even where it is the player's
@@ -83,7 +83,7 @@ def enumerate_games(game: Game, player: Player, *, moves_first: bool, any_first:
         levels.append(_merged(_Level(own[on], opp[on], level.lines[parent[on]], parent[on], action[on])))
         if len(levels[-1].own) > MOST_POSITIONS:
             raise UsageError(f"expected a game that can be played out whole, such as tictactoe, got {game.name}")
-    return Enumeration(wins=int(ends[2]), draws=int(ends[1]), losses=int(ends[0]), losing_line=losing_line)
+    return Proof(wins=int(ends[2]), draws=int(ends[1]), losses=int(ends[0]), losing_line=losing_line)
 
 
 def _legal(game: Game, level: _Level) -> NDArray[np.bool_]:

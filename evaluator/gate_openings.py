@@ -1,0 +1,47 @@
+"""`GateOpenings`: which openings a candidate's match is played from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluator.balance import most_even
+from evaluator.config import GateConfig
+from evaluator.openings import Openings, load_openings, random_openings
+from reversi.errors import ConfigError
+from reversi.games.rules import Game
+from reversi.players import Player, SearchPlayer
+
+
+class GateOpenings:
+    """Openings by candidate: the same again for the same candidate and opponent, others for other candidates."""
+
+    def __init__(self, config: GateConfig, game: Game, seed: int) -> None:
+        """Read the listed openings, if any; ConfigError or UsageError if there are too few for a match."""
+        self._config, self._game, self._seed = config, game, seed
+        self._listed = load_openings(config.openings, game) if config.openings else None
+        self._draw(0)
+
+    def choose(self, version: int, opponent: Player) -> Openings:
+        """Return the openings of candidate `version`'s match against `opponent`.
+
+        Random openings are the drawn ones that the opponent values nearest to 0, if it is a model with a value.
+        """
+        drawn, count = self._draw(version), self._config.games // 2
+        if len(drawn) == count or not isinstance(opponent, SearchPlayer):
+            return drawn.take(np.arange(count))
+        return most_even(drawn, count, lambda own, opp: opponent.judge(own, opp).value)
+
+    def _draw(self, version: int) -> Openings:
+        """Draw the openings that candidate `version`'s match may choose from, at least half as many as its games."""
+        config, count = self._config, self._config.games // 2
+        if self._listed is None:
+            return random_openings(
+                self._game, config.openings_drawn, config.opening_plies, (self._seed, version), count
+            )
+        if len(self._listed) < count:
+            raise ConfigError(
+                f"gate.openings must have at least {count} lines for gate.games={config.games}, "
+                f"got {len(self._listed)} in {config.openings}"
+            )
+        drawn = np.random.default_rng((self._seed, version)).permutation(len(self._listed))[:count]
+        return self._listed.take(drawn)
