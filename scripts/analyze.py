@@ -1,25 +1,25 @@
-"""Judge positions from standard input, one per line: the move to play, the value for the side to move, policy and
+"""Analyze positions from standard input, one per line: the best move, the value for the side to move, policy and
 visits.
 
-A position is N*N characters of X (black), O (white) and -, row 1 first, a space, and the side to move.  Every line
-gets one line of answer, in order; a bad one gets `{"error": ...}` and exit code 1 at the end.  All positions are
-searched side by side, so a thousand take seconds.  With 0 simulations the bare network answers.  A finished game has
-no move, and its exact value; where 12 squares or fewer are empty the solver answers, with equal shares of the best
-moves and without visits, and likewise a move that turns every disc of the other side is known to win.
+A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.
+Every line is answered by one line, in order; a line that cannot be parsed is answered by `{"error": ...}`, and the exit
+code is then 1.  All positions are searched in parallel, so a thousand take seconds.  With 0 simulations the network
+answers without search.  A finished game has no move and its exact value.  With 12 or fewer empty squares the exact
+solver answers: the best moves share the policy equally, and there are no visits.  The same holds for a move that
+captures every disc of the opponent, which is known to win.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reversi.errors import ReversiError
-from scripts.arguments import add_json, add_registry, add_simulations, add_threads, natural
-from scripts.positions import read_problems
+from scripts.arguments import add_json, add_model, add_registry, add_simulations, add_size, add_threads
+from scripts.positions import print_answers, read_problems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,16 +40,16 @@ class PositionAnalysis:
 
     position: Position
     move: str | None
-    """The move that the search would play, the likeliest without a search; None if the game is over."""
+    """The move that the search would play, without search the one with the highest prior; None if the game is over."""
     value: float
     """Expected result for the side to move, -1 (lost) to 1 (won)."""
     policy: dict[str, float]
-    """Share of the visits of every legal move; what the network says without a search."""
+    """Share of the visits of every legal move; without search the priors."""
     visits: dict[str, int]
     """Simulations through every legal move."""
 
     def to_json(self) -> str:
-        """Return the line of answer."""
+        """Return the answer as a line of JSON."""
         values = {name: getattr(self, name) for name in ("move", "value", "policy", "visits")}
         return json.dumps({"position": str(self.position), **values})
 
@@ -60,24 +60,22 @@ class PositionAnalysis:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the model, the search and the form of the answer."""
-    parser.add_argument(
-        "--model", default="gated", metavar="M", help="gated, latest, a version, a folder (default gated)"
-    )
-    add_simulations(parser, "per position; 0 asks the bare network")
-    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: the model's)")
+    """Declare the model, the search and the output format."""
+    add_model(parser)
+    add_simulations(parser, "per position, 0 for the network without search")
+    add_size(parser, "the model's")
     add_registry(parser)
     add_threads(parser)
     add_json(parser, "one JSON object per position")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read all positions, judge the good ones together, print in the order of the input."""
+    """Read all positions, analyze them together, print the answers in the order of the input."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.model.registry import load_model
     from reversi.players import model_player, playing_config
 
-    weights = load_model(args.model, args.registry)
+    weights = load_model(args.model or "gated", args.registry)
     game = game_named(weights.game)
     if args.size is not None:
         weights.check_game(reversi_of_size(args.size))
@@ -85,22 +83,11 @@ def run(args: argparse.Namespace) -> int:
     player = model_player(f"model {weights.version}", game, weights, config, threads=args.threads)
     lines = list(read_problems(game))
     found = _judge(player, [line.position for line in lines if not isinstance(line, ReversiError)])
-    bad = 0
-    for number, line in enumerate(lines, start=1):
-        if not isinstance(line, ReversiError):
-            analysis = next(found)
-            print(analysis.to_json() if args.json else analysis)
-            continue
-        bad += 1
-        answer: dict[str, Any] = {"error": str(line), "line": number}
-        print(json.dumps(answer) if args.json else f"error: {line}")
-    if bad:
-        print(f"error: {bad} of {len(lines)} lines are no positions of {game.name}", file=sys.stderr)
-    return 1 if bad else 0
+    return 0 if print_answers(lines, found, as_json=args.json, expected=f"positions of {game.name}") else 1
 
 
 def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[PositionAnalysis]:
-    """Yield what the search says of each position; a batch is searched when its first answer is asked for."""
+    """Yield the analysis of each position; a batch is searched when its first answer is needed."""
     import numpy as np
 
     for start in range(0, len(positions), player.batch):

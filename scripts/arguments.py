@@ -1,30 +1,47 @@
-"""Arguments that several commands share, so that they are called and explained alike."""
+"""Arguments that several commands share, so that they have the same names and help everywhere."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reversi.engines.engine import EngineLimits
+    from reversi.games.rules import Game
+    from reversi.players import Player
 
 LARGEST = 2**31 - 1
 
+PLAYERS = """\
+players:
+  random, greedy               uniformly random; the move that leaves most discs
+  flat-mc:N, uct:N             Monte Carlo with N games per move (flat-mc: 150 by default)
+  alphabeta:D                  alpha-beta of depth D with a simple evaluation
+  policy:M                     model M without search
+  mcts:M:N[,OPT=V...]          model M with N simulations; M alone uses --simulations
+  gtp:COMMAND, nboard:COMMAND  an external program
+  M: gated, latest, a version number or a model's folder
+  OPT: margin, solve, c_puct, temperature, share, bounds, wipeouts
+example: mcts:gated:256,solve=0,margin=0.1
+"""
+"""How players are named, for help texts; `reversi/players/spec.py` reads these names."""
+
 
 def natural(text: str) -> int:
-    """Read a whole number from 0; argparse says the rest."""
+    """Read a whole number of at least 0, or raise ArgumentTypeError."""
     return _whole(text, 0)
 
 
 def positive(text: str) -> int:
-    """Read a whole number from 1."""
+    """Read a whole number of at least 1, or raise ArgumentTypeError."""
     return _whole(text, 1)
 
 
 def share(text: str) -> float:
-    """Read a number from 0 to 1; argparse says the rest."""
+    """Read a number from 0 to 1, or raise ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
@@ -44,36 +61,121 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--registry", metavar="URL", help="folder or fsspec URL of models (default: the newest run's)")
 
 
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add --model; it is None where it is not given, which means `gated`."""
+    parser.add_argument(
+        "--model", metavar="M", help="gated, latest, a version number or a model's folder (default gated)"
+    )
+
+
 def add_simulations(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add --simulations, 64 by default, of `what`."""
-    parser.add_argument("--simulations", type=natural, default=64, metavar="S", help=f"{what} (default 64)")
+    """Add --simulations, 64 by default; `what` completes "simulations"."""
+    parser.add_argument("--simulations", type=natural, default=64, metavar="S", help=f"simulations {what} (default 64)")
+
+
+def add_size(parser: argparse.ArgumentParser, shown: str, default: int | None = None, sizes: str = "4, 6 or 8") -> None:
+    """Add --size; `shown` is the default as the help names it."""
+    parser.add_argument(
+        "--size", type=natural, default=default, metavar="N", help=f"board size: {sizes} (default: {shown})"
+    )
+
+
+def add_game(parser: argparse.ArgumentParser, shown: str) -> None:
+    """Add --size and --game, either of which names the game (`game_of`)."""
+    add_size(parser, shown)
+    parser.add_argument(
+        "--game", metavar="GAME", help="game, instead of --size: reversi4, reversi6, reversi8 or tictactoe"
+    )
+
+
+def game_of(args: argparse.Namespace) -> Game | None:
+    """Return the game of --game or --size, None if neither is given; UsageError for both or for no such game."""
+    from reversi.errors import UsageError
+    from reversi.games.rules import game_named, reversi_of_size
+
+    if args.game is not None and args.size is not None:
+        raise UsageError(f"expected --game or --size, got --game {args.game} and --size {args.size}")
+    if args.game is not None:
+        return game_named(args.game)
+    return None if args.size is None else reversi_of_size(args.size)
+
+
+def add_seed(parser: argparse.ArgumentParser, what: str, default: int | None = 0) -> None:
+    """Add --seed, the random seed of `what`; a default of None is a new one every time."""
+    shown = "a new one every time" if default is None else default
+    parser.add_argument(
+        "--seed", type=natural, default=default, metavar="S", help=f"random seed for {what} (default {shown})"
+    )
+
+
+def add_threads(parser: argparse.ArgumentParser, what: str = "CPU threads for the network") -> None:
+    """Add --threads, by default one per core."""
+    cores = os.cpu_count() or 1
+    parser.add_argument(
+        "--threads", type=positive, default=cores, metavar="T", help=f"{what} (default: all cores, here {cores})"
+    )
+
+
+def add_players(parser: argparse.ArgumentParser) -> None:
+    """Explain at the end of the help how players are named."""
+    parser.epilog = PLAYERS
+
+
+def player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int, simulations: int | None = None) -> Player:
+    """Return the player that `spec` names, as the command's arguments say.
+
+    --threads is all cores and --engine-* are the usual limits where the command does not have these arguments.
+
+    simulations  for a model given without a number; None takes --simulations
+    """
+    from reversi.players import make_player
+
+    return make_player(
+        spec,
+        game,
+        registry=args.registry,
+        seed=seed,
+        threads=args.threads if "threads" in args else os.cpu_count() or 1,
+        simulations=args.simulations if simulations is None else simulations,
+        limits=engine_limits(args) if "engine_move" in args else None,
+    )
 
 
 def add_engines(parser: argparse.ArgumentParser) -> None:
-    """Add the patience that other people's programs get; what is not given is left to `engine_limits`."""
-    group = parser.add_argument_group("other people's programs (gtp:COMMAND, nboard:COMMAND)")
-    group.add_argument("--engine-start", type=float, metavar="S", help="seconds to start in (default 30)")
-    group.add_argument("--engine-move", type=float, metavar="S", help="seconds for a move, then it loses (default 60)")
-    group.add_argument("--engine-restarts", type=natural, metavar="N", help="times one is started again (default 5)")
+    """Add the time limits of external programs; `engine_limits` fills in those that are not given."""
+    group = parser.add_argument_group("external programs (gtp:COMMAND, nboard:COMMAND)")
+    group.add_argument(
+        "--engine-start", type=float, metavar="S", help="time limit for its start in seconds (default 30)"
+    )
+    group.add_argument(
+        "--engine-move", type=float, metavar="S", help="time limit per move in seconds, then it loses (default 60)"
+    )
+    group.add_argument(
+        "--engine-restarts", type=natural, metavar="N", help="restarts after crashes, at most (default 5)"
+    )
 
 
 def engine_limits(args: argparse.Namespace, usual: EngineLimits | None = None) -> EngineLimits:
-    """Return the patience that the arguments of `add_engines` ask for, where they are silent the `usual` one."""
+    """Return the limits that the arguments of `add_engines` set; those not given are taken from `usual`."""
     import dataclasses
 
     from reversi.engines.engine import EngineLimits
 
     given = {"start_s": args.engine_start, "move_s": args.engine_move, "restarts": args.engine_restarts}
-    asked = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(usual or EngineLimits(), **asked)
+    changes = {name: value for name, value in given.items() if value is not None}
+    return dataclasses.replace(usual or EngineLimits(), **changes)
 
 
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add --threads of the network's inference, by default one per core."""
-    cores = os.cpu_count() or 1
+def add_ascii(parser: argparse.ArgumentParser) -> None:
+    """Add --ascii."""
     parser.add_argument(
-        "--threads", type=positive, default=cores, metavar="T", help="of the network (default: all cores)"
+        "--ascii", action="store_true", help="draw discs as X and O even if the terminal can show disc symbols"
     )
+
+
+def draws_symbols(args: argparse.Namespace) -> bool:
+    """Return whether discs are drawn as symbols: on a terminal with Unicode, unless --ascii is given."""
+    return not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def _whole(text: str, low: int) -> int:

@@ -1,11 +1,10 @@
-"""`reversi COMMAND`: finds the command's file, reads its arguments, turns every expected failure into one line and an
-exit code.
+"""`reversi COMMAND`: find the command's module, parse its arguments, turn expected errors into one line and a code.
 
 A command is a module of this package with `EXAMPLES`, `add_arguments(parser)` and `run(args) -> exit code`.  It is
-imported when it is asked for and imports what is heavy inside its functions, so that help and usage errors answer at
-once.  `train` is different: what follows it are Hydra overrides and go through unread.
+imported when it is called and imports heavy packages inside its functions, so that help and usage errors are immediate.
+`train` is different: its arguments are Hydra overrides and are passed on unparsed.
 
-Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 unreachable, 4 no gated model yet, 130 interrupted.
+Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable, 4 no gated model yet, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -23,67 +22,73 @@ from reversi import __version__
 from reversi.errors import ReversiError, UsageError
 
 COMMANDS = {
-    "train": "learn from nothing, or resume a run",
+    "train": "train a model from nothing, or resume a run",
     "launch": "submit a training job to a Ray cluster",
-    "status": "what a run or a job is doing",
-    "stop": "ask a run or a job to save and end",
-    "scale": "more or fewer actors for a run or a job that trains",
-    "soak": "is the memory of a run flat?",
-    "drill": "do harm to a small run and see how it goes on",
+    "status": "show a run or job",
+    "stop": "save and stop a run, and print the resume command",
+    "scale": "change the number of actors of a training run or job",
+    "soak": "check whether a run's memory grows",
+    "drill": "inject faults into a small run and measure recovery",
     "play": "play in the terminal against any player",
-    "match": "two players against each other: score, interval, Elo",
-    "rate": "many players against each other: a ladder with error bars",
-    "replay": "step through a game that was played",
-    "analyze": "judge positions from standard input",
+    "match": "play a match between two players: score, interval, Elo",
+    "rate": "rate many players against each other, with error bars",
+    "replay": "step through a recorded game",
+    "analyze": "analyze positions from standard input",
     "solve": "solve positions from standard input exactly",
     "picture": "draw the learning curves of a run",
-    "prove": "play all of a player's games out: does it ever lose?",
-    "label": "make a set of positions with every move's exact score",
-    "gtp": "be an engine for Quarry, GoGui and other GTP programs",
-    "nboard": "be an engine for NBoard",
-    "pull": "fetch the newest gated model from a registry",
-    "models": "list a registry's models and their verdicts",
-    "bench": "measure this machine, one row per layer",
+    "prove": "enumerate every game of a player on a small board and report losses",
+    "label": "create a set of positions with the exact score of every move",
+    "gtp": "run as an engine for Quarry, GoGui and other GTP programs",
+    "nboard": "run as an engine for NBoard",
+    "pull": "download the newest gated model from a registry",
+    "models": "list the models of a registry and their verdicts",
+    "bench": "measure the speed of every layer on this machine",
     "perft": "count the leaves of the game tree",
-    "signature": "one number that says whether the search behaves as before",
+    "signature": "print one number that changes when the search behaves differently",
 }
 """Every command with its summary, in the order of `reversi --help`."""
 
 MODULES = {"bench": "bench.command", "drill": "drill.command"}
-"""Commands whose module has another name than they."""
+"""Modules of the commands that are packages."""
 
 TRAIN_HELP = """\
 examples:
   reversi train                                    the default job: 6x6, ten minutes, this machine
-  reversi train run.minutes=60 run.name=long       longer, under a name of its own
+  reversi train run.minutes=60 run.name=long       longer, with a name
+  reversi train experiment=reversi8_laptop         another experiment
   reversi train cluster=serial                     everything in one process, for a debugger
-  reversi train resume=runs/long                   go on where a stopped run was saved
+  reversi train resume=runs/long                   continue a stopped run from its last checkpoint
   reversi train --multirun run.seed=1,2,3          one run after another, by Hydra's syntax for sweeps
-  reversi train --cfg job                          print the whole configuration and stop
+  reversi train --cfg job                          print the whole configuration and exit
 
 usage: reversi train [--help] [KEY=VALUE ...]
 
-Learn the game from nothing: self-play, replay, learner and the gate, in a folder runs/NAME.  Everything that can
-be set is in conf/, one file per part; KEY=VALUE overrides one value of it, GROUP=CHOICE picks another file (Hydra's
-syntax).  Ctrl-C once stops within seconds and leaves a run that can be resumed; twice stops now.
+Train a model from nothing by self-play, replay, learner and gate, in a folder runs/NAME.  The configuration is in
+conf/, one group per part: GROUP=CHOICE selects a file of a group, KEY=VALUE overrides a single value (Hydra's syntax).
+Ctrl-C once saves the run and stops within seconds; twice stops at once.
+"""
+
+TRAIN_MEANINGS = """
+The comments in conf/ describe the choices.  The meaning, unit and range of every key are in the docstrings of the
+configuration dataclasses; scripts/config.py leads to each of them.
 """
 
 
 class Command(Protocol):
-    """What each command's module offers."""
+    """What the module of a command provides."""
 
     EXAMPLES: str
-    """Command lines to paste, one per line; help starts with them."""
+    """Example command lines, one per line; the help starts with them."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command's arguments."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it and return the exit code."""
+        """Run the command and return the exit code."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An argument parser whose help starts with examples and whose complaint is one line, raised as UsageError."""
+    """An argument parser whose help starts with examples and whose errors are raised as UsageError, on one line."""
 
     examples = ""
 
@@ -92,8 +97,8 @@ class CommandParser(argparse.ArgumentParser):
         return f"{self.examples}\n{super().format_help()}"
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError naming the command and where to read more."""
-        raise UsageError(f"{self.prog}: {message} (see {self.prog} --help)")
+        """Raise UsageError with a reference to the command's help."""
+        raise UsageError(f"{message}; see '{self.prog} --help'")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,13 +106,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = dispatch(arguments)
-        if sys.stdout is not None:  # it is None where whoever started us has closed it
+        if sys.stdout is not None:  # it is None if the parent process closed it
             sys.stdout.flush()
     except ReversiError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
-    except BrokenPipeError:  # `reversi models | head -n 1`: the reader has what it wanted
+    except BrokenPipeError:  # as in `reversi models | head -n 1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # a full disk, a folder that is a file, a denied permission
@@ -116,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def dispatch(arguments: list[str]) -> int:
-    """Run the command that `arguments` begin with; without one, print the overview."""
+    """Run the command that `arguments` begin with; without a command, print the overview."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_overview())
         return 0
@@ -125,7 +130,7 @@ def dispatch(arguments: list[str]) -> int:
         print(f"reversi {__version__}")
         return 0
     if name not in COMMANDS:
-        raise UsageError(f"expected a command ({', '.join(COMMANDS)}), got {name!r}")
+        raise _unknown(name)
     if name == "train":
         return _train(rest)
     try:
@@ -136,15 +141,38 @@ def dispatch(arguments: list[str]) -> int:
 
 def _train(overrides: list[str]) -> int:
     if "-h" in overrides or "--help" in overrides:
-        print(TRAIN_HELP, end="")
+        print(_train_help(), end="")
         return 0
     from scripts import train
 
     return train.run(overrides)
 
 
+def _train_help() -> str:
+    """Return the help of `train`, with the groups of `conf/` and their choices."""
+    from scripts.compose import choices_by_group
+
+    found = choices_by_group()
+    width = max(map(len, found))
+    lines = []
+    for group, choices in found.items():
+        text = textwrap.fill(", ".join(choices), 116 - width - 4)
+        lines.append(f"  {group:<{width}}  " + textwrap.indent(text, " " * (width + 4)).lstrip())
+    return TRAIN_HELP + "\nexperiments and groups:\n" + "\n".join(lines) + "\n" + TRAIN_MEANINGS
+
+
+def _unknown(name: str) -> UsageError:
+    """Return the error for a command that does not exist, with the most similar one that does."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, 1)
+    return UsageError(
+        f"unknown command {name!r}{f', did you mean {close[0]!r}?' if close else ';'} try 'reversi --help'"
+    )
+
+
 def parser_of(name: str) -> CommandParser:
-    """Return the parser of a command's arguments, `train` excepted, which takes Hydra's."""
+    """Return the parser of a command's arguments; not for `train`, whose arguments are Hydra's."""
     command = _module(name)
     parser = CommandParser(
         prog=f"reversi {name}",
@@ -162,7 +190,7 @@ def _module(name: str) -> Command:
 
 
 def _wrapped(text: str) -> str:
-    """Return the paragraphs of `text`, each as wide as the terminal."""
+    """Return the paragraphs of `text`, wrapped to the width of the terminal."""
     width = min(shutil.get_terminal_size().columns - 2, 100)
     return "\n\n".join(textwrap.fill(" ".join(paragraph.split()), width) for paragraph in text.split("\n\n"))
 
@@ -181,7 +209,9 @@ def _overview() -> str:
             "commands:",
             *lines,
             "",
-            "`reversi COMMAND --help` tells more.",
+            "exit codes: 0 ok, 1 failed, 2 usage, 3 unreachable, 4 no gated model yet, 130 interrupted",
+            "",
+            "`reversi COMMAND --help` describes a command.",
         ]
     )
 

@@ -127,6 +127,12 @@ def conf_folder() -> Path:
     return Path(next(iter(conf.__path__)))
 
 
+def choices_by_group() -> dict[str, list[str]]:
+    """Return the choices of every group of `conf/`, `experiment` first."""
+    groups = sorted(_groups(), key=lambda group: (group != "experiment", group))
+    return {group: sorted(path.stem for path in (conf_folder() / group).glob("*.yaml")) for group in groups}
+
+
 def _text_of(saved: Path) -> str:
     """Return the text of a saved configuration, bounded as those that `to_yaml` writes are: short, without aliases.
 
@@ -174,8 +180,8 @@ def _one_line(error: Exception, overrides: list[str]) -> str:
 
 
 def _groups() -> list[str]:
-    there = (path.name for path in conf_folder().iterdir() if path.is_dir())
-    return sorted(name for name in there if not name.startswith("_") and name != LADDERS)
+    folders = (path.name for path in conf_folder().iterdir() if path.is_dir())
+    return sorted(name for name in folders if not name.startswith("_") and name != LADDERS)
 
 
 def _valid_choices(choice: str) -> str:

@@ -1,4 +1,4 @@
-"""What `gtp` and `nboard` share: the session that the command line describes, standard input and output."""
+"""What `gtp` and `nboard` share: their arguments, the session that these describe, standard input and output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from scripts.arguments import add_registry, add_threads, natural, share
+from scripts.arguments import (
+    add_model,
+    add_players,
+    add_registry,
+    add_seed,
+    add_size,
+    add_threads,
+    natural,
+    player_of,
+    share,
+)
 
 if TYPE_CHECKING:
     from reversi.frontends.lines import Lines
@@ -16,44 +26,49 @@ if TYPE_CHECKING:
     from reversi.games.rules import Game
 
 SIMULATIONS = 400
-"""Simulations a move, where neither --simulations nor --seconds nor the other program says more."""
+"""Simulations per move if neither --simulations nor --seconds nor the other program sets a limit."""
 
 SOLVED_EMPTIES = 14
-"""Empty squares from which on every move is scored exactly: on 8x8 in 0.05 s, at most 0.3 s (medians and most of 25
-random positions on a busy core); with 16 it takes four times as long."""
+"""Default of --solve, the empty squares from which every move is scored exactly: on 8x8 in 0.05 s, at most 0.3 s
+(median and maximum of 25 random positions on a busy core); with 16 it takes four times as long."""
 
 MOST_EMPTIES = 24
-"""With more the solver hardly ever ends in the time that it gets, and the search lacks that time."""
+"""Largest --solve: with more empty squares the solver hardly ever finishes in time, and that time is lost."""
 
 
 def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare who plays, on which board and with what effort."""
-    parser.add_argument("--model", metavar="M", help="gated, latest, a version, a folder (default gated)")
-    parser.add_argument("--player", metavar="PLAYER", help="any player of `reversi match`, in place of a model")
+    """Declare the player, the board and the limits of its thinking."""
+    add_model(parser)
+    parser.add_argument("--player", metavar="PLAYER", help="any player, instead of --model")
+    add_size(parser, "the model's; 8 with --player")
     parser.add_argument(
-        "--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: the model's; of a player 8)"
+        "--simulations",
+        type=natural,
+        metavar="S",
+        help=f"simulations per move (default {SIMULATIONS}, or set by the protocol)",
     )
-    parser.add_argument(
-        "--simulations", type=natural, metavar="S", help=f"a move (default {SIMULATIONS}, or what the protocol says)"
-    )
-    parser.add_argument("--seconds", type=seconds, metavar="T", help="a move at most")
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per move in seconds")
     parser.add_argument(
         "--solve",
         type=natural,
         default=SOLVED_EMPTIES,
         metavar="N",
-        help=f"a model's positions with up to N empty squares exactly (default {SOLVED_EMPTIES}, 0 none)",
+        help=f"a model solves positions with up to N empty squares exactly (default {SOLVED_EMPTIES}, 0 for none)",
     )
     parser.add_argument(
-        "--margin", type=share, metavar="W", help="a model's weight of discs beside the result, 0 to 1 (default 0)"
+        "--margin",
+        type=share,
+        metavar="W",
+        help="a model's weight of the disc margin against the result, 0 to 1 (default 0)",
     )
     add_registry(parser)
-    parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of players with randomness (default 0)")
+    add_seed(parser, "the player")
     add_threads(parser)
+    add_players(parser)
 
 
 def seconds(text: str) -> float:
-    """Read a number of seconds above 0; argparse says the rest."""
+    """Read a number of seconds above 0, or raise ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
@@ -64,7 +79,7 @@ def seconds(text: str) -> float:
 
 
 def make_session(args: argparse.Namespace) -> Session:
-    """Return the session, ready to answer; raises what making its player or loading its model raises."""
+    """Return the session, ready to answer; raises what creating its player or loading its model raises."""
     from reversi.errors import UsageError
     from reversi.frontends.mind import Budget
     from reversi.frontends.session import Session
@@ -87,8 +102,8 @@ def make_session(args: argparse.Namespace) -> Session:
 def input_lines() -> Lines:
     """Return the lines of standard input.
 
-    They are read from the descriptor: a thread blocked in `sys.stdin` would hold its lock when the process ends, and
-    Python would not end without a complaint.
+    They are read from the file descriptor: a thread blocked in `sys.stdin` would hold its lock when the process ends,
+    and Python would then end with an error.
     """
     from reversi.frontends.lines import Lines
 
@@ -103,7 +118,7 @@ def input_lines() -> Lines:
 
 
 def say(text: str) -> None:
-    """Write to standard output, at once, in ASCII: what else there is in names and echoes is escaped."""
+    """Write to standard output, flushed, in ASCII; other characters, in names and echoes, are escaped."""
     print(text.encode("ascii", "backslashreplace").decode(), end="", flush=True)
 
 
@@ -111,24 +126,13 @@ def _of_player(args: argparse.Namespace) -> tuple[Game, MindOf]:
     from reversi.errors import UsageError
     from reversi.frontends.mind import PlayerMind
     from reversi.games.rules import reversi_of_size
-    from reversi.players import make_player
 
     if args.player.startswith(("gtp:", "nboard:")):
-        raise UsageError(f"expected a player of our own, got {args.player!r}, which is such an engine itself")
+        raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
 
     def mind_of(game: Game) -> PlayerMind:
         simulations = SIMULATIONS if args.simulations is None else args.simulations
-        return PlayerMind(
-            game,
-            make_player(
-                args.player,
-                game,
-                registry=args.registry,
-                seed=args.seed,
-                threads=args.threads,
-                simulations=simulations,
-            ),
-        )
+        return PlayerMind(game, player_of(args, args.player, game, seed=args.seed, simulations=simulations))
 
     return reversi_of_size(8 if args.size is None else args.size), mind_of
 

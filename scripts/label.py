@@ -1,19 +1,18 @@
-"""Make a set of positions with the exact score of every legal move: the truth that models are measured against.
+"""Create a set of positions with the exact score of every legal move, to measure models against.
 
-The positions are distinct up to symmetry, spread evenly over the numbers of empty squares, and depend on nothing but
-the arguments and the seed; the hash that is printed says whether two sets are the same.
+The positions are distinct up to symmetry, spread evenly over the numbers of empty squares, and depend only on the
+arguments and the seed; two sets are the same if their printed hashes are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from pathlib import Path
 
-from scripts.arguments import add_json, natural, positive
+from scripts.arguments import add_json, add_seed, add_size, add_threads, natural, positive
 
 EXAMPLES = """
 reversi label --size 6 --empties 6-20 --positions 2000 --seed 0 -o labels6.safetensors
@@ -21,25 +20,30 @@ reversi label --size 8 --empties 10-16 --positions 500 -o labels8.safetensors --
 """
 
 REPORT_S = 5.0
-"""Time between two lines of progress."""
+"""Seconds between two lines of progress."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the board, the positions, the file and the form of the answer."""
-    cores = os.cpu_count() or 1
-    parser.add_argument("--size", type=natural, default=6, metavar="N", help="board size: 4, 6 or 8 (default 6)")
+    """Declare the board, the positions, the file and the output format."""
+    add_size(parser, "6", default=6)
     parser.add_argument(
-        "--empties", type=span, default=range(6, 21), metavar="A-B", help="numbers of empty squares (default 6-20)"
+        "--empties",
+        type=span,
+        default=range(6, 21),
+        metavar="A-B",
+        help="range of the number of empty squares (default 6-20)",
     )
-    parser.add_argument("--positions", type=positive, default=2000, metavar="P", help="in all (default 2000)")
-    parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of the games (default 0)")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="where the set is written")
-    parser.add_argument("--threads", type=positive, default=cores, metavar="T", help="(default: all cores)")
+    parser.add_argument(
+        "--positions", type=positive, default=2000, metavar="P", help="number of positions (default 2000)"
+    )
+    add_seed(parser, "the games that the positions are taken from")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")
+    add_threads(parser, "CPU threads for the solver")
     add_json(parser, "one JSON object about the set")
 
 
 def span(text: str) -> range:
-    """Read `6-20` or `12`; argparse says the rest."""
+    """Read `6-20` or `12`, or raise ArgumentTypeError."""
     first, dash, last = text.partition("-")
     numbers = [natural(first), natural(last if dash else first)]
     if numbers[0] > numbers[1]:
@@ -48,7 +52,7 @@ def span(text: str) -> range:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the set, write it, print its hash."""
+    """Create the set, write it, print its hash."""
     from evaluator.labels import make_labels, save_labels
     from reversi.games.rules import reversi_of_size
 

@@ -1,10 +1,7 @@
-"""Let two players meet from many openings, each played twice with the colours swapped, and say who is stronger.
+"""Play a match: every opening twice with the colours swapped, and the score, its interval and the Elo difference.
 
-A player is `random`, `greedy`, `flat-mc:150`, `policy:M`, `mcts:M:64`, or M alone; M is `gated`, `latest`, a version
-number or a model's folder.  Without a model there are flat-mc:N, uct:N and alphabeta:D; other people's programs are
-gtp:COMMAND and nboard:COMMAND.  All figures are from A's view; a draw is half a point, the intervals are 95 %.
-
-With --sprt the match ends as soon as it is clear which of two Elo differences is A's, after --games games at most.
+All figures are from A's view; a draw is half a point, the intervals are 95 %.  With --sprt the match ends as soon as a
+sequential test has decided between two Elo differences, after --games games at most.
 """
 
 from __future__ import annotations
@@ -17,7 +14,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.arguments import add_engines, add_json, add_registry, add_simulations, add_threads, engine_limits, natural
+from scripts.arguments import (
+    add_engines,
+    add_game,
+    add_json,
+    add_players,
+    add_registry,
+    add_seed,
+    add_simulations,
+    add_threads,
+    game_of,
+    natural,
+    player_of,
+)
 from scripts.openings import add_openings, choose_openings
 
 if TYPE_CHECKING:
@@ -35,39 +44,49 @@ reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
 
 SPRT_LOCKSTEP = 64
-"""Games in progress at once where a test may end the match: with more, more games are unfinished, and lost, then."""
+"""Games in progress at once with --sprt; when the test ends the match, the unfinished ones are wasted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the players, the board, the openings and the form of the answer."""
-    parser.add_argument("--a", required=True, metavar="PLAYER", help="the player whose score is printed")
-    parser.add_argument("--b", required=True, metavar="PLAYER", help="its opponent")
-    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default 6)")
-    parser.add_argument("--game", metavar="GAME", help="in place of --size; tictactoe is the game that has none")
-    parser.add_argument("--games", type=natural, default=400, metavar="G", help="games, an even number (default 400)")
+    """Declare the players, the game, the openings and the output format."""
+    parser.add_argument("--a", required=True, metavar="PLAYER", help="player whose score is printed")
+    parser.add_argument("--b", required=True, metavar="PLAYER", help="opponent")
+    add_game(parser, "6")
+    parser.add_argument("--games", type=natural, default=400, metavar="G", help="number of games, even (default 400)")
     add_openings(parser)
     parser.add_argument(
         "--sprt",
         type=_two_numbers,
         metavar="E0,E1",
-        help="stop once the Elo difference is E0 or E1 rather than the other, as in --sprt 0,20 or --sprt=-10,10",
+        help="stop once the Elo difference is shown to be E0 or E1, as in --sprt 0,20 or --sprt=-10,10",
     )
-    parser.add_argument("--alpha", type=float, default=0.05, metavar="P", help="chance of E1 though it is E0 (0.05)")
-    parser.add_argument("--beta", type=float, default=0.05, metavar="P", help="chance of E0 though it is E1 (0.05)")
-    add_simulations(parser, "for a model that is named alone, and for --balanced")
-    add_registry(parser)
     parser.add_argument(
-        "--seed", type=natural, default=0, metavar="S", help="of openings and random players (default 0)"
+        "--alpha",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="false-accept rate: accept E1 when E0 is true (default 0.05)",
     )
+    parser.add_argument(
+        "--beta",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="false-reject rate: accept E0 when E1 is true (default 0.05)",
+    )
+    add_simulations(parser, "for a model given without a number, and for --balanced")
+    add_registry(parser)
+    add_seed(parser, "the openings and the players")
     parser.add_argument(
         "--save",
         type=Path,
         metavar="FILE",
-        help="write the games there, one a line in GGF, as `reversi replay` reads them",
+        help="write the games to FILE in GGF, one per line, as `reversi replay` reads them",
     )
     add_threads(parser)
     add_engines(parser)
     add_json(parser, "one JSON object")
+    add_players(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -108,20 +127,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _game(args: argparse.Namespace) -> Game:
-    """Return the game of --game or --size; games that GGF has no name for cannot be saved."""
+    """Return the game to play; UsageError for --save with a game that GGF has no name for."""
     from reversi.errors import UsageError
-    from reversi.games.rules import TICTACTOE, game_named, reversi_of_size
+    from reversi.games.rules import TICTACTOE, reversi_of_size
 
-    if args.game is not None and args.size is not None:
-        raise UsageError(f"expected --game or --size, got --game {args.game} and --size {args.size}")
-    game = game_named(args.game) if args.game is not None else reversi_of_size(6 if args.size is None else args.size)
+    game = game_of(args) or reversi_of_size(6)
     if args.save is not None and game.id == TICTACTOE:
         raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {game.name}")
     return game
 
 
 def _save(path: Path, game: Game, match: Match) -> None:
-    """Write the games that were begun, in their order, each from the start of the game."""
+    """Write the games that were started, in their order, each from the start of the game."""
     from reversi.archive import write_atomic
     from reversi.games.position import Position
     from reversi.ggf import GgfGame, GgfMove
@@ -136,25 +153,15 @@ def _save(path: Path, game: Game, match: Match) -> None:
 
 
 def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> Player:
-    """Return a player; another program ends with `stack`."""
-    from reversi.players import make_player
-
-    player = make_player(
-        spec,
-        game,
-        registry=args.registry,
-        seed=args.seed + side,
-        threads=args.threads,
-        simulations=args.simulations,
-        limits=engine_limits(args),
-    )
+    """Return a player; an external program is ended by `stack`."""
+    player = player_of(args, spec, game, seed=args.seed + side)
     if close := getattr(player, "close", None):
         stack.callback(close)
     return player
 
 
 def _test(args: argparse.Namespace) -> Sprt | None:
-    """Return the test that the arguments ask for."""
+    """Return the test that --sprt describes, None without it."""
     from evaluator.sprt import Sprt
 
     if args.sprt is None:
@@ -163,7 +170,7 @@ def _test(args: argparse.Namespace) -> Sprt | None:
 
 
 def _additions(result: MatchResult, test: Sprt | None) -> dict[str, Any]:
-    """Return the JSON fields beside the score."""
+    """Return the JSON fields in addition to the score."""
     fields: dict[str, Any] = {"forfeits": result.forfeits}
     if test is not None:
         fields["sprt"] = {

@@ -1,8 +1,8 @@
-"""Be an engine for the NBoard GUI and programs that speak its protocol, version 2: commands from standard input,
+"""Run as an engine for the NBoard GUI and programs that speak its protocol, version 2: commands from standard input,
 answers to standard output.
 
-A model thinks for --simulations or --seconds a move, whichever ends first; without either, NBoard's depth d means 2 to
-the power d simulations, up to 65,536.  docs/protocols.md says how to add it to NBoard.
+A model thinks until --simulations or --seconds per move are used up, whichever comes first; without either, NBoard's
+depth d means 2 to the power d simulations, up to 65,536.  docs/protocols.md explains how to add it to NBoard.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The openings of `match` and `rate`: random ones, near-balanced ones, or those of a file."""
+"""The openings of `match` and `rate`: random, near-balanced, or from a file."""
 
 from __future__ import annotations
 
@@ -16,23 +16,32 @@ if TYPE_CHECKING:
 def add_openings(parser: argparse.ArgumentParser) -> None:
     """Add --openings, --opening-plies, --balanced and --bound."""
     kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--openings", type=Path, metavar="FILE", help="one transcript per line (default: random plies)")
     kind.add_argument(
-        "--balanced", metavar="MODEL", help="random openings that this model, searched with --simulations, finds even"
+        "--openings",
+        type=Path,
+        metavar="FILE",
+        help="file of openings, one transcript per line (default: random plies)",
+    )
+    kind.add_argument(
+        "--balanced", metavar="MODEL", help="random openings that this model, with --simulations, judges to be even"
     )
     parser.add_argument(
-        "--bound", type=share, metavar="V", default=0.2, help="largest value |P(win) - P(loss)| of those (default 0.2)"
+        "--bound",
+        type=share,
+        metavar="V",
+        default=0.2,
+        help="keep openings whose value |P(win)-P(loss)| is at most V (default 0.2)",
     )
     parser.add_argument(
         "--opening-plies",
         type=natural,
         metavar="N",
-        help="plies of a random opening (default: the fewest that give enough distinct ones; 8 with --balanced)",
+        help="plies of a random opening (default: as few as give enough distinct openings; 8 with --balanced)",
     )
 
 
 def choose_openings(args: argparse.Namespace, game: Game, count: int) -> Openings:
-    """Return the openings that the arguments ask for: those of the file, or `count`; all chance is from --seed."""
+    """Return the openings of --openings, else `count` openings drawn with --seed."""
     from evaluator.openings import load_openings, random_openings
 
     if args.openings is not None:

@@ -1,7 +1,6 @@
-"""Count the leaves of the game tree: every sequence of DEPTH plies, a forced pass being one, a finished game one leaf.
+"""Count the leaves of the game tree: all sequences of DEPTH plies; a forced pass is a ply, a finished game is one leaf.
 
-Compare with the published tables to know that the rules are right: 8x8 has 3005288 leaves at depth 9, 6x6 has 14976792
-at depth 10.
+Compare with the published tables to check the rules: 8x8 has 3005288 leaves at depth 9, 6x6 has 14976792 at depth 10.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reversi.errors import NotationError, UsageError
-from scripts.arguments import add_json, natural
+from scripts.arguments import add_json, add_size, natural
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
@@ -28,9 +27,9 @@ reversi perft --position "-OX-OOX--OX---X- X" 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the board or position, the depth and the form of the answer."""
+    """Declare the board or position, the depth and the output format."""
     parser.add_argument("depth", type=natural, metavar="DEPTH", help="plies to look ahead, 0 or more")
-    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default 8)")
+    add_size(parser, "8")
     parser.add_argument("--position", metavar="TEXT", help="count from this position instead of the start")
     parser.add_argument("--divide", action="store_true", help="also count below each legal move")
     add_json(parser, "one JSON object")
@@ -82,7 +81,7 @@ def _position(args: argparse.Namespace) -> Position:
 
 @contextmanager
 def _ended_by_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C end the process itself: the kernel does not return to Python before it is done."""
+    """Let Ctrl-C end the process directly, as the kernel does not return to Python before it is done."""
     previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield

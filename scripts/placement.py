@@ -58,8 +58,8 @@ class Place:
         )
 
     def __str__(self) -> str:
-        labels = [f"{key}={value}" for key, value in sorted(self.labels.items())]
-        return " ".join([_written(self.request) or "a node", *labels])
+        labels = [f"with {key}={value}" for key, value in sorted(self.labels.items())]
+        return " ".join([_written(self.request, " and ") or "a node", *labels])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,10 +190,10 @@ class _Room:
         """Return `place` with the node it gets: the one with most CPUs left, those with a GPU last if it wants none."""
         found = self._candidates(place)
         if not found:
-            where = "the driver's node" if place.beside_driver else "a node"
+            free = "the driver's node does not have" if place.beside_driver else "no node has"
             raise ConfigError(
-                f"cluster.{place.role} wants {place}, and of {where} that much is not free; nodes: {self}; "
-                f"lower it or start a node that has it"
+                f"cluster.{place.role} needs {place}, but {free} that much free; nodes: {self}; lower it or add such a "
+                "node"
             )
         best = max(found, key=lambda node: (not self._spared(node, place), self._free[node.id].get("CPU", 0.0)))
         for name, amount in place.request.items():
@@ -211,6 +211,6 @@ class _Room:
         return "; ".join(map(str, self._nodes)) or "none"
 
 
-def _written(resources: Mapping[str, float]) -> str:
+def _written(resources: Mapping[str, float], between: str = " ") -> str:
     named = {key: amount for key, amount in resources.items() if not key.startswith(OF_RAY_ITSELF)}
-    return " ".join(f"{amount:g} {name}" for name, amount in sorted(named.items()))
+    return between.join(f"{amount:g} {name}" for name, amount in sorted(named.items()))

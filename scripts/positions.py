@@ -1,13 +1,14 @@
-"""Positions from standard input, one per line, for the commands that answer every line with a line.
+"""Positions from standard input, one per line, for the commands that answer every line by one line.
 
-A line may be one of OBF, the format of endgame problems: a position, then its moves' scores (`reversi.obf`).
+A line may also be in OBF, the format of endgame problems: a position, then the scores of its moves (`reversi.obf`).
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Protocol
 
 from reversi.errors import NotationError, UsageError
 
@@ -16,18 +17,27 @@ if TYPE_CHECKING:
     from reversi.obf import Problem
 
 LONGEST_LINE = 500
-"""Bytes that are read of a line; an 8x8 position has 66, with the scores of thirty moves 300."""
+"""Bytes of a line that are read; an 8x8 position has 66, with the scores of thirty moves 300."""
 
 MOST_LINES = 1_000_000
-"""Lines that are read at once; an input without end would fill the memory before the first answer."""
+"""Most lines that are read; an endless input would fill the memory before the first answer."""
+
+REVERSI_SQUARES = (16, 36, 64)
+"""Squares of the boards of Reversi."""
+
+
+class Answer(Protocol):
+    """The answer to one position; its `str` is for people."""
+
+    def to_json(self) -> str:
+        """Return the answer as a line of JSON."""
 
 
 def read_problems(game: Game | None) -> Iterator[Problem | NotationError]:
-    """Yield what every line of standard input says, or what is wrong with it; of any Reversi board for None.
+    """Yield the problem in each line of standard input, or its error; `game` None accepts any Reversi board.
 
     Raises UsageError for more than `MOST_LINES`.
     """
-    from reversi.games.rules import TICTACTOE
     from reversi.obf import parse_problem
 
     if sys.stdin.isatty():
@@ -35,16 +45,38 @@ def read_problems(game: Game | None) -> Iterator[Problem | NotationError]:
     for line in _lines(sys.stdin.buffer):
         text = line.decode(errors="replace").strip()
         try:
-            problem = parse_problem(text, game)
-            if game is None and problem.position.game.id == TICTACTOE:
-                raise NotationError(f"expected 16, 36 or 64 squares, a space and the side to move, got {text!r}")
-            yield problem
+            if game is None and (squares := len(text.partition(" ")[0])) not in REVERSI_SQUARES:
+                raise NotationError(
+                    f"expected 16, 36 or 64 squares, a space and the side to move, got {squares} squares in {text!r}"
+                )
+            yield parse_problem(text, game)
         except NotationError as error:
             yield error
 
 
+def print_answers(
+    lines: Sequence[Problem | NotationError], answers: Iterator[Answer], *, as_json: bool, expected: str
+) -> bool:
+    """Print the answer to every line, in order, and return whether all lines could be parsed.
+
+    answers   one for each problem in `lines`; it is not read further than the next line needs
+    expected  what the lines are, for the message about those that could not be parsed
+    """
+    bad = 0
+    for number, line in enumerate(lines, start=1):
+        if isinstance(line, NotationError):
+            bad += 1
+            print(json.dumps({"error": str(line), "line": number}) if as_json else f"error: {line}", flush=True)
+        else:
+            answer = next(answers)
+            print(answer.to_json() if as_json else answer, flush=True)
+    if bad:
+        print(f"error: {bad} of {len(lines)} lines could not be parsed as {expected}", file=sys.stderr)
+    return not bad
+
+
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the beginning of every line; what is longer is passed over without being kept."""
+    """Yield the first `LONGEST_LINE` bytes of every line; the rest of a longer one is skipped."""
     for _ in range(MOST_LINES):
         line = part = file.readline(LONGEST_LINE)
         if not line:

@@ -66,9 +66,8 @@ def check_threads(job: JobConfig, cores: int) -> None:
     wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):
         raise ConfigError(
-            f"expected at most {max(2, cores)} threads, as there are cores, but actors.count={job.actor_count} x "
-            f"{each} threads (with search the larger of actors.threads and actors.tree_threads) and "
-            f"learner.threads={job.learner.threads} want {wanted}; lower one"
+            f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors {job.actor_count} x "
+            f"{each} (threads or tree_threads, the larger) + learner {job.learner.threads}; lower one"
         )
 
 

@@ -1,7 +1,7 @@
-"""Play a player's every game out, against every reply, and say whether it ever loses.
+"""Enumerate every game of a player, against every reply, and report the games that it loses.
 
-The game must be small enough: tictactoe, or reversi4.  Every position is asked about once, so that a player with
-randomness is judged by the one answer that it gave.  The exit code is 0 if no game is lost and 1 if one is.
+The game must be small: tictactoe or reversi4.  The player is asked for its move once per position, so a player with
+randomness is measured by the one move that it chose.  The exit code is 0 if it loses no game and 1 if it loses one.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
-from scripts.arguments import add_json, add_registry, add_simulations, natural
+from scripts.arguments import add_json, add_players, add_registry, add_seed, add_simulations, player_of
 
 if TYPE_CHECKING:
     from evaluator.proof import Proof
@@ -26,33 +25,33 @@ reversi prove --game reversi4 --player uct:1500 --json
 """
 
 
+PROVABLE = ("tictactoe", "reversi4")
+"""Games small enough to enumerate every game of a player."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the game, the player and what it has to stand."""
+    """Declare the game, the player and the first moves to try."""
     parser.add_argument("--game", default="tictactoe", metavar="GAME", help="tictactoe (the default) or reversi4")
-    parser.add_argument("--player", required=True, metavar="PLAYER", help="as in `reversi play`")
+    parser.add_argument("--player", required=True, metavar="PLAYER", help="player to enumerate")
     parser.add_argument(
-        "--first-random", action="store_true", help="try every first move of the game, where it is the player's too"
+        "--first-random", action="store_true", help="try every first move of the game, even when the player moves first"
     )
-    add_simulations(parser, "for a model that is named alone")
+    add_simulations(parser, "for a model given without a number")
     add_registry(parser)
-    parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of players with randomness (default 0)")
+    add_seed(parser, "the player")
     add_json(parser, "one JSON object")
+    add_players(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play everything out, moving first and moving second."""
+    """Enumerate the games, moving first and moving second."""
+    from reversi.errors import UsageError
     from reversi.games.rules import game_named
-    from reversi.players import make_player
 
     game = game_named(args.game)
-    player = make_player(
-        args.player,
-        game,
-        registry=args.registry,
-        seed=args.seed,
-        threads=os.cpu_count() or 1,
-        simulations=args.simulations,
-    )
+    if game.name not in PROVABLE:
+        raise UsageError(f"expected {' or '.join(PROVABLE)}, small enough to play every game, got {game.name}")
+    player = player_of(args, args.player, game, seed=args.seed)
     found = prove_both_sides(game, player, args.first_random)
     if args.json:
         settings = {"game": game.name, "player": player.name, "first_random": args.first_random}
@@ -73,7 +72,7 @@ def prove_both_sides(game: Game, player: Player, first_random: bool) -> dict[str
 
 
 def as_json(game: Game, found: dict[str, Proof]) -> dict[str, Any]:
-    """Return what `prove` found for programs, moves by their names."""
+    """Return what `prove` found as JSON values, moves by their names."""
     from reversi.games.notation import action_name
 
     sides: dict[str, Any] = {}

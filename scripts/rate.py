@@ -1,16 +1,17 @@
-"""Rate players by a round robin: all pairs meet from the same openings, and one Elo number per player explains it all.
+"""Rate players by a round robin: all pairs play from the same openings, and a single Elo number is fitted per player.
 
-Results are kept in a file (--results), one line per batch of games: a second call plays only what is missing, so that
-a player can be added, or an interrupted rating gone on with, for its own games alone.  --ladder names who takes part:
-a file of conf/ladder, or one of your own; `dozen`, the default, has players that never change, and the registry's
-champion, bare, searched, and as it was halfway.  --size, --players, --games, --anchor and --one-sided change it.
+Results are stored in a file (--results, by default in the current folder), one line per batch of games.  A second call
+plays only the games that are missing, so you can add a player or continue an interrupted rating.  --ladder names the
+players and the rules: a file of conf/ladder, or your own; the default `dozen` has players that never change, and the
+registry's champion without search, with search, and as it was halfway.  --size, --players, --games, --anchor and
+--one-sided override the ladder.
 
-The table has Elo above --anchor with 95 % error bars of that difference; `over next` is the probability that a player
-is stronger than the one below.  Residuals are observed less expected points of 100 games, pair by pair: what no single
-number per player explains, such as rock, paper and scissors.
+The table has Elo relative to --anchor with 95 % error bars of that difference; `over next` is the probability that a
+player is stronger than the one below.  Residuals are observed minus expected points per 100 games of each pair: what a
+single number per player cannot explain, such as rock, paper, scissors.
 
---truth FILE asks instead how many positions of a labelled set (`reversi label`) each player gets right, by default the
-champion, bare and searched.
+--truth FILE instead measures how many positions of a labelled set (`reversi label`) each player gets right, by default
+the champion without and with search.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.arguments import add_engines, add_json, add_registry, add_simulations, engine_limits, natural, positive
+from scripts.arguments import (
+    add_engines,
+    add_json,
+    add_players,
+    add_registry,
+    add_seed,
+    add_simulations,
+    add_size,
+    engine_limits,
+    natural,
+    positive,
+)
 from scripts.openings import add_openings, choose_openings
 
 if TYPE_CHECKING:
@@ -39,47 +51,59 @@ reversi rate --ladder edax8
 """
 
 POOL = 200
-"""Openings that are drawn at least, so that up to 400 games a pair begin with those of fewer games."""
+"""Fewest openings that are drawn: up to 400 games per pair, more games then extend a shorter rating."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the players, how they meet, where results are kept and the form of the answer."""
+    """Declare the players, how they meet, where results are stored and the output format."""
     parser.add_argument(
-        "--ladder", default="dozen", metavar="NAME", help="a file of conf/ladder, or the path of one (default dozen)"
+        "--ladder",
+        default="dozen",
+        metavar="NAME",
+        help="name of a file of conf/ladder, or the path of your own (default dozen)",
     )
-    parser.add_argument("--players", nargs="+", metavar="PLAYER", help="as in `reversi match` (default: the ladder's)")
-    parser.add_argument("--anchor", metavar="PLAYER", help="the player with 0 Elo (default: the first one)")
-    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: the ladder's, 6)")
-    parser.add_argument("--games", type=natural, metavar="G", help="games a pair, even (default: the ladder's, 100)")
+    parser.add_argument("--players", nargs="+", metavar="PLAYER", help="players to rate (default: the ladder's)")
+    parser.add_argument("--anchor", metavar="PLAYER", help="player fixed at 0 Elo (default: the first one)")
+    add_size(parser, "the ladder's, 6")
+    parser.add_argument("--games", type=natural, metavar="G", help="games per pair, even (default: the ladder's, 100)")
     parser.add_argument(
         "--one-sided",
         type=positive,
         metavar="G",
-        help="play a pair no further once one player has won all of G or more games (default: play all)",
+        help="stop a pair once one player has won all of its first G games (default: play all)",
     )
     parser.add_argument(
-        "--results", type=Path, metavar="FILE", help="where results are kept (default: ladder-reversiN.jsonl)"
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="results file (default: ladder-reversiN.jsonl in the current folder)",
     )
-    parser.add_argument("--truth", type=Path, metavar="FILE", help="judge players by exact labels, not by games")
+    parser.add_argument(
+        "--truth",
+        type=Path,
+        metavar="FILE",
+        help="measure the players on exactly labelled positions instead of by games",
+    )
     add_openings(parser)
     add_engines(parser)
-    add_simulations(parser, "for a model that is named alone, and for --balanced")
+    add_simulations(parser, "for a model given without a number, and for --balanced")
     add_registry(parser)
-    parser.add_argument("--seed", type=natural, default=0, metavar="S", help="of openings and players (default 0)")
+    add_seed(parser, "the openings and the players")
     parser.add_argument(
-        "--workers", type=positive, metavar="W", help="batches of games played at once (default: all cores)"
+        "--workers", type=positive, metavar="W", help="batches of games played at the same time (default: all cores)"
     )
     parser.add_argument(
         "--picture",
         type=Path,
         metavar="FILE",
-        help="draw the ratings, or the truth by empty squares, as an SVG picture",
+        help="draw the ratings, or with --truth the accuracy by empty squares, as an SVG picture",
     )
     add_json(parser, "one JSON object")
+    add_players(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play what is missing, then print and draw the ratings; or judge moves by their exact scores."""
+    """Play the missing games, then print and draw the ratings; with --truth compare moves with exact scores."""
     if args.truth is not None:
         return _truth(args)
     from evaluator.ladder import Ladder
@@ -109,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _truth(args: argparse.Namespace) -> int:
-    """Judge players on labelled positions."""
+    """Measure the players on labelled positions."""
     from evaluator.labels import load_labels
     from reversi.games.rules import game_named
     from reversi.players import make_player
@@ -130,7 +154,7 @@ def _truth(args: argparse.Namespace) -> int:
 
 
 def _config(args: argparse.Namespace) -> LadderConfig:
-    """Return the ladder that was named, with what the other arguments change in it."""
+    """Return the ladder with the overrides of the other arguments."""
     import dataclasses
 
     from scripts.ladders import load_ladder
@@ -158,7 +182,7 @@ def _enter(args: argparse.Namespace, config: LadderConfig, game: Game, spec: str
 
 
 def _champions(url: str | None, game: Game) -> list[str]:
-    """Return the champion, bare and searched, and the one halfway to it; nothing where there is no registry to ask."""
+    """Return the champion without and with search, and the model halfway to it; empty if there is no registry."""
     from reversi.errors import NoGatedModelError
     from reversi.model.registry import open_registry
 
@@ -177,7 +201,7 @@ def _champions(url: str | None, game: Game) -> list[str]:
 
 
 def _anchor(args: argparse.Namespace, config: LadderConfig, game: Game, entrants: list[Entrant]) -> str:
-    """Return the name of the player that gets 0."""
+    """Return the name of the player fixed at 0 Elo."""
     from reversi.errors import UsageError
 
     if config.anchor is None:
@@ -192,15 +216,15 @@ def _anchor(args: argparse.Namespace, config: LadderConfig, game: Game, entrants
 
 
 def _play(ladder: Ladder, workers: int | None) -> None:
-    """Play what is missing and say how far it is, where there is a terminal to say it on."""
+    """Play the missing games; show progress if standard error is a terminal."""
     shows = sys.stderr.isatty()
     try:
         for entry in ladder.play(workers or os.cpu_count() or 1):
             if shows:
-                said = f"\r\033[K{ladder.missing} games to go; {entry.key.a} - {entry.key.b}"
+                said = f"\r\033[K{ladder.missing} games left; {entry.key.a} - {entry.key.b}"
                 print(said, end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
-        print(f"\n{ladder.missing} games are left; the same command goes on with them", file=sys.stderr)
+        print(f"\n{ladder.missing} games are left; run the same command again to continue", file=sys.stderr)
         raise
     if shows:
         print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,10 +1,10 @@
-"""Step through a game that was played: of a file, or a transcript such as f5d6c3.
+"""Step through a recorded game: one of a file, or a transcript such as f5d6c3.
 
-Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), transcripts one a line (.txt), GGF (.ggf), SGF (.sgf)
-and records of our own (.records).  In a terminal, enter shows the next ply, b the one before, g 12 ply 12, q leaves;
-elsewhere every position is printed.
+Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript per line (.txt), GGF (.ggf), SGF (.sgf)
+and this program's own records (.records).  In a terminal, Enter shows the next ply, b the previous one, g 12 goes to
+ply 12, q quits; otherwise every position is printed.
 
-A game that breaks the rules is shown up to where it does.
+A game with an illegal move is shown up to that move.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reversi.errors import UsageError
-from scripts.arguments import add_json, natural, positive
+from scripts.arguments import add_ascii, add_json, add_size, draws_symbols, natural, positive
 
 if TYPE_CHECKING:
     from reversi.collection import Collection
@@ -35,26 +35,24 @@ SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the game, the ply and the form of the answer."""
+    """Declare the game, the ply and the output format."""
     parser.add_argument("source", metavar="GAME", help="a file of games, or a transcript")
     parser.add_argument("--game", type=positive, default=1, metavar="N", help="which game of the file (default 1)")
     parser.add_argument(
-        "--ply", type=natural, metavar="P", help="begin there, 0 being the start; printed: only that one"
-    )
-    parser.add_argument("--all", action="store_true", help="print every game of the file, in a terminal too")
-    parser.add_argument(
-        "--size",
+        "--ply",
         type=natural,
-        metavar="N",
-        help="board size: 3 (tic-tac-toe), 4, 6 or 8 (default: what fits the moves)",
+        metavar="P",
+        help="begin at ply P (0 is the start); without a terminal, print only that position",
     )
+    parser.add_argument("--all", action="store_true", help="print every game of the file, even in a terminal")
+    add_size(parser, "what fits the moves", sizes="3 (tic-tac-toe), 4, 6 or 8")
     parser.add_argument("--column", metavar="NAME", help="header of the column of transcripts in a CSV file")
-    parser.add_argument("--ascii", action="store_true", help="draw discs as X and O even where the terminal has discs")
+    add_ascii(parser)
     add_json(parser, "one JSON object per position")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the game or games; 1 if one of them breaks the rules."""
+    """Show the game or games; the exit code is 1 if one of them has an illegal move."""
     games = _games(args.source, _game_of_size(args.size), args.column)
     if args.all and args.ply is not None:
         raise UsageError("expected --all or --ply, got both")
@@ -94,8 +92,7 @@ def _show(
         for ply in plies:
             print(_json(games, index, ply, positions[ply], moves))
         return
-    unicode = not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
-    stepper = Stepper(positions, moves, ask=input, say=print, unicode=unicode)
+    stepper = Stepper(positions, moves, ask=input, say=print, unicode=draws_symbols(args))
     print(f"Game {index + 1} of {len(games)}: {games.title(index)}".rstrip(": "))
     if by_hand:
         stepper.step(args.ply or 0)
@@ -107,7 +104,7 @@ def _show(
 
 
 def _json(games: Collection, index: int, ply: int, position: Position, moves: Sequence[str]) -> str:
-    """Return the line that tells a program of one position: `move` led to it, `next` follows."""
+    """Return a position as a line of JSON: `move` led to it, `next` follows."""
     values = {
         "game": index + 1,
         "title": games.title(index),
@@ -123,7 +120,7 @@ def _json(games: Collection, index: int, ply: int, position: Position, moves: Se
 
 
 def _games(source: str, game: Game | None, column: str | None) -> Collection:
-    """Return the games of a file, or the one of a transcript, which must be playable to its end."""
+    """Return the games of a file, or the game of a transcript, which must be legal to its end."""
     from reversi.gamefiles import SUFFIXES, read_games_of, read_transcript
 
     path = Path(source)

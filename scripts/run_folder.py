@@ -68,9 +68,7 @@ class RunFolder:
     @classmethod
     def resume(cls, path: str) -> RunFolder:
         """Open an existing run, which must not be held by another process."""
-        folder = Path(path).absolute()
-        if not (folder / "config.yaml").is_file():
-            raise RunError(f"expected the folder of a run in resume={path}, but it has no config.yaml; see `ls runs`")
+        folder = saved_config(path).parent.absolute()
         with _explained(folder):
             return cls(folder, _locked(folder), begun=True)
 
@@ -146,6 +144,14 @@ def is_summarised(folder: Path) -> bool:
     """Return whether the summary of the run in `folder` is as new as its newest checkpoint."""
     summary, saved = folder / "summary.json", checkpoints_in(folder)[-1:]
     return summary.exists() and all(summary.stat().st_mtime >= each.stat().st_mtime for each in saved)
+
+
+def saved_config(path: str) -> Path:
+    """Return the configuration file of the run in the folder `path`; RunError if there is no run."""
+    file = Path(path) / "config.yaml"
+    if not file.is_file():
+        raise RunError(f"no such run: {path} (no config.yaml there)")
+    return file
 
 
 def checkpoints_in(folder: Path) -> list[Path]:

@@ -1,10 +1,12 @@
-"""Is a run's memory flat?  Reads the metrics of a run, a finished one or one that still trains.
+"""Check whether a run's memory grows, from the metrics of a run that has ended or that still trains.
 
-For every role, the driver, Ray's object store and the Redis server: memory after the warm-up (ten minutes, or a third
-of the time if that is less) and how fast it grows, as the median slope of all pairs of points with its 95 % interval.
-A part grows if the lower end of that is above --bound and what it has gained above 5 % of what it had; the exit code is
-then 1.  What the replay, and the driver that saves it, gain because it fills up is allowed for until it is full.  The
-picture shows all of the run.
+For every role, the driver, Ray's object store and the Redis server: the memory after the warm-up (ten minutes, or a
+third of the time if that is less) and its growth, as the median slope of all pairs of points with its 95 % interval.
+
+A part "grows" if the lower end of its 95 % slope exceeds --bound and it gained over 5 %; exit code 1.  It is "flat" if
+the upper end does not exceed --bound, and "unclear" in between.  With under 30 minutes after the warm-up the verdict is
+"too short": nothing can be concluded.  Growth that is explained by the replay filling up is not counted, for the replay
+and for the driver that saves it.  The picture shows the whole run.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -31,62 +34,73 @@ reversi soak runs/long --json
 """
 
 WARM_UP_S = 600.0
-"""Longest that a process may take to reach its size: caches fill, kernels and graphs are made."""
+"""Longest time in seconds until a process has reached its size: caches fill, kernels and graphs are built."""
 
 GAIN = 0.05
-"""Share of the memory at the beginning that may come, whatever the slope: a short run says no more."""
+"""Share of the first memory that a part may gain, whatever its slope."""
 
-Verdict = Literal["flat", "grows", "too short"]
+SHORTEST_MINUTES = 30.0
+"""Minutes after the warm-up below which a slope says nothing about hours."""
+
+Verdict = Literal["flat", "grows", "unclear", "too short"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What became of the memory of one part."""
+    """The memory of one part over time."""
 
     part: str
     minutes: float
-    """Time looked at, the warm-up left out."""
+    """Length of the window that is judged, without the warm-up."""
     first_mb: float
     last_mb: float
-    """Medians of the first and the last tenth of that time."""
+    """Medians of the first and the last tenth of the window."""
     most_mb: float
-    """The largest value, the warm-up included."""
+    """Largest value, warm-up included."""
     mb_per_h: float | None
     low_mb_per_h: float | None
     high_mb_per_h: float | None
-    """The slope and its 95 % interval; None where too little was seen."""
+    """The slope and its 95 % interval; None with too few points."""
     filling_mb_per_h: float
-    """Growth that is allowed because the replay fills."""
+    """Growth explained by the replay filling up."""
     verdict: Verdict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the run, the bound, and where the answer goes."""
+    """Declare the run, the bound and the output."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
     parser.add_argument(
-        "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="growth that is flat, per part (default 20)"
+        "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="allowed growth per part in MB/hour (default 20)"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="draw memory over time into this SVG file")
-    add_json(parser, "one JSON object a part, as a list")
+    add_json(parser, "a JSON list with one object per part")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge every part of the run; 1 if one grows."""
+    """Judge every part of the run; the exit code is 1 if one grows."""
     from reversi.archive import write_atomic
 
     folder = find_run(args.run)
     series = series_of(rows_of(folder))
     findings = [judge(each, args.bound) for each in series]
-    if all(finding.verdict == "too short" for finding in findings):
-        raise RunError(f"expected some minutes of training in {folder / 'metrics.jsonl'}, got too little to judge")
+    if not findings:
+        raise RunError(f"expected metrics of memory in {folder / 'metrics.jsonl'}, found none")
     if args.out is not None:
         write_atomic(args.out, picture(folder.name, series, findings).encode())
     print(json.dumps([asdict(finding) for finding in findings]) if args.json else table(findings))
-    return int(any(finding.verdict == "grows" for finding in findings))
+    verdicts = {finding.verdict for finding in findings}
+    if "too short" in verdicts:
+        print(
+            f"nothing can be concluded about parts with under {SHORTEST_MINUTES:g} minutes after the warm-up",
+            file=sys.stderr,
+        )
+    if "unclear" in verdicts:
+        print("nothing can be concluded about parts whose interval includes the bound", file=sys.stderr)
+    return int("grows" in verdicts)
 
 
 def judge(series: Series, bound_mb_per_h: float) -> Finding:
-    """Return whether a part's memory is flat after its warm-up."""
+    """Return the verdict on a part's memory after the warm-up, with its figures."""
     begin, end = series.times_s[0], series.times_s[-1]
     warm_s = max(begin + min(WARM_UP_S, (end - begin) / 3), series.full_s or 0.0)
     points = [(s, mb) for s, mb in zip(series.times_s, series.mb, strict=True) if s >= warm_s]
@@ -96,7 +110,13 @@ def judge(series: Series, bound_mb_per_h: float) -> Finding:
     tenth = -(-len(values) // 10)
     first, last = statistics.median(values[:tenth]), statistics.median(values[-tenth:])
     allowed = bound_mb_per_h + series.filling_mb_per_h
-    more = slope is not None and slope.low > allowed and (slope.low - series.filling_mb_per_h) * hours > GAIN * first
+    verdict: Verdict
+    if slope is None or 60 * hours < SHORTEST_MINUTES:
+        verdict = "too short"
+    elif slope.low > allowed and (slope.low - series.filling_mb_per_h) * hours > GAIN * first:
+        verdict = "grows"
+    else:
+        verdict = "flat" if slope.high <= allowed else "unclear"
     return Finding(
         part=series.part,
         minutes=60 * hours,
@@ -107,7 +127,7 @@ def judge(series: Series, bound_mb_per_h: float) -> Finding:
         low_mb_per_h=slope.low if slope else None,
         high_mb_per_h=slope.high if slope else None,
         filling_mb_per_h=series.filling_mb_per_h,
-        verdict="too short" if slope is None else "grows" if more else "flat",
+        verdict=verdict,
     )
 
 
@@ -139,7 +159,7 @@ def picture(title: str, series: list[Series], findings: list[Finding]) -> str:
 
     panels = [
         panel("MB", ROLES, 170),
-        panel("MB of an actor, in the mean, and of the driver", ("actors", "driver"), 130),
+        panel("MB of an actor on average, and of the driver", ("actors", "driver"), 130),
         panel("MB in stores", ("object store", "redis"), 90),
         panel("MB in all, shared pages once a process", ("whole run",), 130),
     ]

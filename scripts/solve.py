@@ -1,12 +1,13 @@
-"""Solve positions from standard input, one per line, exactly: what they are worth when both sides play perfectly.
+"""Solve positions from standard input, one per line, exactly: the score when both sides play perfectly.
 
-A position is N*N characters of X (black), O (white) and -, row 1 first, a space, and the side to move.  The score is
-own minus opponent's discs at the end for the side to move; squares that stay empty are nobody's, or count for the
-winner as in WTHOR files and the FFO positions.  Every line gets one line of answer, in order; a bad one gets
-`{"error": ...}` and exit code 1 at the end.  A position that hits a limit is not solved and gets no score.
+A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.  The
+score is own minus opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for
+the winner as in WTHOR files and the FFO positions.  Every line is answered by one line, in order; a line that cannot be
+parsed is answered by `{"error": ...}`, and the exit code is then 1.  A position that hits a limit is not solved and has
+no score.
 
-A line of OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer says what score was expected and whether
-score and best move agree, and the exit code is 1 if one does not.
+A line in OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer has the expected score and whether score
+and best move agree; the exit code is 1 if any of them does not.
 
 Up to 20 empty squares take about a second on 8x8, every two more five to ten times as long.
 """
@@ -15,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ReversiError
-from scripts.arguments import add_json, natural, positive
+from scripts.arguments import add_json, add_size, add_threads, positive
 from scripts.engine_arguments import seconds
-from scripts.positions import read_problems
+from scripts.positions import print_answers, read_problems
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
@@ -41,30 +41,30 @@ reversi solve --empties winner --best < fforum-1-19.obf
 """
 
 TABLE_BITS = 22
-"""Size of each thread's table: 96 MB where a position is so large as to fill it."""
+"""Size of each thread's table: 96 MB once a large position has filled it."""
 
 STOP_AGAIN_S = 0.02
-"""After Ctrl-C solutions are stopped so often: one that was just starting misses the first time."""
+"""After Ctrl-C the solvers are told to stop this often: one that was just starting misses the first call."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of one position."""
+    """The answer for one position."""
 
     problem: Problem
     solution: Solution
     wdl: bool
-    """Whether the score is no more than 1, 0 or -1."""
+    """Whether the score is only 1, 0 or -1."""
 
     @property
     def expected(self) -> int | None:
-        """The score that the line named for the best move."""
+        """The score of the best move that the line gives; None if it gives none."""
         score = self.problem.score
         return score if score is None or not self.wdl else (score > 0) - (score < 0)
 
     @property
     def agrees(self) -> bool | None:
-        """Whether score and best move are as the line says; None if it says nothing, or nothing was solved."""
+        """Whether score and best move agree with the line; None if it gives no scores, or nothing was solved."""
         if self.expected is None or self.solution.score is None:
             return None
         if self.solution.score != self.expected:
@@ -72,7 +72,7 @@ class Answer:
         return self.wdl or self.solution.best in self.problem.best
 
     def to_json(self) -> str:
-        """Return the line of answer."""
+        """Return the answer as a line of JSON."""
         found = self.solution
         values: dict[str, Any] = {
             "position": str(self.problem.position),
@@ -107,49 +107,42 @@ class Answer:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the board, what is asked, the limits and the form of the answer."""
-    cores = os.cpu_count() or 1
-    parser.add_argument("--size", type=natural, metavar="N", help="board size: 4, 6 or 8 (default: each line's own)")
+    """Declare the board, what to score, the limits and the output format."""
+    add_size(parser, "each line's own")
     parser.add_argument(
-        "--empties", choices=("nobody", "winner"), default="nobody", help="who gets empty squares (default nobody)"
+        "--empties", choices=("nobody", "winner"), default="nobody", help="who scores empty squares (default nobody)"
     )
-    parser.add_argument("--best", action="store_true", help="score only the best move: several times as fast")
-    parser.add_argument("--wdl", action="store_true", help="only win (1), draw (0) or loss (-1): faster still")
-    parser.add_argument("--nodes", type=positive, metavar="N", help="give a position up after so many positions")
-    parser.add_argument("--seconds", type=seconds, metavar="T", help="give a position up after so much time")
+    parser.add_argument("--best", action="store_true", help="score only the best move, several times faster")
+    parser.add_argument("--wdl", action="store_true", help="score only win (1), draw (0) or loss (-1), faster still")
     parser.add_argument(
-        "--threads", type=positive, default=cores, metavar="T", help="positions at a time (default: all cores)"
+        "--nodes", type=positive, metavar="N", help="limit on the positions searched, per position to solve"
     )
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per position to solve in seconds")
+    add_threads(parser, "positions solved at the same time, one CPU thread each")
     add_json(parser, "one JSON object per position")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read all positions, solve them side by side, print each as soon as those before it are printed."""
+    """Read all positions, solve them in parallel, print each answer as soon as those before it are printed."""
     from reversi.games.rules import reversi_of_size
 
     lines = list(read_problems(None if args.size is None else reversi_of_size(args.size)))
-    good = [line for line in lines if not isinstance(line, ReversiError)]
-    bad = len(lines) - len(good)
     agreed: list[bool] = []
-    answers = _solve(good, args)
-    for number, line in enumerate(lines, start=1):
-        if not isinstance(line, ReversiError):
-            answer = next(answers)
-            print(answer.to_json() if args.json else answer, flush=True)
+
+    def answers() -> Iterator[Answer]:
+        for answer in _solve([line for line in lines if not isinstance(line, ReversiError)], args):
             if answer.agrees is not None:
                 agreed.append(answer.agrees)
-            continue
-        error: dict[str, Any] = {"error": str(line), "line": number}
-        print(json.dumps(error) if args.json else f"error: {line}")
-    if bad:
-        print(f"error: {bad} of {len(lines)} lines are no positions", file=sys.stderr)
+            yield answer
+
+    all_parsed = print_answers(lines, answers(), as_json=args.json, expected="positions")
     if agreed:
-        print(f"{sum(agreed)} of {len(agreed)} answers are as the lines say", file=sys.stderr)
-    return 1 if bad or not all(agreed) else 0
+        print(f"{sum(agreed)} of {len(agreed)} answers agree with the expected scores", file=sys.stderr)
+    return 0 if all_parsed and all(agreed) else 1
 
 
 def _solve(problems: list[Problem], args: argparse.Namespace) -> Iterator[Answer]:
-    """Yield the answers in order; each thread has solvers of its own, which Ctrl-C stops."""
+    """Yield the answers in order; each thread has its own solvers, which Ctrl-C stops."""
     solvers: dict[tuple[int, str], Solver] = {}
 
     def solve(problem: Problem) -> Answer:

@@ -89,7 +89,8 @@ def _lines(state: RunState) -> list[str]:
         f"run {state.run}: {state.state}{f' in process {state.pid}' if state.pid else ''}, {state.folder}",
         f"  {state.game}, {state.elapsed_s / 60:.1f} minutes of training, {state.games:,} games, "
         f"{state.positions_per_s:,.0f} positions/s now",
-        f"  learner at step {state.step:,}, version {state.version}; champion {champion} of {state.candidates} models",
+        f"  learner at step {state.step:,}, version {state.version}; champion {champion}, "
+        f"{state.candidates} models in the registry",
         f"  {state.restarts} restarts, {state.resident_mb:,.0f} MB here; last metrics {_ago(state.metrics_age_s)}",
         f"  last checkpoint {_ago(state.checkpoint_age_s)}",
     ]

@@ -44,9 +44,7 @@ def summarise(sitting: Sitting) -> None:
     try:
         champion = registry.gated()
     except NoGatedModelError:
-        print(
-            "no model has been published: the run was too short for a first one; go on with:  " + sitting.resume_command
-        )
+        print(f"no model was promoted: the run was too short; continue with:  {sitting.resume_command}")
         return
     candidates = registry.models()
     promoted = sum(model.verdict == "promoted" for model in candidates)

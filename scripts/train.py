@@ -11,7 +11,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, RunError
+from reversi.errors import ConfigError, UsageError
 from scripts.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
 from scripts.ray_environment import in_job
@@ -27,6 +27,13 @@ log = logging.getLogger(__name__)
 SWEEP = {"--multirun", "-m"}
 """Hydra's flag for one job after another, with the values of `key=a,b` by turns."""
 
+HYDRA_FLAGS = {
+    *("--cfg", "-c", "--resolve", "--package", "-p", "--info", "-i", "--run", "-r", "--hydra-help", "--version"),
+    *("--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--shell-completion", "-sc"),
+    "--experimental-rerun",
+}
+"""The other flags of Hydra's command line."""
+
 LOG_BYTES, OLD_LOGS = 8 << 20, 3
 """Size at which `logs/run.log` is put aside, and how many old ones stay: a run's log has 32 MB at most."""
 
@@ -35,7 +42,10 @@ def run(overrides: list[str]) -> int:
     """Train as `overrides` say; return the exit code."""
     if SWEEP.intersection(overrides):
         return _sweep([item for item in overrides if item not in SWEEP])
-    if any(item.startswith("-") for item in overrides):
+    flags = [item.partition("=")[0] for item in overrides if item.startswith("-")]
+    if unknown := [flag for flag in flags if flag not in HYDRA_FLAGS]:
+        raise UsageError(f"unknown option {unknown[0]!r}; see 'reversi train --help'")
+    if flags:
         return _hand_to_hydra(overrides)
     from scripts.control import sets_actors
 
@@ -49,7 +59,7 @@ def run(overrides: list[str]) -> int:
 def train(values: dict[str, Any], resume: str | None, counts_actors: bool = False) -> int:
     """Run the job of a composed configuration, new or in the folder `resume`; return the exit code.
 
-    counts_actors  whether the command line said how many actors there shall be: what `reversi scale` said is over then
+    counts_actors  whether the command line sets the number of actors, which then overrides what `reversi scale` set
     """
     from learner.algorithms.fit import check_fit
     from reversi.games.rules import game_named
@@ -126,10 +136,9 @@ def _launch(sitting: Sitting) -> None:
 
 
 def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
-    saved = Path(path) / "config.yaml"
-    if not saved.is_file():
-        raise RunError(f"expected the folder of a run in resume={path}, but it has no config.yaml; see `ls runs`")
-    return recompose(saved, overrides)
+    from scripts.run_folder import saved_config
+
+    return recompose(saved_config(path), overrides)
 
 
 def _sweep(overrides: list[str]) -> int:

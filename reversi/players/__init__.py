@@ -9,10 +9,9 @@ from reversi.players.plain import (
     UctPlayer,
 )
 from reversi.players.player import Forfeit, HistoryPlayer, Player
-from reversi.players.spec import KINDS, PREFIXES, SIMULATIONS, make_player
+from reversi.players.spec import PREFIXES, SIMULATIONS, make_player
 
 __all__ = [
-    "KINDS",
     "MARGIN_WEIGHT",
     "PREFIXES",
     "SIMULATIONS",

@@ -1,22 +1,21 @@
 """Every player by its name, which is how commands ask for one.
 
     random          uniformly random legal moves
-    greedy          the move after which it has most discs; equals at random
-    flat-mc:N       flat Monte Carlo, N random games per decision (150 by default), spread evenly over the legal moves
-    uct:N           plain UCT: UCB1 over a tree that N random games grow
-    alphabeta:D     alpha-beta, D moves deep, with a plain evaluation (mobility, corners, discs)
-    policy:M        model M's bare policy, the likeliest move
-    mcts:M:S        model M searched with S simulations, without noise; S may be followed by
-                    options of the search, as in mcts:M:64,margin=0.1,solve=8 (margin_weight, solve_empties;
-                    c_puct; temperature, which is policy_temperature; share, which is min_visit_share;
-                    bounds and wipeouts, 0 or 1)
-    M               the same with the command's number of simulations
-    gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
-    nboard:COMMAND  one that speaks the NBoard protocol
+    greedy          the move that leaves it with most discs; ties at random
+    flat-mc:N       flat Monte Carlo, N random games per move (150 by default), spread evenly over the legal moves
+    uct:N           plain UCT: UCB1 over a tree, N random games per move
+    alphabeta:D     alpha-beta of depth D with a simple evaluation (mobility, corners, discs)
+    policy:M        model M without search: the move with the highest prior
+    mcts:M:N        model M with N simulations, without noise; options of the search may follow, as in
+                    mcts:M:64,margin=0.1,solve=8 (margin is margin_weight, solve is solve_empties, temperature
+                    is policy_temperature, share is min_visit_share; c_puct; bounds and wipeouts are 0 or 1)
+    M               model M with the command's number of simulations
+    gtp:COMMAND     an external program that speaks GTP, as in gtp:'edax -gtp -l 5'
+    nboard:COMMAND  an external program that speaks the NBoard protocol
 
-M is `gated`, `latest`, a version number or the path of a model; the player's name has the version that the first two
-are at the moment, as it can be asked for again.  COMMAND is split like a shell's line and run without a
-shell.
+M is `gated`, `latest`, a version number or the path of a model; the player's name contains the version that `gated` or
+`latest` stands for at the moment, so that the same player can be named again.  COMMAND is split like a shell's command
+line and run without a shell.
 """
 
 from __future__ import annotations
@@ -35,13 +34,6 @@ from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyP
 from reversi.players.player import Player
 from reversi.search.alphabeta import MAX_DEPTH
 from reversi.search.config import MAX_SIMULATIONS
-
-KINDS = (
-    "random, greedy, flat-mc:150, uct:1500, alphabeta:3, policy:M, mcts:M:64 or M, where M is gated, latest, a version "
-    "or a model's path, and a search may have options, as in mcts:M:64,margin=0.1,solve=0; or another program, "
-    "gtp:COMMAND or nboard:COMMAND"
-)
-"""What `make_player` understands, for messages."""
 
 PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", "gtp", "nboard")
 """What names begin with, up to the first colon, that are not a model's alone."""
@@ -109,7 +101,7 @@ def make_player(
         else:
             model = rest
     elif not (spec in ("gated", "latest") or spec.isdecimal() or _is_file(spec)):
-        raise UsageError(f"expected a player ({KINDS}), got {spec!r}")
+        raise UsageError(f"unknown player {spec!r}; see 'reversi match --help' for players")
     from reversi.model.registry import load_model
 
     weights = load_model(model, registry)
@@ -131,6 +123,8 @@ def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | No
     if kind == "flat-mc":
         return FlatMonteCarloPlayer(game, _number(spec, rest, 1, MAX_PLAYOUTS) if rest else PLAYOUTS, rng, threads)
     if kind == "uct":
+        if not rest:
+            raise UsageError("uct needs a number of games, as in uct:1500")
         return UctPlayer(game, _number(spec, rest, 1, MAX_PLAYOUTS), seed, threads)
     if kind == "alphabeta":
         return AlphaBetaPlayer(game, _number(spec, rest, 1, MAX_DEPTH), seed, threads)

@@ -1,8 +1,8 @@
-"""Measure this machine, one row per layer: rules, playouts, tree, network, self-play, replay, learner.
+"""Measure the speed of every layer on this machine: rules, playouts, tree, network, self-play, replay, learner.
 
-Every row is warmed up apart and measured several times; it says the median, the spread and what it was measured with.
+Every row is warmed up separately and measured several times; the table has the median, the spread and the settings.
 `selfplay_to_inference` is the share of the bare network's speed that self-play keeps; the two are measured in turns,
-so that other work on the machine slows both alike.
+so that other work on the machine slows both equally.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +26,7 @@ from scripts.bench.limits import limits
 from scripts.bench.measure import Row
 from scripts.bench.page import blocks_of, check_page, write_page
 from scripts.bench.peer import PEER_ROWS
-from scripts.bench.rows import ROWS, SCENARIOS
+from scripts.bench.rows import LAYERS, ROWS, SCENARIOS
 from scripts.bench.setup import Settings
 from scripts.bench.sweep import SWEEPS
 
@@ -41,7 +42,7 @@ reversi bench redis_producers --crowd 1000 --json
 
 
 RowTable = Mapping[str, Callable[[Settings], Iterator[Row]]]
-"""Rows by name, with what measures them."""
+"""The function that measures each row."""
 
 DEVICES = ("cpu", "cuda")
 
@@ -50,19 +51,19 @@ SHAPE = {
     "blocks": "residual blocks of the network",
     "channels": "channels of the network",
 }
-"""What can be set for inference and training together."""
+"""Options that apply to inference and training."""
 
 SIZES = {
-    "batch": "positions of one network run; self-play has two such groups of games",
+    "batch": "batch size of the network; self-play has two groups of as many games",
     "simulations": "simulations per move of self-play",
     "threads": "threads of inference",
-    "actors": "actor processes of the rows about several of them",
+    "actors": "actor processes in the rows of layer processes",
     "learner_batch": "samples of one training step",
     "learner_threads": "threads of training",
     "crowd": "simulated actors of a scenario",
     "repeats": "measurements of each row",
 }
-"""What can be set besides; the names are those of `Settings`."""
+"""The other options; the names are those of `Settings`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,8 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "rows",
         nargs="*",
         metavar="ROW",
-        help=f"rows to measure (default: all): {', '.join(ROWS)}; or a scenario, which takes minutes: "
-        f"{', '.join(SCENARIOS)}",
+        help="rows to measure, or one scenario (default: all rows)",
     )
     for name in SHAPE:
         shown = f"{getattr(default, name)}, for training {getattr(default, f'learner_{name}')}"
@@ -86,23 +86,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peer",
         action="store_true",
-        help=f"measure other people's programs beside ours, in turns (pip install '.[peers]'): {', '.join(PEER_ROWS)}",
+        help=f"measure pgx + mctx and OpenSpiel as well, in turns (pip install '.[peers]'): {', '.join(PEER_ROWS)}",
     )
     sweeps = ", ".join(SWEEPS)
-    parser.add_argument("--sweep", action="store_true", help=f"measure the cost over each of {sweeps}; takes minutes")
+    parser.add_argument(
+        "--sweep", action="store_true", help=f"measure the cost against each of {sweeps}; takes minutes"
+    )
     parser.add_argument(
         "--page",
         metavar="FILE",
-        help="with --sweep: measure all rows, too, the peers' where they are installed, and write all into this page",
+        help="with --sweep: also measure all rows, and --peer if installed, and write everything into this page",
     )
     add_json(parser, "one JSON object")
+    parser.epilog = _rows_help()
+
+
+def _rows_help() -> str:
+    """Return the rows by layer, for the help."""
+    groups = {**LAYERS, "scenarios": SCENARIOS}
+    width = max(map(len, groups))
+    lines = ["rows by layer (limits: what the machine can do at most; a scenario takes minutes):"]
+    for name, rows in groups.items():
+        text = textwrap.fill(", ".join(rows), 96 - width)
+        lines.append(f"  {name:<{width}}  " + textwrap.indent(text, " " * (width + 4)).lstrip())
+    return "\n".join(lines)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
     settings = _settings(args)
     if args.page and not args.sweep:
-        raise UsageError("--page goes with --sweep")
+        raise UsageError("--page requires --sweep")
     if args.sweep:
         return _sweep(args, settings)
     table_of = PEER_ROWS if args.peer else ROWS
@@ -134,7 +148,7 @@ def measure(names: Iterable[str], settings: Settings, table_of: RowTable = ROWS)
 def _sweep(args: argparse.Namespace, settings: Settings) -> int:
     """Measure the sweeps, and what else belongs on the page if there is one."""
     if args.rows or args.peer:
-        raise UsageError("--sweep measures no rows by name, and the peers only for a --page")
+        raise UsageError("--sweep cannot be combined with rows or --peer; with --page it measures them all")
     page = Path(args.page) if args.page else None
     if page is not None:
         check_page(page)
@@ -230,7 +244,7 @@ def _cpu() -> tuple[str, set[str]]:
 def _chosen(names: Sequence[str], table_of: RowTable) -> list[str]:
     """Return the rows to measure, in the order of their table; all for none."""
     if unknown := [name for name in names if name not in table_of]:
-        raise UsageError(f"expected rows out of {', '.join(table_of)}; got {unknown[0]!r}")
+        raise UsageError(f"unknown row {unknown[0]!r}; expected some of {', '.join(table_of)}")
     return [name for name in table_of if name in names or not names]
 
 
@@ -238,7 +252,7 @@ def _scenario(args: argparse.Namespace) -> str | None:
     """Return the scenario that was asked for, None if rows were; the two do not go together."""
     scenario = next((name for name in args.rows if name in SCENARIOS), None)
     if scenario and (len(args.rows) > 1 or args.peer):
-        raise UsageError(f"{scenario} is a scenario and measured by itself, without other rows or --peer")
+        raise UsageError(f"{scenario} is a scenario: it cannot be combined with other rows or --peer")
     return scenario
 
 

@@ -222,44 +222,69 @@ def _inference(name: str, backend: str, settings: Settings) -> Row:
     return row(name, rates(work, settings.repeats), "positions/s", note)
 
 
-ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
-    "perft_leaves_per_s": bench_perft,
-    "playout_games_per_s": bench_playouts,
-    "playout_all_cores_games_per_s": bench_playouts_on_all_cores,
-    "tree_simulations_per_s": bench_tree,
-    "tree_1024_games_simulations_per_s": bench_large_tree,
-    "tree_threads_simulations_per_s": bench_tree_threads,
-    "tree_parallel_efficiency": bench_tree_threads,
-    "lessons_per_s": bench_lessons,
-    "lessons_parallel_efficiency": bench_lessons,
-    "solver_positions_per_s": bench_solver,
-    "solver_ending_ms": bench_solver,
-    "inference_positions_per_s": bench_selfplay,
-    "inference_openvino_float32_positions_per_s": bench_openvino,
-    "inference_torch_float32_positions_per_s": bench_torch,
-    "selfplay_evaluations_per_s": bench_selfplay,
-    "selfplay_to_inference": bench_selfplay,
-    "evaluations_per_simulation": bench_selfplay,
-    "cache_hit_rate": bench_selfplay,
-    "networks_positions_per_s": bench_actors,
-    "actors_simulations_per_s": bench_actors,
-    "actors_positions_per_s": bench_actors,
-    "actors_scaling": bench_actors,
-    "learner_samples_per_s": bench_learner,
-    "replay_add_positions_per_s": bench_replay_add,
-    "replay_sample_positions_per_s": bench_replay_sample,
-    "redis_ingest_positions_per_s": bench_redis,
-    "redis_bytes_per_position": bench_redis,
-    "legal_moves_positions_per_s": bench_legal_moves,
-    "plies_per_s": bench_plies,
-    "matmul_bf16_tflop_per_s": bench_matmul_bf16,
-    "matmul_float32_tflop_per_s": bench_matmul_float32,
-    "memory_copy_gb_per_s": bench_memory,
+LAYERS: dict[str, dict[str, Callable[[Settings], Iterator[Row]]]] = {
+    "rules": {
+        "perft_leaves_per_s": bench_perft,
+    },
+    "playouts": {
+        "playout_games_per_s": bench_playouts,
+        "playout_all_cores_games_per_s": bench_playouts_on_all_cores,
+    },
+    "tree": {
+        "tree_simulations_per_s": bench_tree,
+        "tree_1024_games_simulations_per_s": bench_large_tree,
+        "tree_threads_simulations_per_s": bench_tree_threads,
+        "tree_parallel_efficiency": bench_tree_threads,
+    },
+    "lessons": {
+        "lessons_per_s": bench_lessons,
+        "lessons_parallel_efficiency": bench_lessons,
+    },
+    "solver": {
+        "solver_positions_per_s": bench_solver,
+        "solver_ending_ms": bench_solver,
+    },
+    "network": {
+        "inference_positions_per_s": bench_selfplay,
+        "inference_openvino_float32_positions_per_s": bench_openvino,
+        "inference_torch_float32_positions_per_s": bench_torch,
+    },
+    "self-play": {
+        "selfplay_evaluations_per_s": bench_selfplay,
+        "selfplay_to_inference": bench_selfplay,
+        "evaluations_per_simulation": bench_selfplay,
+        "cache_hit_rate": bench_selfplay,
+    },
+    "processes": {
+        "networks_positions_per_s": bench_actors,
+        "actors_simulations_per_s": bench_actors,
+        "actors_positions_per_s": bench_actors,
+        "actors_scaling": bench_actors,
+    },
+    "learner": {
+        "learner_samples_per_s": bench_learner,
+    },
+    "replay": {
+        "replay_add_positions_per_s": bench_replay_add,
+        "replay_sample_positions_per_s": bench_replay_sample,
+        "redis_ingest_positions_per_s": bench_redis,
+        "redis_bytes_per_position": bench_redis,
+    },
+    "limits": {
+        "legal_moves_positions_per_s": bench_legal_moves,
+        "plies_per_s": bench_plies,
+        "matmul_bf16_tflop_per_s": bench_matmul_bf16,
+        "matmul_float32_tflop_per_s": bench_matmul_float32,
+        "memory_copy_gb_per_s": bench_memory,
+    },
 }
-"""Every row with what measures it, in the order of the table; the last ones are what the machine can do at most."""
+"""The function that measures each row, by layer, in the order of the table; the last layer is the machine's limits."""
+
+ROWS = {name: bench for layer in LAYERS.values() for name, bench in layer.items()}
+"""The function that measures each row."""
 
 SCENARIOS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "weights_fanout": bench_fanout,
     "redis_producers": bench_producers,
 }
-"""What takes minutes and is measured when asked for only: many rows about a whole system with simulated parts."""
+"""Measurements that take minutes and are made on request only: many rows about a whole system with simulated parts."""

@@ -1,9 +1,12 @@
-"""Do harm to a small run of its own, see how it goes on, and print what was lost.
+"""Inject faults into a small run, measure how long it takes to recover, and print what was lost.
 
-Each drill starts a run under Ray on this machine in a folder of its own, kills, stops or cuts a part of it, and
-measures the seconds until the work goes on.  Roles that are named together are killed in one and the same run, each at
-random moments, so that several are down at once.  The job is tiny; --run replaces values of it, replay=redis for one.
-Without names all drills are done, one after another, which takes some minutes.
+Each drill starts its own run under Ray on this machine in a temporary folder, kills, stops or cuts off a part of it,
+and measures the seconds until work resumes.  Roles named together are killed in the same run, each at random moments,
+so that several are down at once.  The job is tiny; --run overrides its values, as in --run replay=redis.  Without names
+all drills run, one after another, which takes some minutes.
+
+It kills only processes that drills started.  packet-loss, partition and long-partition need root, iproute2 and
+iptables.
 """
 
 from __future__ import annotations
@@ -33,19 +36,25 @@ reversi drill actor learner gate replay weights redis --kills 200 --out drill.js
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare which drills, how often, on what run, and the form of the answer."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="drills to do (default: all)")
-    parser.add_argument("--list", action="store_true", help="list the drills and stop")
-    parser.add_argument("--kills", type=positive, default=1, metavar="N", help="harm done in each drill (default 1)")
+    """Declare the drills, the number of faults, the run and the output."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="drills to run (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the drills and exit")
     parser.add_argument(
-        "--run", action="append", default=[], metavar="KEY=VALUE", help="an override of the run's job, as for train"
+        "--kills", type=positive, default=1, metavar="N", help="faults injected in each drill (default 1)"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the outcomes so far as JSON, after every kill")
+    parser.add_argument(
+        "--run",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override for the run's job, as for `reversi train`",
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the outcomes so far as JSON after every fault")
     add_json(parser, "one JSON list of outcomes (docs/reliability.md)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do the drills; 1 if one of them lost what it must not lose."""
+    """Run the drills; the exit code is 1 if one of them lost what must not be lost."""
     from scripts.drill.faults import DRILLS
     from scripts.drill.kills import ROLES, kill_roles
     from scripts.drill.outcome import to_json, write
@@ -58,14 +67,14 @@ def run(args: argparse.Namespace) -> int:
         if name not in summaries:
             raise UsageError(f"expected drills among {', '.join(summaries)}, got {name!r}")
     outcomes: list[Outcome] = []
-    logging.getLogger("learner.replay").setLevel(logging.ERROR)  # that a server is away is no news here
+    logging.getLogger("learner.replay").setLevel(logging.ERROR)  # servers are expected to be away here
 
     def hear(so_far: list[Outcome], step: str) -> None:
         print(step, file=sys.stderr, flush=True)
         if args.out is not None:
             write(args.out, [*outcomes, *so_far])
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the run under way is ended with the drill
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the current run ends with the drill
     for names in together(args.names, list(ROLES), list(DRILLS)):
         folder = Path(tempfile.mkdtemp(prefix="reversi-drill-"))
         try:
@@ -91,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def together(names: Sequence[str], roles: list[str], others: list[str]) -> list[list[str]]:
-    """Return the drills to do, those that share a run in one list: the roles named, or all but Redis' server."""
+    """Return the drills to run, those that share a run in one list: the roles named, or all but the Redis servers."""
     if not names:
         with_memory = [role for role in roles if not role.startswith("redis")]
         return [with_memory, *([role] for role in roles if role not in with_memory), *([name] for name in others)]

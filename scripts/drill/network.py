@@ -123,7 +123,7 @@ class Relay:
 def _run_over_relay(
     folder: Path, overrides: Sequence[str]
 ) -> Iterator[tuple[DrillRun, AcknowledgedLog, Relay, EmbeddedServer]]:
-    """Yield a run whose Redis is behind a relay, and the log of acknowledged deliveries, which reaches it directly."""
+    """Yield a run that reaches its Redis through a relay, and the log of acknowledged deliveries, which does not."""
     with contextlib.ExitStack() as ends:
         server = ends.enter_context(
             contextlib.closing(EmbeddedServer(folder / "redis", memory_mb=MEMORY_MB, append_only=True))

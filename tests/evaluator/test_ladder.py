@@ -239,7 +239,7 @@ def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
 def test_a_player_without_a_model_goes_by_its_full_name() -> None:
     entrant = fixed("flat-mc")
     assert (entrant.name, entrant.digest, entrant.reusable) == ("flat-mc:150", None, False)
-    with pytest.raises(UsageError, match="expected a player"):
+    with pytest.raises(UsageError, match="unknown player"):
         fixed("nobody")
 
 

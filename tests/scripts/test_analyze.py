@@ -86,7 +86,7 @@ def test_bad_lines_are_answered_in_their_place(reversi: Reversi, registry: Path)
     assert answer.code == 1
     assert ["error" in each for each in found] == [True, False, True, True, True, True, True, False]
     assert [each["line"] for each in found if "error" in each] == [1, 3, 4, 5, 6, 7]
-    assert answer.err == "error: 6 of 8 lines are no positions of reversi6\n"
+    assert answer.err == "error: 6 of 8 lines could not be parsed as positions of reversi6\n"
 
 
 def test_nothing_in_is_nothing_out(reversi: Reversi, registry: Path) -> None:

@@ -25,7 +25,8 @@ def complaint(answer: Answer) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("conquer", "expected a command"),
+        ("conquer", "unknown command 'conquer'; try 'reversi --help'"),
+        ("staus", "unknown command 'staus', did you mean 'status'? try 'reversi --help'"),
         ("perft", "DEPTH"),
         ("perft x", "expected a whole number from 0, got 'x'"),
         ("perft -1", "-1"),
@@ -34,7 +35,7 @@ def complaint(answer: Answer) -> tuple[int, str]:
         ("perft --position XO 3", "got 2 squares in 'XO'"),
         ("perft --sizes 6 3", "--sizes"),
         ("match --a random", "--b"),
-        ("match --a nobody --b random --size 6 --games 2", "got 'nobody'"),
+        ("match --a nobody --b random --size 6 --games 2", "unknown player 'nobody'"),
         ("match --a flat-mc:x --b random --games 2", "flat-mc:x"),
         ("match --a mcts --b random --games 2", "expected a model"),
         ("match --a random --b greedy --size 5", "size must be 4, 6 or 8, got 5"),
@@ -43,14 +44,14 @@ def complaint(answer: Answer) -> tuple[int, str]:
         ("match --a random --b greedy --seed -1", "--seed"),
         ("match --a random --b greedy --openings none.txt --games 2", "none.txt"),
         ("match --a random --b greedy --size 4 --opening-plies 1 --games 400", "distinct openings"),
-        ("play nobody", "got 'nobody'"),
+        ("play nobody", "nobody"),
         ("play random --opponent greedy", "expected one opponent"),
         ("play --color red", "'red'"),
         ("pull", "-o"),
         ("pull -o x --version first", "got 'first'"),
         ("analyze --model nowhere/model", "got 'nowhere/model'"),
         ("analyze --simulations many", "got 'many'"),
-        ("bench fastest_row", "got 'fastest_row'"),
+        ("bench fastest_row", "unknown row 'fastest_row'"),
         ("bench perft_leaves_per_s --size 5", "size must be 4, 6 or 8, got 5"),
         ("bench perft_leaves_per_s --repeats 0", "expected a whole number from 1, got '0'"),
         ("train no.such.key=1", "unknown key 'no.such.key'"),
@@ -134,5 +135,5 @@ def test_a_whole_process_leaves_no_traceback() -> None:
     command = [sys.executable, "-m", "scripts.cli", "match", "--a", "nobody", "--b", "random", "--games", "2"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: expected a player")
+    assert done.stderr.startswith("error: unknown player")
     assert "Traceback" not in done.stderr

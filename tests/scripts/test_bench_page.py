@@ -79,8 +79,8 @@ def test_every_sweep_is_measured(reversi: Reversi, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--page", "docs/performance.md"], "--page goes with --sweep"),
-        (["--sweep", "--peer"], "measures no rows by name"),
+        (["--page", "docs/performance.md"], "--page requires --sweep"),
+        (["--sweep", "--peer"], "cannot be combined with rows or --peer"),
         (["--sweep", "--page", "nowhere.md"], "expected a page"),
     ],
 )

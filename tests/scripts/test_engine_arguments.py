@@ -90,10 +90,10 @@ def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ("--player nobody", 2, "expected a player"),
+        ("--player nobody", 2, "unknown player 'nobody'"),
         ("--player greedy --model gated", 2, "expected --model or --player"),
         ("--player greedy --seconds 1", 2, "expected a model for --seconds"),
-        ("--player gtp:true", 2, "expected a player of our own"),
+        ("--player gtp:true", 2, "expected a player of this program"),
         ("--player greedy --size 5", 2, "size must be 4, 6 or 8"),
         ("--seconds 0", 2, "expected seconds above 0"),
         ("--seconds soon", 2, "expected seconds above 0"),

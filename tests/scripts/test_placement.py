@@ -66,14 +66,14 @@ def test_labels_and_custom_resources_are_kept() -> None:
     [
         (
             ["cluster.learner.gpus=1"],
-            "cluster.learner wants 1 CPU 1 GPU, and of a node that much is not free; nodes: h",
+            "cluster.learner needs 1 CPU and 1 GPU, but no node has that much free; nodes: h",
         ),
         (
             ["cluster.gate.cpus=5"],
-            "cluster.gate wants 5 CPU, and of the driver's node that much is not free",
+            "cluster.gate needs 5 CPU, but the driver's node does not have that much free",
         ),
-        (["cluster.actors.cpu.count=20"], "cluster.actors.cpu wants 1 CPU, and of a node that much is not free"),
-        (["+cluster.learner.labels.zone=z"], "cluster.learner wants 1 CPU zone=z, and of a node"),
+        (["cluster.actors.cpu.count=20"], "cluster.actors.cpu needs 1 CPU, but no node has that much free"),
+        (["+cluster.learner.labels.zone=z"], "cluster.learner needs 1 CPU with zone=z, but no node has"),
         (["cluster.learner.cpus=8", "cluster.gate.cpus=3"], "expected room for an actor beside the other roles"),
         (["cluster.actors.cpu.cpus=0"], "cluster.actors.cpu with count=null must reserve cpus or gpus, got neither"),
         (["cluster.actors.cpu.count=0"], "cluster.actors must be groups of which at least one has actors"),

@@ -23,9 +23,12 @@ def test_a_perfect_player_is_proved_and_another_refuted(reversi: Reversi) -> Non
 
 def test_what_cannot_be_proved_is_one_line(reversi: Reversi) -> None:
     for arguments, words in (
-        (("--player", "greedy", "--game", "reversi6"), "played out whole, such as tictactoe, got reversi6"),
+        (
+            ("--player", "greedy", "--game", "reversi6"),
+            "expected tictactoe or reversi4, small enough to play every game, got reversi6",
+        ),
         (("--player", "greedy", "--game", "go"), "game must be one of reversi4, "),
-        (("--player", "nobody"), "expected a player"),
+        (("--player", "nobody"), "unknown player"),
     ):
         answer = reversi("prove", *arguments)
         assert (answer.code, answer.out) == (2, "")

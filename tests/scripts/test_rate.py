@@ -132,7 +132,7 @@ def test_ctrl_c_keeps_what_was_played_and_says_how_to_go_on(reversi: Reversi, mo
         answer = reversi("rate", *THREE)
     assert (answer.code, answer.out) == (130, "")
     assert answer.err.strip().splitlines() == [
-        "20 games are left; the same command goes on with them",
+        "20 games are left; run the same command again to continue",
         "error: interrupted",
     ]
     assert reversi("rate", *THREE).out == reversi("rate", *THREE, "--results", "another").out
@@ -182,7 +182,7 @@ def test_balanced_openings_are_those_of_the_judge(reversi: Reversi, registry: Pa
     [
         (["--players", "random"], "expected at least two players to rate, got 1"),
         (["--players", "random", "random"], "expected at least two players to rate, got 1"),
-        (["--players", "random", "nobody"], "expected a player"),
+        (["--players", "random", "nobody"], "unknown player"),
         (["--players", "random", "greedy", "--games", 3], "games must be even"),
         (["--players", "random", "greedy", "--games", 0], "games must be even"),
         (["--players", "random", "greedy", "--anchor", "flat-mc:5"], "expected one of the players as the anchor"),

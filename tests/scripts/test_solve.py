@@ -55,12 +55,12 @@ def test_a_line_of_obf_is_checked(reversi: Reversi) -> None:
     assert (move["best"], move["expected"], move["agrees"]) == ("g8", 18, False)
     assert "agrees" not in silent
     assert answer.code == 1
-    assert answer.err == "1 of 3 answers are as the lines say\n"
+    assert answer.err == "1 of 3 answers agree with the expected scores\n"
 
 
 def test_what_agrees_is_no_error_and_what_was_not_solved_is_not_judged(reversi: Reversi) -> None:
     answer = reversi("solve", "--empties", "winner", "--wdl", stdin=FFO_1)
-    assert (answer.code, answer.err) == (0, "1 of 1 answers are as the lines say\n")
+    assert (answer.code, answer.err) == (0, "1 of 1 answers agree with the expected scores\n")
     assert answer.out.rstrip().endswith("as expected")
     wrong = reversi("solve", "--empties", "winner", "--best", stdin=FFO_1.replace("+18", "+16"))
     assert wrong.out.rstrip().endswith("NOT as expected: +16 by g8")
@@ -86,7 +86,7 @@ def test_bad_lines_are_answered_in_their_place(reversi: Reversi) -> None:
     assert answer.code == 1
     assert ["error" in each for each in found] == [True, False, True, True, True, True]
     assert [each["line"] for each in found if "error" in each] == [1, 3, 4, 5, 6]
-    assert answer.err == "error: 5 of 6 lines are no positions\n"
+    assert answer.err == "error: 5 of 6 lines could not be parsed as positions\n"
 
 
 def test_tictactoe_is_no_position_to_solve(reversi: Reversi) -> None:
