@@ -27,6 +27,7 @@ from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.cache import MISSING, Cache, find
 from reversi.search.chance import random_uniform
 from reversi.search.exact import decide_moves, is_decided
+from reversi.search.params import SearchParams
 from reversi.search.root import (
     draw_root_noise,
     has_root,
@@ -36,7 +37,6 @@ from reversi.search.root import (
     root_policy,
     search_value,
 )
-from reversi.search.rule import Rule
 from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 from reversi.search.walk import expand, walk
 
@@ -65,7 +65,7 @@ def advance(
     trees: Trees,
     cache: Cache,
     action_table: NDArray[np.int32],
-    rule: Rule,
+    rule: SearchParams,
     play: Play,
     first: int,
     last: int,
@@ -102,7 +102,13 @@ def advance(
 
 @bare_kernel
 def _begin_ply(
-    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+    games: Games,
+    tree: Tree,
+    rule: SearchParams,
+    play: Play,
+    g: int,
+    scratch: NDArray[np.float32],
+    marked: NDArray[np.bool_],
 ) -> None:
     """Play the only reply or what needs no search, or begin a search, a full one by lot."""
     now = games.now[g]
@@ -123,7 +129,13 @@ def _begin_ply(
 
 @bare_kernel
 def _solve_ply(
-    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+    games: Games,
+    tree: Tree,
+    rule: SearchParams,
+    play: Play,
+    g: int,
+    scratch: NDArray[np.float32],
+    marked: NDArray[np.bool_],
 ) -> None:
     """Play one of the best moves, each with the same chance; where a search would be full, they are its targets."""
     now, kind = games.now[g], UNSEARCHED
@@ -161,7 +173,7 @@ def _simulate(
     tree: Tree,
     cache: Cache,
     action_table: NDArray[np.int32],
-    rule: Rule,
+    rule: SearchParams,
     play: Play,
     scratch: NDArray[np.float32],
 ) -> None:
@@ -198,7 +210,7 @@ def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out
 
 @bare_kernel
 def _judge(
-    now: Any, tree: Tree, rule: Rule, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
+    now: Any, tree: Tree, rule: SearchParams, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
 ) -> None:
     """Give a node its edges, back its value up, and the root of a full search its noise; `logits` are then scratch."""
     expand(tree, play.game_id, rule, node, logits)
@@ -208,7 +220,7 @@ def _judge(
 
 
 @bare_kernel
-def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[np.float32]) -> None:
+def _draw_noise(now: Any, tree: Tree, rule: SearchParams, play: Play, scratch: NDArray[np.float32]) -> None:
     """Give the root its noise; Gumbel noise in the plies that explore alone, as it decides the move played."""
     if not rule.gumbel or now.plies < play.temperature_plies:
         start = ply_stream(play.seed, now.number, now.plies)
@@ -217,7 +229,13 @@ def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[n
 
 @bare_kernel
 def _end_search(
-    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+    games: Games,
+    tree: Tree,
+    rule: SearchParams,
+    play: Play,
+    g: int,
+    scratch: NDArray[np.float32],
+    marked: NDArray[np.bool_],
 ) -> None:
     """Play the move that the search found; a full search leaves its targets."""
     now, kind = games.now[g], UNSEARCHED

@@ -33,14 +33,14 @@ from reversi.games.rules import (
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
 from reversi.search.chance import random_index, stream
-from reversi.search.endgame_last import NODES, variant_of
-from reversi.search.endgame_search import ROUND, STOP, WORST, search
+from reversi.search.endgame_last import NODE_COUNT, variant_of
+from reversi.search.endgame_search import GENERATION, STOP, WORST, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import SolverThreads
-from reversi.search.exact import MOST, utility
+from reversi.search.exact import MAX_MARGIN, utility
 from reversi.search.parallel import Threads
-from reversi.search.rule import Rule
-from reversi.search.stack import Numbers, numbers_of
+from reversi.search.params import SearchParams
+from reversi.search.stack_array import Int64Pointer, pointer_to
 
 AT_ONCE = 1024
 """Lessons that are made side by side, where there are several threads; those of one game at least."""
@@ -65,7 +65,7 @@ _EMPTIES, _ERRORS, _MOVES = 0, 1, 2
 class Lessons:
     """Makes `count` lessons of every game that has ended; none without a solver, in tic-tac-toe."""
 
-    def __init__(self, game: Game, rule: Rule, seed: int, count: int, empties: int, threads: Threads) -> None:
+    def __init__(self, game: Game, rule: SearchParams, seed: int, count: int, empties: int, threads: Threads) -> None:
         """A lesson begins with up to `empties` empty squares, at most half a board."""
         self._game, self._rule, self._seed = game, rule, np.uint64(seed)
         self._empties = min(empties, game.squares // 2)
@@ -106,7 +106,7 @@ def make_lessons(
     lessons: Games,
     made: NDArray[np.int64],
     game_id: int,
-    rule: Rule,
+    rule: SearchParams,
     start_own: np.uint64,
     start_opp: np.uint64,
     seed: np.uint64,
@@ -118,7 +118,7 @@ def make_lessons(
 
     table, counts_array  as for `solve_root`
     """
-    counts = numbers_of(counts_array)
+    counts = pointer_to(counts_array)
     squares = squares_of(game_id)
     for k in made:
         row = rows[k // each]
@@ -134,7 +134,7 @@ def make_lessons(
             ply += 1
         while not now.over and squares - popcount(now.own | now.opp) > begins:
             _err(lessons, game_id, k, draws)
-        counts[ROUND] += 1
+        counts[GENERATION] += 1
         now.positions = _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
 
 
@@ -150,16 +150,18 @@ def _err(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
 
 @bare_kernel
 def _play_perfectly(
-    lessons: Games, game_id: int, rule: Rule, k: int, draws: np.uint64, table: Table, counts: Numbers
+    lessons: Games, game_id: int, rule: SearchParams, k: int, draws: np.uint64, table: Table, counts: Int64Pointer
 ) -> int:
     """Let the solver play to the end and write down what it teaches; return how many plies teach a move."""
     now, variant = lessons.now[k], variant_of(game_id, False)
     taught, known, margin, exact_from = 0, False, 0, 0
     while not now.over:
         ply, kind, action = now.plies, UNSEARCHED, only_reply(game_id, now.own, now.opp)
-        counts[NODES] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[STOP] = 0
         if not known:
-            margin = search(variant, now.own, now.opp, int(np.int64(-MOST)), int(np.int64(MOST)), table, counts)
+            margin = search(
+                variant, now.own, now.opp, int(np.int64(-MAX_MARGIN)), int(np.int64(MAX_MARGIN)), table, counts
+            )
             known, exact_from = counts[STOP] == 0, ply
         if known and action == NO_ACTION:
             kind = SEARCHED
@@ -199,7 +201,7 @@ def _best_moves(
     margin: int,
     draws: np.uint64,
     table: Table,
-    counts: Numbers,
+    counts: Int64Pointer,
     policy: NDArray[np.uint8],
 ) -> int:
     """Write the policy target, and return one of the best moves, each with the same chance.

@@ -25,14 +25,14 @@ from reversi.games.rules import (
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
-from reversi.search.endgame_last import NODES, variant_of
-from reversi.search.endgame_search import ROUND, STOP, search
+from reversi.search.endgame_last import NODE_COUNT, variant_of
+from reversi.search.endgame_search import GENERATION, STOP, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import SolverThreads
-from reversi.search.exact import MOST, utility
+from reversi.search.exact import MAX_MARGIN, utility
 from reversi.search.parallel import Threads
-from reversi.search.rule import Rule
-from reversi.search.stack import Numbers, numbers_of
+from reversi.search.params import SearchParams
+from reversi.search.stack_array import Int64Pointer, pointer_to
 
 NODES_A_PLY = 20_000
 """Positions that the solver may search for a ply's value, and again for its moves: half a millisecond.  Late plies are
@@ -42,7 +42,7 @@ solved first, and the first that takes more ends it: even games are several time
 class Rescorer:
     """Gives finished games exact values and policies, from `empties` empty squares on; 0 leaves all as they are."""
 
-    def __init__(self, game: Game, rule: Rule, empties: int, threads: Threads) -> None:
+    def __init__(self, game: Game, rule: SearchParams, empties: int, threads: Threads) -> None:
         """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
         self._game, self._rule = game, rule
         self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
@@ -66,7 +66,7 @@ def rescore_games(
     games: Games,
     rows: NDArray[np.int64],
     game_id: int,
-    rule: Rule,
+    rule: SearchParams,
     start_own: np.uint64,
     start_opp: np.uint64,
     empties: int,
@@ -77,9 +77,9 @@ def rescore_games(
 
     table, counts_array  as for `solve_root`; a game's plies share what the table knows: the last is solved first
     """
-    counts = numbers_of(counts_array)
+    counts = pointer_to(counts_array)
     variant, squares = variant_of(game_id, False), squares_of(game_id)
-    most = MOST if rule.margin_weight > 0 else 1
+    most = MAX_MARGIN if rule.margin_weight > 0 else 1
     own = np.empty(games.actions.shape[1], np.uint64)
     opp = np.empty(games.actions.shape[1], np.uint64)
     for index in range(rows.shape[0]):
@@ -89,11 +89,11 @@ def rescore_games(
         for ply in range(now.plies):
             own[ply], opp[ply] = mine, theirs
             mine, theirs = play(game_id, mine, theirs, games.actions[g, ply])
-        counts[ROUND] += 1
+        counts[GENERATION] += 1
         for ply in range(now.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
-            counts[NODES] = counts[STOP] = 0
+            counts[NODE_COUNT] = counts[STOP] = 0
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
             if counts[STOP] != 0:
                 break
@@ -115,7 +115,7 @@ def _keep_best(
     opp: np.uint64,
     least: int,
     table: Table,
-    counts: Numbers,
+    counts: Int64Pointer,
     policy: NDArray[np.uint8],
 ) -> bool:
     """Take the moves out of a policy target that end with less than `least`; if no other is in it, it becomes them.
@@ -124,7 +124,7 @@ def _keep_best(
 
     policy  uint8[A]  visits, the largest 255, and so again when it is left
     """
-    counts[NODES] = 0
+    counts[NODE_COUNT] = 0
     best, largest = moves_reaching(game_id, variant, own, opp, least, ZERO, table, counts), 0
     if counts[STOP] != 0:
         return False

@@ -26,7 +26,7 @@ from reversi.search.cache import forget_all, make_cache, pack_cache, store, unpa
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Pipeline
 from reversi.search.parallel import Threads
-from reversi.search.rule import rule_of
+from reversi.search.params import params_of
 from reversi.search.saved import pack_trees, unpack_trees
 from reversi.search.tree import make_trees
 
@@ -42,7 +42,7 @@ class SelfPlay:
     ) -> None:
         """`network` has a slot for each of `config.groups`; all chance comes from `seed` (64 bits)."""
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
-        self._rule = rule_of(search)
+        self._rule = params_of(search)
         self._action_table = action_table(game)
         self._threads = Threads(config.tree_threads)
         self._cache = make_cache(game, config.cache_positions)

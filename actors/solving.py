@@ -9,7 +9,7 @@ from reversi.games.rules import action_of_square, legal_moves, play
 from reversi.kernel import bare_kernel
 from reversi.search.endgame_search import STOP, WORST, search
 from reversi.search.endgame_table import Table
-from reversi.search.stack import Numbers
+from reversi.search.stack_array import Int64Pointer
 
 TABLE_BITS = 17
 """Size of a thread's table: 3 MB, which stays in the caches."""
@@ -24,7 +24,7 @@ def moves_reaching(
     least: int,
     known: np.uint64,
     table: Table,
-    counts: Numbers,
+    counts: Int64Pointer,
 ) -> np.uint64:
     """Return the actions, a bit each, after which perfect play ends with a margin of `least` or more.
 

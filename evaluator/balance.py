@@ -16,7 +16,7 @@ from evaluator.openings import Openings, random_openings
 from reversi.errors import ConfigError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
-from reversi.games.symmetry import canonical
+from reversi.games.symmetry import canonical_key
 
 Judge = Callable[[Masks, Masks], NDArray[np.float32]]
 """Returns P(win) - P(loss) of the side to move in each of B positions."""
@@ -47,7 +47,7 @@ def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judg
     have, fruitless, draw = 0, 0, 0
     while not found or (have < count and fruitless < PATIENCE and len(seen) < TRIED * count):
         drawn = random_openings(game, DRAWN, plies, (seed, draw))
-        images = [_image(game, own, opp) for own, opp in zip(drawn.own, drawn.opp, strict=True)]
+        images = [canonical_key(game, own, opp) for own, opp in zip(drawn.own, drawn.opp, strict=True)]
         fresh = [b for b, image in enumerate(images) if image not in seen]
         seen |= set(images)
         fruitless, draw = 0 if fresh else fruitless + 1, draw + 1
@@ -67,12 +67,6 @@ def most_even(openings: Openings, count: int, judge: Judge) -> Openings:
     """Return, in their order, the `count` openings of those given whose value is nearest to 0."""
     nearest = np.argsort(np.abs(judge(openings.own, openings.opp)), kind="stable")[:count]
     return openings.take(np.sort(nearest))
-
-
-def _image(game: Game, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
-    """Return what a position has in common with those that are equal to it up to symmetry."""
-    first, second, _ = canonical(game.id, own, opp)
-    return int(first), int(second)
 
 
 def _joined(parts: list[Openings]) -> Openings:

@@ -19,7 +19,7 @@ from reversi import archive
 from reversi.errors import CorruptFileError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import GAMES, RULES_VERSION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
-from reversi.games.symmetry import canonical
+from reversi.games.symmetry import canonical_key
 from reversi.search.endgame import NO_SCORE, solve_batch
 from reversi.search.flat_mc import flat_monte_carlo
 from reversi.search.parallel import Threads
@@ -114,8 +114,7 @@ def draw_positions(game: Game, empties: range, positions: int, seed: int, thread
         fruitless += 1
         targets = np.resize(lacking, GAMES_AT_ONCE)
         for g, position in _play_to(game, targets, rng, pool).items():
-            image = canonical(game.id, np.uint64(position[0]), np.uint64(position[1]))
-            known, same = found[int(targets[g])], (int(image[0]), int(image[1]))
+            known, same = found[int(targets[g])], canonical_key(game, *position)
             if same not in known and len(known) < wanted[int(targets[g])]:
                 known[same] = position
                 fruitless = 0

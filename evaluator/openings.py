@@ -19,7 +19,7 @@ from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageEr
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
 from reversi.games.rules import NO_ACTION, UNFINISHED, Game, outcome, play
-from reversi.games.symmetry import canonical
+from reversi.games.symmetry import canonical, canonical_key
 from reversi.kernel import kernel
 from reversi.search.chance import random_index, stream
 from reversi.search.flat_mc import list_actions
@@ -135,8 +135,7 @@ def load_openings(path: Path | str, game: Game) -> Openings:
             raise UsageError(f"{path}:{number}: {error}") from error
         if outcome(game.id, own, opp) != UNFINISHED:
             raise UsageError(f"{path}:{number}: expected an opening, got a finished game {transcript!r}")
-        first, second, _ = canonical(game.id, own, opp)
-        earlier = seen.setdefault((int(first), int(second)), number)
+        earlier = seen.setdefault(canonical_key(game, own, opp), number)
         if earlier != number:
             raise UsageError(f"{path}:{number}: expected distinct openings, got that of line {earlier} up to symmetry")
         rows.append((int(own), int(opp), len(actions) % 2 == 0))

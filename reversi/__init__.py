@@ -1,8 +1,8 @@
-"""Reversi: rules, search, models and players; all that is needed to use a trained model.
+"""Reversi: rules, search, models and players; everything needed to use a trained model.
 
 Axis letters, the same in every array's comment:
 
-    B  positions in a batch           G  games that are played in lockstep
+    B  positions in a batch           G  games played in lockstep
     N  squares along one side (4, 6, 8; tic-tac-toe 3)
     A  actions, N*N + 1; the last one is the pass
     C  planes the network sees        K  nodes of one tree         E  edges of one tree

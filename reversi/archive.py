@@ -1,7 +1,7 @@
 """Archives: named arrays plus a JSON header in one safetensors buffer with a checksum.
 
 Everything this system writes or sends (weights, game records, checkpoints) is an archive: no pickle, bounded, versioned
-by `kind` and `format`, checked before it is believed.  Files are replaced atomically.
+by `kind` and `format`, verified before use.  Files are replaced atomically.
 
 Format: https://huggingface.co/docs/safetensors (8-byte header length, JSON, raw little-endian arrays).
 """
@@ -27,26 +27,26 @@ Arrays = Mapping[str, NDArray[Any]]
 Header = dict[str, Any]
 
 METADATA_KEY = "archive"
-"""Where in safetensors' metadata the kind, the format, the checksum and the header stand, as one JSON text."""
+"""The key of the safetensors metadata that stores kind, format, checksum and header as one JSON text."""
 
 MAX_BYTES = 4 << 30
-"""Largest archive that is opened, 4 GiB: a bound before anything is allocated."""
+"""Largest archive that is opened, 4 GiB; checked before anything is allocated."""
 
 MAX_HEADER_BYTES = 16 << 20
-"""Longest JSON of an archive, 16 MiB: read, it takes some twenty times as much.  The largest that is written is that
-of a replay which has heard of 4,096 producers, 7 MB at most."""
+"""Longest JSON of an archive, 16 MiB; decoded it takes about twenty times as much memory.  The largest one written is
+that of a replay with 4,096 producers, at most 7 MB."""
 
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
-"""What JSON and arrays that are none of ours can raise while they are read."""
+"""Exceptions that reading foreign JSON and arrays can raise."""
 
 
 def pack(kind: str, format_number: int, arrays: Arrays, header: Mapping[str, Any]) -> bytes:
-    """Return the archive's bytes.  `header` must be JSON; `kind` and `format_number` say what reads it back."""
+    """Return the archive's bytes.  `header` must be JSON; `unpack` checks `kind` and `format_number`."""
     from safetensors.numpy import save
 
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     about = {"kind": kind, "format": format_number, "sha256": _digest(contiguous, header), "header": header}
-    # One entry: of several, safetensors changes the order from call to call, and equal content must be equal bytes.
+    # One entry: safetensors varies the order of several from call to call, and equal content must give equal bytes.
     return bytes(save(contiguous, metadata={METADATA_KEY: json.dumps(about, sort_keys=True)}))
 
 
@@ -89,9 +89,9 @@ def read(path: Path, kind: str, format_number: int) -> tuple[dict[str, NDArray[A
 
 
 def read_bytes(path: Path, what: str) -> bytes:
-    """Return what the regular file at `path` holds; CorruptFileError, naming `what` was expected, for no such file.
+    """Return the content of the regular file at `path`; otherwise CorruptFileError, which names `what` was expected.
 
-    A pipe would be waited for, a device has no end: neither is opened, nor a file that is too large to be an archive.
+    Pipes, which would block, devices, which have no end, and files too large to be an archive are not opened.
     """
     try:
         about = path.stat()
@@ -106,9 +106,9 @@ def read_bytes(path: Path, what: str) -> bytes:
 
 @contextmanager
 def believing(what: str) -> Iterator[None]:
-    """Within, contents of another shape than expected are a CorruptFileError about `what`.
+    """Turn errors from decoding unexpected contents into a CorruptFileError that names `what`.
 
-    A checksum says that the bytes are those that were written, not that this version of the program wrote them.
+    A checksum proves that the bytes are those that were written, not that this version of the program wrote them.
     """
     try:
         yield
@@ -120,7 +120,7 @@ def believing(what: str) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: temporary file in the same folder, fsync, rename; readable by all, never half."""
+    """Replace `path` by `data` atomically: temporary file in the same folder, fsync, rename; readable by all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

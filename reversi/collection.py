@@ -1,8 +1,7 @@
-"""Games that were played elsewhere: lists of moves as files have them, replayed by the rules, and as records.
+"""Games played elsewhere: move lists from files, their replay by the rules, and their conversion to records.
 
-A file is believed in nothing: its moves are `MoveLists`, and `replayed` follows each game ply by ply, fills in the
-passes that were left out, and notes where a game stops being one.  What is sound then can be learned from, as records
-whose policy is the move that was played.
+Nothing in a file is trusted: its moves are `MoveLists`, and `replayed` follows each game ply by ply, fills in omitted
+passes, and notes the first fault.  Good games can be trained on, as records whose policy is the move played.
 """
 
 from __future__ import annotations
@@ -22,60 +21,60 @@ from reversi.kernel import kernel
 from reversi.record import SEARCHED, UNSEARCHED, Records
 from reversi.search.chance import scramble
 
-NO_MOVE = 255
-"""Stands behind the last move of a game."""
+END_OF_MOVES = 255
+"""Follows the last move of a game."""
 
 UNREADABLE = 254
-"""Stands where a file has something that is no move of this board."""
+"""In place of text in a file that is not a move of this board."""
 
 GOOD, NOT_READ, ILLEGAL, GOES_ON, STOPS_EARLY = range(5)
-"""What `replayed` finds of a game: it is one, or what is wrong with the ply it stopped at."""
+"""The findings of `replayed`: a legal, finished game, or the fault of the ply at which it stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveLists:
-    """G games of one board as a file has them, at most M moves each."""
+    """G games of one board as written in a file, at most M moves each."""
 
     game: Game
-    moves: NDArray[np.uint8]  # [G, M] actions, NO_MOVE behind the last; passes may be written or missing
-    start_own: Masks  # uint64[G] the side that moves first; discs of a real position
+    moves: NDArray[np.uint8]  # [G, M] actions, END_OF_MOVES after the last; passes may be written or omitted
+    start_own: Masks  # uint64[G] the side that moves first; a valid position
     start_opp: Masks  # uint64[G]
     black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first is Black
     problems: Mapping[int, str] = field(default_factory=dict)
-    """What is wrong with games that could not be read at all, by their index; they have no moves."""
+    """Errors of games that could not be read at all, by index; these games have no moves."""
 
     @classmethod
     def from_start(cls, game: Game, moves: NDArray[np.uint8]) -> MoveLists:
-        """Return games that begin at the board's start."""
+        """Return games that begin at the board's start position."""
         count = len(moves)
         own, opp = np.full(count, game.start_own, np.uint64), np.full(count, game.start_opp, np.uint64)
         return cls(game=game, moves=moves, start_own=own, start_opp=opp, black_first=np.ones(count, np.uint8))
 
 
-def _nothing_to_say(index: int) -> str:
+def _no_title(index: int) -> str:
     return ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Collection:
-    """G games replayed: each as far as the rules could follow it, passes included."""
+    """G replayed games: each up to its end or its first fault, passes included."""
 
     lists: MoveLists
-    """What was replayed."""
+    """The moves that were replayed."""
 
     actions: NDArray[np.uint8]  # [G, P]
     plies: NDArray[np.int32]  # [G]
-    found: NDArray[np.uint8]  # [G] GOOD or what is wrong
-    given: NDArray[np.uint8]  # [G] the move that could not be followed, NO_MOVE if there is none
+    found: NDArray[np.uint8]  # [G] GOOD or the fault
+    given: NDArray[np.uint8]  # [G] the faulty move, END_OF_MOVES if there is none
     margin: NDArray[np.int8]  # [G] first mover's discs minus second's, if GOOD
     final_own: Masks  # uint64[G] the first mover's discs where the game stopped
     final_opp: Masks  # uint64[G]
 
     where: str = "the games"
-    """The file."""
+    """The file, for messages."""
 
-    title: Callable[[int], str] = _nothing_to_say
-    """What the file says about the game of an index: players, year; may be nothing."""
+    title: Callable[[int], str] = _no_title
+    """The file's description of a game (by index): players, year; may be empty."""
 
     def __len__(self) -> int:
         """Games, the bad ones included."""
@@ -93,7 +92,7 @@ class Collection:
         return good
 
     def problem(self, index: int) -> str | None:
-        """Return what is wrong with a game, with its file, number (from 1) and ply (from 1); None if nothing is."""
+        """Return a game's fault with its file, number (from 1) and ply (from 1); None for a good game."""
         if self.found[index] == GOOD:
             return None
         where = f"{self.where}, game {index + 1}"
@@ -110,7 +109,7 @@ class Collection:
         return f"{where}, ply {self.plies[index] + 1}: {what}"
 
     def is_broken(self, index: int) -> bool:
-        """Whether a game breaks the rules; one that merely stops early does not."""
+        """Return whether a game has a fault other than stopping early."""
         return int(self.found[index]) not in (GOOD, STOPS_EARLY)
 
     def moves(self, index: int) -> list[str]:
@@ -118,7 +117,7 @@ class Collection:
         return [action_name(self.game, int(action)) for action in self.actions[index, : self.plies[index]]]
 
     def positions(self, index: int) -> list[Position]:
-        """Return every position of a game, the first and the last included."""
+        """Return every position of a game, from the start to the last."""
         lists = self.lists
         own, opp = int(lists.start_own[index]), int(lists.start_opp[index])
         found = [Position(self.game, own, opp, bool(lists.black_first[index]))]
@@ -127,14 +126,14 @@ class Collection:
         return found
 
     def fingerprints(self) -> Masks:
-        """Return a hash of each game's start and plies: the same game and its mirror images have the same one."""
+        """Return a hash of each game's start and plies, equal for a game and its symmetric images."""
         hashes, lists = np.empty(len(self), np.uint64), self.lists
         table = action_table(self.game)
         fingerprint(self.game.id, table, lists.start_own, lists.start_opp, self.actions, self.plies, hashes)
         return hashes
 
     def records(self, rows: NDArray[np.int64]) -> Records:
-        """Return the games in `rows`, good ones: every move a search that visited it alone, passes unsearched."""
+        """Return the games in `rows` (all good) as records: all visits on the move played; passes are unsearched."""
         plies = self.plies[rows]
         actions = self.actions[rows][np.arange(self.actions.shape[1]) < plies[:, None]]
         moves = np.flatnonzero(actions != self.game.pass_action)
@@ -161,15 +160,15 @@ class Collection:
         )
 
 
-def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _nothing_to_say) -> Collection:
-    """Return the games of `lists`, each followed as far as the rules allow; `where` names the file."""
+def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _no_title) -> Collection:
+    """Return the games of `lists`, each replayed up to its end or first fault; `where` names the file."""
     count, game = len(lists.moves), lists.game
     collection = Collection(
         lists=lists,
-        actions=np.zeros((count, 2 * game.squares), np.uint8),  # between two passes lies a disc, wherever a game began
+        actions=np.zeros((count, 2 * game.squares), np.uint8),  # there is a move between any two passes
         plies=np.zeros(count, np.int32),
         found=np.zeros(count, np.uint8),
-        given=np.full(count, NO_MOVE, np.uint8),
+        given=np.full(count, END_OF_MOVES, np.uint8),
         margin=np.zeros(count, np.int8),
         final_own=lists.start_own.copy(),
         final_opp=lists.start_opp.copy(),
@@ -207,12 +206,12 @@ def follow(
 ) -> None:
     """Replay every game up to its end or its first fault.
 
-    moves    uint8[G, M]        as in `MoveLists`, of any content
-    actions  uint8[G, P]        written: the plies, forced passes filled in; P is two for every square
-    plies    int32[G]           written: how many
-    found    uint8[G]           written: GOOD, or what is wrong with the ply after those
-    given    uint8[G]           written where something is: the move that is wrong
-    margin   int8[G]            written where nothing is: the first mover's view
+    moves    uint8[G, M]        as in `MoveLists`, with any content
+    actions  uint8[G, P]        written: the plies, forced passes filled in; P is twice the number of squares
+    plies    int32[G]           written: their number
+    found    uint8[G]           written: GOOD, or the fault of the next ply
+    given    uint8[G]           written for a faulty game: the move at fault
+    margin   int8[G]            written for a good game: for the first mover
     final_own, final_opp  uint64[G]  read: the start; written: the last board, the first mover's discs in `final_own`
     """
     for g in range(moves.shape[0]):
@@ -220,7 +219,7 @@ def follow(
         ply, reason = 0, GOOD
         for m in range(moves.shape[1]):
             action = moves[g, m]
-            if action == NO_MOVE:
+            if action == END_OF_MOVES:
                 break
             legal = legal_moves(game_id, own, opp)
             is_over = outcome(game_id, own, opp) != UNFINISHED
@@ -247,7 +246,7 @@ def follow(
 
 @kernel
 def _fault(game_id: int, pass_action: int, legal: np.uint64, is_over: bool, action: int) -> int:
-    """Return what is wrong with a move where `legal` squares may be played, or GOOD."""
+    """Return the fault of a move in a position with the `legal` squares, or GOOD."""
     if action > pass_action:
         return NOT_READ
     if is_over:
@@ -267,10 +266,10 @@ def fingerprint(
     plies: NDArray[np.int32],
     out: Masks,
 ) -> None:
-    """Fill `out` (uint64[G]) with a hash of each game, uniform in 64 bits, which its eight images share.
+    """Fill `out` (uint64[G]) with a hash of each game, uniform in 64 bits and equal for its eight images.
 
-    table    int32[8, A]  where each action goes under each symmetry
-    actions  uint8[G, P]  of which the first `plies[g]` count
+    table    int32[8, A]  the image of each action under each symmetry
+    actions  uint8[G, P]  the first `plies[g]` are used
     """
     for g in range(plies.shape[0]):
         smallest = ~ZERO
@@ -280,4 +279,4 @@ def fingerprint(
             for ply in range(plies[g]):
                 state = scramble(state + np.uint64(table[s, actions[g, ply]]) + ONE)
             smallest = min(smallest, state)
-        out[g] = scramble(smallest)  # the smallest of eight alone would be small
+        out[g] = scramble(smallest)  # the minimum of eight hashes alone would not be uniform

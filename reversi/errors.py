@@ -1,15 +1,15 @@
-"""Every error a user can meet, each with the exit code a command ends with.
+"""Every error a user can meet, each with the exit code of the command.
 
 A message says what was expected, what was given and what to do, on one line; offending text is quoted with `!r`.
-`scripts/cli.py` prints the message alone and exits with `exit_code`: 1 failed, 2 usage or configuration,
-3 unreachable, 4 no gated model yet.
+`scripts/cli.py` prints only the message and exits with `exit_code`: 1 failed, 2 usage or configuration, 3 unreachable,
+4 no gated model yet.
 """
 
 from __future__ import annotations
 
 
 class ReversiError(Exception):
-    """Base of all errors that are the world's fault and not a bug; printed as one line, never as a traceback."""
+    """Base of all errors with an external cause, as opposed to bugs; printed as one line, never as a traceback."""
 
     exit_code = 1
 
@@ -27,27 +27,27 @@ class CorruptFileError(ReversiError):
 
 
 class CorruptRecordError(CorruptFileError):
-    """A batch of game records that cannot be decoded, or a game in it that the rules refute."""
+    """A batch of game records that cannot be decoded, or that contains a game against the rules."""
 
 
 class IncompatibleModelError(ReversiError):
-    """A model of another board size, planes version, rules version or network kind than what is asked for."""
+    """A model whose board size, planes version, rules version or network kind is not the requested one."""
 
 
 class TrainingDivergedError(ReversiError):
-    """A loss or gradient that is no longer finite, or exploded; names the step and the last good checkpoint."""
+    """A loss or gradient that is not finite or has exploded; names the step and the last good checkpoint."""
 
 
 class RunError(ReversiError):
-    """A run folder that is missing, taken, held by another process, unwritable or full."""
+    """A run folder that is missing, already in use, locked by another process, unwritable or full."""
 
 
 class UnwritableError(RunError):
-    """A disk or store that did not take what was to be written, as it is full or away; it can be tried again."""
+    """A write that failed because the disk or store is full or unavailable; it can be retried."""
 
 
 class EngineError(ReversiError):
-    """Another program that does not start, answer, follow its protocol or play by the rules."""
+    """An external program that does not start, does not answer, or violates its protocol or the rules."""
 
 
 class ConfigError(ReversiError, ValueError):
@@ -57,7 +57,7 @@ class ConfigError(ReversiError, ValueError):
 
 
 class UsageError(ReversiError):
-    """A command-line argument that names nothing."""
+    """An invalid command-line argument or combination of arguments."""
 
     exit_code = 2
 
@@ -69,6 +69,6 @@ class UnreachableError(ReversiError):
 
 
 class NoGatedModelError(ReversiError):
-    """A registry that is fine but holds no gated model yet."""
+    """A valid registry without a gated model."""
 
     exit_code = 4

@@ -1,7 +1,7 @@
-"""`read_games_of`: the games of one file, whichever format it has, replayed.
+"""`read_games_of`: the replayed games of a file in any supported format.
 
-.wtb  WTHOR          .csv  a column of transcripts   .txt      a transcript a line
-.ggf  GGF, many       .sgf  SGF, the main line        .records  records of our own, as the quarantine keeps them
+.wtb  WTHOR            .csv  a column of transcripts   .txt      one transcript per line
+.ggf  GGF, many games  .sgf  SGF, the main line        .records  this program's records, for example quarantined ones
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reversi.collection import NO_MOVE, Collection, MoveLists, replayed
+from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.errors import CorruptFileError, IllegalMoveError, NotationError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
@@ -28,20 +28,20 @@ MAX_BYTES = 1 << 28
 """Largest file that is read, 256 MiB: three million games."""
 
 MAX_GAMES = 1 << 21
-"""Most games, or lines, of a file: some 500 MB once they are replayed."""
+"""Maximum number of games, or lines, of a file: about 500 MB once they are replayed."""
 
 Started = tuple[Position, list[int]]
-"""A game as its first position and its actions."""
+"""A game's start position and its actions."""
 
 
 def read_games_of(path: Path, game: Game | None = None, column: str | None = None) -> Collection:
     """Return the games of a file.
 
-    game    the board; None takes the file's own, and for transcripts the one on which most can be played
-    column  header of the column of transcripts in a CSV file; None finds it
+    game    the board; None takes the file's own, and for transcripts the one on which most plies can be played
+    column  header of the column of transcripts in a CSV file; None detects it
 
     Raises UsageError for a suffix not in `SUFFIXES`, CorruptFileError for a file that is damaged, foreign or of another
-    board, OSError for one that cannot be read.  A single bad game is a problem of that game.
+    board, OSError for one that cannot be read.  A single bad game only gets an entry in `problems`.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"expected a file of games ({', '.join(SUFFIXES)}), got {str(path)!r}")
@@ -66,12 +66,12 @@ def read_games_of(path: Path, game: Game | None = None, column: str | None = Non
 
 
 def read_transcript(text: str, game: Game | None, where: str) -> Collection:
-    """Return the one game of a transcript; for None of the board on which it can be played."""
+    """Return the game of a transcript; if `game` is None, on the board on which most plies can be played."""
     return _likeliest(game, lambda each: transcript_lists([text], each), where)
 
 
 def _likeliest(game: Game | None, read: Callable[[Game], MoveLists], where: str) -> Collection:
-    """Return the games as `read` for `game`, or for that of the boards whose rules follow their moves the furthest."""
+    """Return the games as `read` for `game`, or, if it is None, for the board on which most plies can be played."""
     boards = [game] if game is not None else [GAMES[name] for name in ("reversi8", "reversi6", "reversi4", "tictactoe")]
     return max((replayed(read(board), where) for board in boards), key=lambda found: int(found.plies.sum()))
 
@@ -91,7 +91,7 @@ def _wthor(data: bytes, path: Path) -> Collection:
 
 
 def _names(path: Path, kind: str) -> list[str]:
-    """Return the names beside a WTHOR file, or none: they are only for show."""
+    """Return the names in the file beside a WTHOR file, or [] without one: they are only displayed."""
     try:
         return read_names(path.read_bytes(), kind, str(path))
     except (OSError, CorruptFileError):
@@ -105,13 +105,13 @@ def _name(names: list[str], number: int) -> str:
 def _records(data: bytes, where: str) -> Collection:
     records, producer, _ = decode(data, where)
     game = GAMES[records.game]
-    moves = np.full((len(records), 2 * game.squares + 1), NO_MOVE, np.uint8)
+    moves = np.full((len(records), 2 * game.squares + 1), END_OF_MOVES, np.uint8)
     of_game = np.repeat(np.arange(len(records)), records.plies)
     ply = np.arange(records.positions) - np.repeat(records.plies.cumsum() - records.plies, records.plies)
     kept = ply < moves.shape[1]
     moves[of_game[kept], ply[kept]] = records.actions[kept]
     is_bad = check(records) == BAD_START
-    moves[is_bad] = NO_MOVE
+    moves[is_bad] = END_OF_MOVES
     lists = MoveLists(
         game=game,
         moves=moves,
@@ -124,7 +124,7 @@ def _records(data: bytes, where: str) -> Collection:
 
 
 def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collection:
-    """Return the games of GGF or SGF text; a game that cannot be read is a problem of its own."""
+    """Return the games of GGF or SGF text; a game that cannot be read gets an entry in `problems`."""
     text = data.decode(errors="replace")
     if suffix == ".sgf":
         texts, parse = [text], _sgf_game
@@ -160,7 +160,7 @@ def _sgf_game(text: str) -> tuple[Started, str]:
 
 
 def _started_lists(games: list[Started | None], game: Game, problems: dict[int, str]) -> MoveLists:
-    moves = np.full((len(games), 2 * game.squares), NO_MOVE, np.uint8)
+    moves = np.full((len(games), 2 * game.squares), END_OF_MOVES, np.uint8)
     own, opp = (np.full(len(games), disc, np.uint64) for disc in (game.start_own, game.start_opp))
     black_first = np.ones(len(games), np.uint8)
     for index, started in enumerate(games):

@@ -1,9 +1,9 @@
-"""GGF, the Generic Game Format of GGS and NBoard: one game of Othello to text and back.
+"""GGF, the Generic Game Format of GGS and NBoard: reading and writing games of Othello.
 
     (;GM[Othello]PC[NBoard]PB[black's name]PW[white's]RE[+4.000]TI[05:00]TY[8]BO[8 CELLS *]B[F5/1.50/0.8]W[F6]...;)
 
-Cells and the side to move are `*` black, `O` white and `-` empty, row 1 first; a move is `square/value/seconds`, the
-value for the side that plays it, both may be missing; a pass is `PA`.
+Cells and the side to move are `*` black, `O` white and `-` empty, row 1 first.  A move is `square/value/seconds`, where
+the value is for the side that plays it, and value and seconds are optional; a pass is `PA`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class GgfMove:
 
     action: int
     value: float | None = None
-    """What the player thought of it, in discs for the side that plays."""
+    """The player's evaluation in discs, for the side that plays the move."""
     seconds: float | None = None
-    """What it took."""
+    """The time of the move."""
 
     @classmethod
     def parse(cls, game: Game, text: str) -> GgfMove:
-        """Read `F5`, `F5/1.5/0.3` or `PA//2`; a value or time that is no number counts as missing.
+        """Read `F5`, `F5/1.5/0.3` or `PA//2`; a value or time that is not a number is None.
 
         Raises NotationError if the square is not on the board.
         """
@@ -47,7 +47,7 @@ class GgfMove:
         return cls(action, value, seconds)
 
     def text(self, game: Game) -> str:
-        """Return `F5`, `F5/1.50` or `F5/1.50/0.8`, as `parse` reads it."""
+        """Return the move in the format of `parse`: `F5`, `F5/1.50` or `F5/1.50/0.8`."""
         square = name_of(game, self.action)
         value = "" if self.value is None else f"{self.value:.2f}"
         seconds = "" if self.seconds is None else f"{self.seconds:.3f}"
@@ -56,7 +56,7 @@ class GgfMove:
 
 @dataclass(frozen=True)
 class GgfGame:
-    """A game: where it began, its plies with every pass, and what else was written about it."""
+    """A game: its start position, its plies with every pass, and its other tags."""
 
     start: Position
     moves: tuple[GgfMove, ...] = ()
@@ -65,14 +65,14 @@ class GgfGame:
 
     @property
     def positions(self) -> list[Position]:
-        """Every position of the game, the first and the last included."""
+        """Every position of the game, from the start to the last."""
         found = [self.start]
         for move in self.moves:
             found.append(found[-1].play(move.action))
         return found
 
     def __str__(self) -> str:
-        """Return the game as one line of GGF; brackets in tags, which GGF cannot write, become parentheses."""
+        """Return the game as one line of GGF; brackets in tags, which GGF cannot represent, become parentheses."""
         positions, size = self.positions, self.start.game.size
         end = positions[-1]
         cells, side = str(self.start).replace("X", "*").split()
@@ -85,10 +85,10 @@ class GgfGame:
 
 
 def parse_ggf(text: str) -> GgfGame:
-    """Return the first game of `text`; passes that were left out are filled in.
+    """Return the first game of `text`, with omitted passes filled in.
 
-    Raises NotationError for what is no game of Othello on a board that there is, IllegalMoveError for a move that the
-    rules refuse.
+    Raises NotationError for text that is not a game of Othello on a supported board, IllegalMoveError for an illegal
+    move.
     """
     begin = text.find("(;")
     if begin < 0:
@@ -123,7 +123,7 @@ def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[GgfMove, ...
 
 
 def _start(board: str) -> Position:
-    """Return the position of a BO tag: the size, the cells, the side to move; blanks between cells do not count."""
+    """Return the position of a BO tag: the size, the cells, the side to move; blanks between cells are ignored."""
     size, _, rest = board.strip().partition(" ")
     cells = "".join(rest.split())
     if size not in ("4", "6", "8") or len(cells) != int(size) ** 2 + 1 or set(cells) - set("*Oo-"):

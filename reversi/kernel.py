@@ -1,4 +1,4 @@
-"""`@kernel`: how a function becomes machine code, decided once, and where that code is kept on disk.
+"""`@kernel`: the compilation of functions to machine code, and the location of its disk cache.
 
 `@bare_kernel` and `@inlined_kernel` are for small kernels that are called millions of times with many arrays.
 
@@ -6,9 +6,8 @@ numba's `njit` with an on-disk cache, released GIL and C division, wrapped so th
 Kernels are module-level functions that take the game as a small integer: a kernel built by a factory that closes over
 other kernels misses numba's disk cache in every process (numba documentation, "Notes on Caching").
 
-numba looks only at a kernel's own file to tell whether cached code is stale, but kernels inline each other across
-files: after a change of the rules, every caller would go on with the old ones.  So the cache folder is named by a hash
-of all files that hold kernels.
+To detect stale code numba checks only the kernel's own file, but kernels inline each other across files: after a change
+of the rules every caller would keep the old ones.  So the cache folder is named after a hash of all files with kernels.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import numba
 F = TypeVar("F", bound=Callable[..., object])
 
 KEPT_CACHES = 4
-"""Cache folders of other versions that are left on disk; each holds some 10 MB."""
+"""Cache folders of other versions left on disk; about 10 MB each."""
 
 
 def kernel(function: F) -> F:
@@ -35,24 +34,24 @@ def kernel(function: F) -> F:
 
 
 def bare_kernel(function: F) -> F:
-    """Compile like `kernel`, inlined, and without counting references to arrays: for kernels that only use those given.
+    """Compile like `kernel`, inlined and without array reference counts: for kernels that only use the arrays given.
 
-    Such a kernel can make no array (numba refuses it) and must return none, since its caller would count one reference
-    too few.  Any kernel may call it.  Counting is two atomic operations for every array whenever a kernel calls another
-    one; without it the tree went from 2.4 to 3.6 million PUCT simulations/s, and from 0.6 to 2.7 million with Gumbel.
-    Inlining is worth another 8 %.
+    Such a kernel cannot allocate an array (numba rejects it) and must not return one, since its caller would count one
+    reference too few.  Any kernel may call it.  Reference counting costs two atomic operations per array and call;
+    without it the tree went from 2.4 to 3.6 million PUCT simulations/s, and from 0.6 to 2.7 million with Gumbel.
+    Inlining gains another 8 %.
     """
     options = {"_nrt": False, "forceinline": True}
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
 
 
 def inlined_kernel(function: F) -> F:
-    """Compile like `kernel`, as a part of every caller: the way to hand arrays back to bare and other kernels alike."""
+    """Compile like `kernel`, as a part of every caller, bare or not: the way to return arrays."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 
 def _sources_hash() -> str:
-    """Return a hash of every file of ours that defines a kernel; 5 ms."""
+    """Return a hash of every file of this repository that defines a kernel; 5 ms."""
     packages = Path(__file__).parent.parent
     digest = hashlib.sha256(numba.__version__.encode())
     for package in ("reversi", "actors", "learner", "evaluator"):
@@ -64,7 +63,7 @@ def _sources_hash() -> str:
 
 
 def _use_cache_of_these_sources() -> None:
-    """Point numba at the cache folder of these very sources; where none can be made, numba finds a place itself."""
+    """Set numba's cache folder to that of these sources; if it cannot be created, numba chooses a folder itself."""
     root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(root) / "reversi-zero-kernels" / _sources_hash()
     if not folder.is_dir():

@@ -21,16 +21,16 @@ _SCORED = re.compile(r"([a-h][1-8]|pa|ps|pass|--):([+-]?\d{1,2})", re.IGNORECASE
 
 @dataclass(frozen=True)
 class Problem:
-    """One line: a position and what its moves are said to be worth."""
+    """One line: a position and the scores of its moves."""
 
     position: Position
 
     scores: dict[int, int]
-    """Actions with their scores for the side to move, in the order of the line; maybe not all legal ones."""
+    """Scores of actions for the side to move, in the order of the line; not necessarily of all legal ones."""
 
     @property
     def score(self) -> int | None:
-        """The score of the position: that of its best move; None if no move is scored."""
+        """The score of the position, which is its best move's; None if no move is scored."""
         return max(self.scores.values(), default=None)
 
     @property
@@ -40,9 +40,9 @@ class Problem:
 
 
 def parse_problem(text: str, game: Game | None = None) -> Problem:
-    """Read one line, of any Reversi board if not of `game`; a position alone is a problem without scores.
+    """Read one line, for any Reversi board if `game` is None; a position alone is a problem without scores.
 
-    Raises NotationError for what is no position, no scored move or no legal move.
+    Raises NotationError for an invalid position, an invalid scored move or an illegal move.
     """
     board, *pairs = (part.strip() for part in text.strip().rstrip(";").split(";"))
     position = Position.parse(board, game)

@@ -1,8 +1,8 @@
-"""Game records: finished games as columns, their bytes, and the check that replays every ply of them.
+"""Game records: finished games as columns, their bytes, and a check that replays every ply.
 
-A record is one finished game.  Games travel many at a time, column by column, in one archive of kind "records": no
-pickle, a bounded size, and nothing in it is believed before `decode` has checked its shape and `check` its every move.
-Plies of all games lie one after another; game g owns the `plies[g]` of them that follow those of the games before it.
+A record is one finished game.  Records are sent many at a time, column by column, in one archive of kind "records": no
+pickle, a bounded size, and nothing in it is trusted before `decode` has checked its shapes and `check` every move.  The
+plies of all games are concatenated; game g has the `plies[g]` plies that follow those of the games before it.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from reversi.kernel import bare_kernel, kernel
 
 KIND = "records"
 FORMAT = 2
-"""Number of the byte format; changes when an older program could not read it."""
+"""Version of the byte format; changes when an older program could not read it."""
 
 MAX_BYTES = 256 << 20
-"""Largest batch of records that is decoded, 256 MiB: some two million plies of 8x8."""
+"""Largest batch of records that is decoded, 256 MiB: about two million plies of 8x8."""
 
 MAX_PRODUCER = 200
 """Longest name of a producer, in characters."""
 
 OPENING, SEARCHED, UNSEARCHED = 0, 1, 2
-"""Kinds of a ply: OPENING is not trained on, SEARCHED gives policy and value targets, UNSEARCHED the value alone."""
+"""Kinds of a ply: OPENING is not trained on, SEARCHED gives policy and value targets, UNSEARCHED only a value."""
 
 REASONS = (
     "good",
-    "bad-start",  # discs overlap, lie off the board, or the game is over before its first ply
+    "bad-start",  # discs overlap or are off the board, or the game is over before its first ply
     "illegal-move",
     "plays-on",  # plies after the end of the game
     "unfinished",
     "wrong-margin",
-    "wrong-board",  # the final board is not where the plies lead
-    "policy-off-rules",  # a visit at an action that is not legal
+    "wrong-board",  # the final board is not the one that the plies reach
+    "policy-off-rules",  # a visit at an illegal action
     "no-policy",  # a searched ply without a visit
     "bad-value",  # not a number between -1 and 1
     "bad-kind",  # a kind of ply that this format does not have
-    "bad-exact",  # `exact_from` is no ply of the game, or an exact value is worse than what the move played reached
+    "bad-exact",  # `exact_from` is not a ply of the game, or an exact value is below that of the move played
 )
-"""What `check` can say of a game, by its code; they name files, so they are words with hyphens."""
+"""The findings of `check`, by code; hyphenated, since they are used in file names."""
 
 GOOD, BAD_START, ILLEGAL_MOVE, PLAYS_ON, NO_END, WRONG_MARGIN, WRONG_BOARD = range(7)
 POLICY_OFF_RULES, NO_POLICY, BAD_VALUE, BAD_KIND, BAD_EXACT = range(7, 12)
@@ -85,12 +85,12 @@ _COLUMNS = _GAME_COLUMNS | _PLY_COLUMNS
 
 
 class OtherRulesError(CorruptRecordError):
-    """Records that are sound but were played by another version of the rules than this program's."""
+    """Valid records that were played under another version of the rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """Finished games of one kind of board; `own` and `opp` are the sides that move first and second in the record."""
+    """Finished games of one board; `own` and `opp` are the sides that move first and second in the record."""
 
     game: str
     """A name in `GAMES`."""
@@ -107,8 +107,8 @@ class Records:
     final_own: Masks  # uint64[G] the first mover's discs at the end
     final_opp: Masks  # uint64[G]
     version: NDArray[np.int32]  # [G] version of the model that played
-    seed: NDArray[np.uint64]  # [G] seed the game can be played again from
-    exact_from: NDArray[np.int32]  # [G] ply from which on the solver found the values; `plies` if from none
+    seed: NDArray[np.uint64]  # [G] seed that reproduces the game
+    exact_from: NDArray[np.int32]  # [G] first ply from which on all values are the solver's; `plies` if none is
 
     def __len__(self) -> int:
         """Games."""
@@ -136,7 +136,7 @@ class Records:
 
 
 def encode(records: Records, producer: str, sequence: int) -> bytes:
-    """Return the bytes of a batch; (producer, sequence) names it, so that a repeated delivery can be told."""
+    """Return the bytes of a batch; (producer, sequence) identifies it, so that a repeated delivery is recognised."""
     columns = {name: np.asarray(getattr(records, name), dtype) for name, dtype in _COLUMNS.items()}
     header = {"game": records.game, "rules_version": RULES_VERSION, "producer": producer, "sequence": sequence}
     return archive.pack(KIND, FORMAT, columns, header)
@@ -145,8 +145,8 @@ def encode(records: Records, producer: str, sequence: int) -> bytes:
 def decode(data: bytes, where: str) -> tuple[Records, str, int]:
     """Return (records, producer, sequence) of `encode`'s bytes; `where` names their origin in errors.
 
-    The columns fit together and the arrays are writable; whether the games were played by the rules is `check`'s word.
-    Raises OtherRulesError for another rules version, CorruptRecordError for anything else that is not such a batch.
+    The columns are consistent and the arrays writable; `check` verifies that the games follow the rules.
+    Raises OtherRulesError for another rules version, CorruptRecordError for any other invalid batch.
     """
     if len(data) > MAX_BYTES:
         raise CorruptRecordError(f"{where}: expected at most {MAX_BYTES} bytes of records, got {len(data)}")
@@ -161,7 +161,7 @@ def decode(data: bytes, where: str) -> tuple[Records, str, int]:
 
 
 def check(records: Records) -> NDArray[np.uint8]:
-    """Return uint8[G]: the code in `REASONS` of the first thing that is wrong with each game; GOOD (0) for none."""
+    """Return uint8[G]: the index in `REASONS` of the first fault of each game; GOOD (0) for none."""
     game = game_named(records.game)
     reasons = np.empty(len(records), np.uint8)
     refute(
@@ -202,12 +202,12 @@ def refute(
     exact_from: NDArray[np.int32],
     reasons: NDArray[np.uint8],
 ) -> None:
-    """Replay every game and write what refutes it.
+    """Replay every game and write its first fault.
 
     board       squares of the game's board
     value_bits  uint16[P]  the root values' float16 bits: numba has no half precision on CPUs
-    reasons     uint8[G]   written: 0 or the code of the first thing found wrong, a game's plies from first to last
-    others      the columns of `Records`; only their shapes are trusted, and that plies sums to P
+    reasons     uint8[G]   written: 0, or the code of the first fault, in the order of the plies
+    others      the columns of `Records`, untrusted except for their shapes and that `plies` sums to P
 
     Cost: one move generation and one flip per ply, one pass over its A policy bytes.
     """
@@ -258,16 +258,16 @@ def sign_of(value_bits: int) -> int:
 
 @bare_kernel
 def _is_exact(value_bits: NDArray[np.uint16], exact_from: int, margin: int) -> bool:
-    """Return whether the values from a ply on can be those of perfect play: none is worse than what was reached.
+    """Return whether the values from ply `exact_from` on are consistent with perfect play: none is below the result.
 
     value_bits  uint16[plies]  of one game
-    margin      its end, as the side sees it that moved first
+    margin      the final margin for the side that moved first
     """
     plies = value_bits.shape[0]
     if not 0 <= exact_from <= plies:
         return False
     reached = int(margin > 0) - int(margin < 0)
-    reached = reached if plies % 2 == 0 else -reached  # as the side sees it whose turn it would be
+    reached = reached if plies % 2 == 0 else -reached  # for the side that would move next
     for ply in range(plies - 1, exact_from - 1, -1):
         result = sign_of(value_bits[ply])
         if result < -reached:
@@ -280,11 +280,11 @@ def _is_exact(value_bits: NDArray[np.uint16], exact_from: int, margin: int) -> b
 def refute_ply(
     legal: np.uint64, bit: Masks, action: int, policy: NDArray[np.uint8], value_bits: int, ply_kind: int
 ) -> int:
-    """Return what is wrong with one ply of a game that is not over, or GOOD.
+    """Return the fault of one ply of an unfinished game, or GOOD.
 
-    legal   squares where the side to move may play; none: it must pass
+    legal   squares where the side to move may play; 0 if it must pass
     bit     uint64[A - 1]  the square of each action, as a mask
-    policy  uint8[A]       visits; must be 0 wherever the rules forbid the action
+    policy  uint8[A]       visits; must be 0 at illegal actions
     """
     pass_action = bit.shape[0]
     if action > pass_action:
@@ -327,7 +327,7 @@ def _checked_header(header: Any, where: str) -> tuple[str, str, int]:
 
 
 def _check_columns(arrays: dict[str, NDArray[Any]], actions: int, where: str) -> None:
-    """Raise CorruptRecordError unless every column is there with its dtype and shape and the plies add up."""
+    """Raise CorruptRecordError unless every column is present with its dtype and shape and the plies add up."""
     if arrays.keys() != _COLUMNS.keys():
         raise CorruptRecordError(f"{where}: expected the columns {sorted(_COLUMNS)}, got {sorted(arrays)}")
     plies = arrays["plies"]

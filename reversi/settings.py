@@ -1,4 +1,4 @@
-"""What a configuration's dataclass says of a value that does not fit: one wording for all of them."""
+"""Range checks of configuration dataclasses, with one wording for all error messages."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from reversi.errors import ConfigError
 
 
 def require(holds: bool, key: str, expected: str, got: object) -> None:
-    """Raise a ConfigError, `KEY must be EXPECTED, got GOT`, unless what is asked of the setting `key` holds."""
+    """Raise ConfigError, `KEY must be EXPECTED, got GOT`, unless `holds`."""
     if not holds:
         raise ConfigError(f"{key} must be {expected}, got {got!r}")
 
 
 def require_ranges(config: object, group: str, **ranges: tuple[float, float]) -> None:
-    """Raise a ConfigError unless each named field of `config` is within its range, or null where its type allows that.
+    """Raise ConfigError unless each named field of `config` is within its range, or null if its type allows null.
 
-    ranges  the least and the most of each field, both included; infinity as the most leaves it open, and is not in it
+    ranges  the minimum and maximum of each field, both inclusive; an infinite maximum allows every finite value
     """
     for name, (least, most) in ranges.items():
         value = getattr(config, name)

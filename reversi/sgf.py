@@ -1,10 +1,10 @@
-"""SGF, the Smart Game Format, as far as Othello needs it: the main line of the first game of a file.
+"""SGF, the Smart Game Format: the main line of the first game of Othello in a file.
 
     (;GM[2]FF[4]SZ[8];B[f5];W[d6]...)
 
-Read are GM (2, Othello), SZ (8 if missing), AB, AW and PL of the first node (a set-up position; without discs the usual
+It reads GM (2, Othello), SZ (8 if missing), AB, AW and PL of the first node (a set-up position; without discs the usual
 start) and the moves B and W.  A point is a column letter and a row number (`d3`) or two letters (`dc`), rows counted
-from the top; nothing, `tt` or `pass` is a pass.  Other properties, and all variations but the first, are passed over.
+from the top; an empty point, `tt` or `pass` is a pass.  Other properties and all variations but the first are ignored.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Node = dict[str, list[str]]
 
 @dataclass(frozen=True)
 class SgfGame:
-    """The main line of a game: where it began, and its plies with every pass."""
+    """The main line of a game: its start position, and its plies with every pass."""
 
     start: Position
     actions: tuple[int, ...]
 
 
 def parse_sgf(text: str, before_move: int | None = None) -> SgfGame:
-    """Return the first game's main line, all of it or only what comes before move `before_move`, the first being 1.
+    """Return the first game's main line, all of it or only the part before move `before_move` (counted from 1).
 
-    Raises NotationError for what is no game of Othello, IllegalMoveError for a move that the rules refuse.
+    Raises NotationError for text that is not a game of Othello, IllegalMoveError for an illegal move.
     """
     nodes = _main_line(text)
     root = nodes[0]
@@ -57,7 +57,7 @@ def parse_sgf(text: str, before_move: int | None = None) -> SgfGame:
 
 
 def _main_line(text: str) -> list[Node]:
-    """Return the properties of every node down to the first end of a branch."""
+    """Return the properties of every node down to the end of the first branch."""
     at, name, nodes = max(0, text.find("(")), "", list[Node]()
     while match := _TOKEN.match(text, at):
         mark, word, content = match.groups()

@@ -1,4 +1,4 @@
-"""Transcripts of games, `f5d6c3`: one a line, or in a column of a CSV file, as lists of moves."""
+"""Transcripts of games, `f5d6c3`, one per line or in a column of a CSV file, to move lists."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import io
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.collection import NO_MOVE, UNREADABLE, MoveLists
+from reversi.collection import END_OF_MOVES, UNREADABLE, MoveLists
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
 from reversi.kernel import kernel
 
 COLUMNS = ("transcript", "moves", "game_transcript")
-"""Headers by which the column of transcripts is found in a CSV file."""
+"""Headers that identify the column of transcripts in a CSV file."""
 
 LONGEST = 2000
-"""Characters that are read of a transcript; what follows can be no move of a game."""
+"""Characters read of a transcript; no game is longer."""
 
 _PASS = np.frombuffer(b"pass", np.uint8)
 
 
 def read_transcripts(data: bytes, game: Game) -> MoveLists:
-    """Return the game of every line, played from the start of `game`; empty lines and those after `#` are none."""
+    """Return the game of every line, from the start of `game`; empty lines and lines beginning with `#` are skipped."""
     lines = (line.strip() for line in data.decode(errors="replace").lstrip("\ufeff").splitlines())
     return transcript_lists([line for line in lines if line and not line.startswith("#")], game)
 
@@ -31,9 +31,9 @@ def read_transcripts(data: bytes, game: Game) -> MoveLists:
 def read_csv(data: bytes, game: Game, where: str, column: str | None = None) -> MoveLists:
     """Return the game of every row of a CSV file with headers, separated by commas, semicolons or tabs.
 
-    column  header of the column of transcripts; None finds one of `COLUMNS`
+    column  header of the column of transcripts; None looks for `COLUMNS`
 
-    Raises CorruptFileError where there is no such column, or no table at all.
+    Raises CorruptFileError if there is no such column or no valid table.
     """
     text = data.decode("utf-8-sig", errors="replace")
     first = text.partition("\n")[0]
@@ -49,14 +49,14 @@ def read_csv(data: bytes, game: Game, where: str, column: str | None = None) -> 
 
 
 def transcript_lists(transcripts: list[str], game: Game) -> MoveLists:
-    """Return the moves of transcripts, in upper or lower case, with or without blanks; what is no move is UNREADABLE.
+    """Return the moves of transcripts, in upper or lower case, with or without blanks; other text is UNREADABLE.
 
-    A transcript without a move has an unreadable one, so that it is not taken for a game that has just begun.
+    An empty transcript gets one UNREADABLE move, so that it is not taken for a game that has just begun.
     """
     rows = [text[:LONGEST].encode("latin-1", errors="replace") for text in transcripts]
     lengths = np.array([len(row) for row in rows], np.int64)
     letters = np.frombuffer(b"".join(rows), np.uint8)
-    moves = np.full((len(rows), game.max_plies + 1), NO_MOVE, np.uint8)
+    moves = np.full((len(rows), game.max_plies + 1), END_OF_MOVES, np.uint8)
     spell(letters, lengths, game.size, _PASS, moves)
     return MoveLists.from_start(game, moves)
 
@@ -69,12 +69,12 @@ def spell(
     word: NDArray[np.uint8],
     moves: NDArray[np.uint8],
 ) -> None:
-    """Read the moves of transcripts that lie one behind the other.
+    """Read the moves of concatenated transcripts.
 
     letters  uint8[L]     their characters
-    lengths  int64[G]     how many each has
+    lengths  int64[G]     the number of characters of each
     word     uint8[4]     "pass"
-    moves    uint8[G, M]  written from the first move on: actions, and UNREADABLE where a game has something else
+    moves    uint8[G, M]  written from the first move on: actions, or UNREADABLE, after which a game is not read further
     """
     end = 0
     for g in range(lengths.shape[0]):
@@ -109,7 +109,7 @@ def _is_word(letters: NDArray[np.uint8], at: int, end: int, word: NDArray[np.uin
 
 
 def _column(headers: list[str], column: str | None, where: str) -> int:
-    """Return the place of the column that is asked for."""
+    """Return the index of the column of transcripts."""
     wanted = COLUMNS if column is None else (column,)
     for place, header in enumerate(headers):
         if header.lower() in (name.lower() for name in wanted):

@@ -1,8 +1,8 @@
-"""WTHOR, the database of tournament games of the French Othello federation: its `.wtb` files, and its lists of names.
+"""WTHOR, the French Othello federation's database of tournament games: its `.wtb` files and its lists of names.
 
-After a header of 16 bytes each game is 68 bytes: tournament, Black and White by number, Black's discs, the score of
-perfect play, and 60 moves, each `10*row + column` counted from 1, passes left out, 0 after the end.  Numbers are
-little-endian.  Scores give the squares that stay empty to the winner.
+After a header of 16 bytes each game has 68 bytes: tournament, Black and White by number, Black's discs, the score of
+perfect play, and 60 moves, each `10*row + column` counted from 1, without passes, 0 after the end.  Numbers are
+little-endian.  In scores the winner gets the squares left empty.
 
 Format: "Format de la base WTHOR", Fédération Française d'Othello.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.collection import NO_MOVE, UNREADABLE, MoveLists
+from reversi.collection import END_OF_MOVES, UNREADABLE, MoveLists
 from reversi.errors import CorruptFileError
 from reversi.games.rules import GAMES
 
@@ -23,7 +23,7 @@ _HEADER = np.dtype(
         ("date", np.uint8, 4),  # century, year, month, day of the file
         ("games", "<u4"),
         ("names", "<u2"),
-        ("year", "<u2"),  # in which the games were played
+        ("year", "<u2"),  # of the games
         ("size", np.uint8),  # 0 or 8: 8x8; 10: 10x10
         ("kind", np.uint8),  # 0: games; 1: solitaires
         ("empties", np.uint8),  # squares from which on the theoretical score is the exact result
@@ -45,18 +45,18 @@ _NAME_BYTES = {"players": 20, "tournaments": 26}
 
 @dataclass(frozen=True, kw_only=True)
 class Wthor:
-    """One `.wtb` file: G games of a year, their moves not yet replayed."""
+    """One `.wtb` file: G games of a year, not yet replayed."""
 
     year: int
     empties: int
-    """Empty squares from which on the theoretical score is what perfect play gives."""
+    """Number of empty squares from which on the theoretical score is that of perfect play."""
 
     tournament: NDArray[np.uint16]  # [G] lines of WTHOR.TRN
     black: NDArray[np.uint16]  # [G] lines of WTHOR.JOU
     white: NDArray[np.uint16]  # [G]
-    black_score: NDArray[np.uint8]  # [G] Black's discs, those of squares that stayed empty included if Black won
+    black_score: NDArray[np.uint8]  # [G] Black's discs, and the squares left empty if Black won
     theoretical_score: NDArray[np.uint8]  # [G] the same for perfect play from `empties` empty squares on
-    moves: NDArray[np.uint8]  # [G, 60] actions, NO_MOVE after the last
+    moves: NDArray[np.uint8]  # [G, 60] actions, END_OF_MOVES after the last
 
     def __len__(self) -> int:
         """Games."""
@@ -71,8 +71,8 @@ class Wthor:
 def read_wthor(data: bytes, where: str) -> Wthor:
     """Return the games of a `.wtb` file's bytes; `where` names it in errors.
 
-    Raises CorruptFileError for what is truncated, of another kind or of another board.  Moves that are none, and moves
-    missing in the middle, become UNREADABLE.
+    Raises CorruptFileError for a truncated file and for one of another kind or board.  Invalid moves, and gaps before
+    the last move, become UNREADABLE.
     """
     header = _header(data, _GAME.itemsize, "games", where)
     if header["size"] not in (0, 8) or header["kind"] != 0 or header["names"] != 0:
@@ -93,9 +93,9 @@ def read_wthor(data: bytes, where: str) -> Wthor:
 
 
 def read_names(data: bytes, kind: str, where: str) -> list[str]:
-    """Return the names of a file's bytes, `players` (WTHOR.JOU) or `tournaments` (WTHOR.TRN), by their number.
+    """Return the names in the bytes of a `players` (WTHOR.JOU) or `tournaments` (WTHOR.TRN) file, by number.
 
-    Raises CorruptFileError for what is truncated or foreign.
+    Raises CorruptFileError for a truncated or foreign file.
     """
     width = _NAME_BYTES[kind]
     _header(data, width, "names", where)
@@ -104,7 +104,7 @@ def read_names(data: bytes, kind: str, where: str) -> list[str]:
 
 
 def _header(data: bytes, row_bytes: int, count: str, where: str) -> np.void:
-    """Return the header, whose field `count` is borne out by the number of bytes that follow it."""
+    """Return the header; CorruptFileError unless the file's size matches its field `count`."""
     if len(data) < _HEADER.itemsize:
         raise CorruptFileError(f"{where}: expected a WTHOR header of {_HEADER.itemsize} bytes, got {len(data)} bytes")
     header: np.void = np.frombuffer(data, _HEADER, count=1)[0]
@@ -119,7 +119,7 @@ def _header(data: bytes, row_bytes: int, count: str, where: str) -> np.void:
 
 def _action_table() -> NDArray[np.uint8]:
     table = np.full(256, UNREADABLE, np.uint8)
-    table[0] = NO_MOVE
+    table[0] = END_OF_MOVES
     for action in range(64):
         table[10 * (action // 8 + 1) + action % 8 + 1] = action
     return table

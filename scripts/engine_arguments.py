@@ -21,8 +21,8 @@ from scripts.arguments import (
 )
 
 if TYPE_CHECKING:
-    from reversi.frontends.lines import Lines
-    from reversi.frontends.session import MindOf, Session
+    from reversi.frontends.engine_session import AnalyzerOf, EngineSession
+    from reversi.frontends.input_lines import InputLines
     from reversi.games.rules import Game
 
 SIMULATIONS = 400
@@ -78,11 +78,11 @@ def seconds(text: str) -> float:
     return number
 
 
-def make_session(args: argparse.Namespace) -> Session:
+def make_session(args: argparse.Namespace) -> EngineSession:
     """Return the session, ready to answer; raises what creating its player or loading its model raises."""
     from reversi.errors import UsageError
-    from reversi.frontends.mind import Budget
-    from reversi.frontends.session import Session
+    from reversi.frontends.analysis import Limit
+    from reversi.frontends.engine_session import EngineSession
     from reversi.search.config import MAX_SIMULATIONS
 
     if args.player is not None and args.model is not None:
@@ -95,26 +95,26 @@ def make_session(args: argparse.Namespace) -> Session:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
     if args.solve > MOST_EMPTIES:
         raise UsageError(f"expected --solve of at most {MOST_EMPTIES} empty squares, got {args.solve}")
-    game, mind_of = _of_player(args) if args.player is not None else _of_model(args)
-    return Session(game, mind_of, Budget(args.simulations, args.seconds))
+    game, analyzer_of = _of_player(args) if args.player is not None else _of_model(args)
+    return EngineSession(game, analyzer_of, Limit(args.simulations, args.seconds))
 
 
-def input_lines() -> Lines:
+def input_lines() -> InputLines:
     """Return the lines of standard input.
 
     They are read from the file descriptor: a thread blocked in `sys.stdin` would hold its lock when the process ends,
     and Python would then end with an error.
     """
-    from reversi.frontends.lines import Lines
+    from reversi.frontends.input_lines import InputLines
 
     stream = sys.stdin
     if stream is None:  # closed before we began
-        return Lines(lambda: b"")
+        return InputLines(lambda: b"")
     try:
         descriptor = stream.fileno()
     except OSError:  # a stream in memory has none
-        return Lines(lambda: stream.buffer.read(1 << 16))
-    return Lines(lambda: os.read(descriptor, 1 << 16))
+        return InputLines(lambda: stream.buffer.read(1 << 16))
+    return InputLines(lambda: os.read(descriptor, 1 << 16))
 
 
 def say(text: str) -> None:
@@ -122,24 +122,25 @@ def say(text: str) -> None:
     print(text.encode("ascii", "backslashreplace").decode(), end="", flush=True)
 
 
-def _of_player(args: argparse.Namespace) -> tuple[Game, MindOf]:
+def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
     from reversi.errors import UsageError
-    from reversi.frontends.mind import PlayerMind
+    from reversi.frontends.analysis import PlayerAnalyzer
     from reversi.games.rules import reversi_of_size
 
     if args.player.startswith(("gtp:", "nboard:")):
         raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
 
-    def mind_of(game: Game) -> PlayerMind:
+    def analyzer_of(game: Game) -> PlayerAnalyzer:
         simulations = SIMULATIONS if args.simulations is None else args.simulations
-        return PlayerMind(game, player_of(args, args.player, game, seed=args.seed, simulations=simulations))
+        player = player_of(args, args.player, game, seed=args.seed, simulations=simulations)
+        return PlayerAnalyzer(game, player)
 
-    return reversi_of_size(8 if args.size is None else args.size), mind_of
+    return reversi_of_size(8 if args.size is None else args.size), analyzer_of
 
 
-def _of_model(args: argparse.Namespace) -> tuple[Game, MindOf]:
-    from reversi.frontends.mind import MOST_LEAVES, Mind, SearchMind
-    from reversi.frontends.solving import SolvingMind
+def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
+    from reversi.frontends.analysis import MOST_LEAVES, Analyzer, SearchAnalyzer
+    from reversi.frontends.solver_analysis import SolverAnalyzer
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
@@ -150,7 +151,7 @@ def _of_model(args: argparse.Namespace) -> tuple[Game, MindOf]:
     model = args.model or "gated"
     weights = load_model(model, args.registry)
 
-    def mind_of(game: Game) -> Mind:
+    def analyzer_of(game: Game) -> Analyzer:
         weights.check_game(game)
         precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
         evaluate = open_evaluator(
@@ -160,8 +161,8 @@ def _of_model(args: argparse.Namespace) -> tuple[Game, MindOf]:
             threads=args.threads,
             margin_weight=margin_weight,
         )
-        mind = SearchMind(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
-        mind.warm_up()
-        return SolvingMind(mind, args.solve) if args.solve else mind
+        analyzer = SearchAnalyzer(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
+        analyzer.warm_up()
+        return SolverAnalyzer(analyzer, args.solve) if args.solve else analyzer
 
-    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), mind_of
+    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), analyzer_of

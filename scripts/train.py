@@ -11,7 +11,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, UsageError
+from reversi.errors import ConfigError, RunError, UsageError
 from scripts.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
 from scripts.ray_environment import in_job

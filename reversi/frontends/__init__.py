@@ -1,1 +1,1 @@
-"""Front ends: people and other programs at one end, a `Position` and a `Player` at the other."""
+"""Front ends: the interfaces through which people and other programs play and analyse."""

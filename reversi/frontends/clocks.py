@@ -1,11 +1,11 @@
-"""`Clocks`: the time both sides have left, and how much of it a move may take."""
+"""`Clocks`: both sides' remaining time, and the share of it that a move may take."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MARGIN_S = 0.03
-"""Kept back of every move for what is not thinking: pipes, scheduling, the last batch of leaves."""
+"""Time reserved in every move for pipes, scheduling and the last batch of leaves."""
 
 
 @dataclass
@@ -17,15 +17,15 @@ class _Clock:
 
 
 class Clocks:
-    """Both sides' clocks, in the terms of GTP's `time_settings`: main time, then `stones` moves in every period."""
+    """Both sides' clocks in terms of GTP's `time_settings`: main time, then `stones` moves in every period."""
 
     def __init__(self) -> None:
-        """No limit."""
+        """Begin without a limit."""
         self._clocks: dict[bool, _Clock] = {}
-        self._main_s, self._period_s, self._stones = 0.0, 1.0, 0  # GTP's words for no limit
+        self._main_s, self._period_s, self._stones = 0.0, 1.0, 0  # GTP's encoding of no limit
 
     def set(self, main_s: float, period_s: float, stones: int) -> None:
-        """Begin a game with these; a period without a number of stones means no limit, as GTP has it."""
+        """Begin a game with these times; as in GTP, a period with 0 stones means no limit."""
         self._main_s, self._period_s, self._stones = main_s, period_s, stones
         self.restart()
 
@@ -39,14 +39,14 @@ class Clocks:
                     self._begin_period(self._clocks[black])
 
     def tell(self, black: bool, left_s: float, stones: int) -> None:
-        """Take down what a side has left: of its main time if `stones` is 0, else for that many moves."""
+        """Set a side's remaining time: its main time if `stones` is 0, else the time for that many moves."""
         self._clocks[black] = _Clock(0.0, left_s, stones) if stones > 0 else _Clock(left_s)
 
     def share_s(self, black: bool, empties: int) -> float | None:
-        """Return how long the side may think about its next move, None for without limit.
+        """Return the time for the side's next move in seconds, None if there is no limit.
 
-        Of the main time an equal part for each move it may still have to make and for two more; where a period
-        follows, at least what each of its moves will have.  In a period an equal part of it.
+        In the main time: an equal share for each move the side may still have to make, plus two; if a period follows,
+        at least a move's share of the period.  In a period: an equal share for each of its remaining moves.
         """
         clock = self._clocks.get(black)
         if clock is None:
@@ -59,7 +59,7 @@ class Clocks:
         return max(0.0, share_s - MARGIN_S)
 
     def spend(self, black: bool, seconds: float) -> None:
-        """Count a move that took this long, for those who do not tell what is left."""
+        """Subtract the time of a move, for controllers that do not send the remaining time."""
         clock = self._clocks.get(black)
         if clock is None:
             return

@@ -1,10 +1,8 @@
-"""A game in the terminal: a person against any player, with undo, hints and passes that are announced."""
+"""A game in the terminal: a person against any player, with undo, hints and announced passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
 
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games.notation import PASS, action_name
@@ -29,7 +27,7 @@ class Leave(Exception):
 
 
 class Console:
-    """One game between a person, who types, and `opponent`; positions are drawn by `say`, lines come from `ask`."""
+    """One game between a person and `opponent`; `ask` reads the person's lines, `say` prints positions and messages."""
 
     def __init__(
         self,
@@ -44,12 +42,12 @@ class Console:
     ) -> None:
         """`ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters.
 
-        first_move  is played for whoever begins; it cannot be taken back
+        first_move  the game's first move, already chosen; it cannot be taken back
         """
         self.opponent, self.person_is_black = opponent, person_is_black
         self.position = Position.start(game)
         self.history: list[tuple[Position, str]] = []
-        """Every position so far with the move played in it."""
+        """The positions so far, each with the move played in it."""
         self._ask, self._say, self._unicode = ask, say, unicode
         self._first_move = first_move
 
@@ -77,11 +75,11 @@ class Console:
 
     @property
     def moves(self) -> str:
-        """The transcript so far, passes left out, as other programs read it."""
+        """The transcript so far without passes, as other programs read it."""
         return "".join(move for _, move in self.history if move != PASS)
 
     def _ply(self) -> None:
-        """Play one ply, whoever's turn it is; the person may also undo, which plays none."""
+        """Play one ply of either side; the person may instead undo, which plays none."""
         mine = self.position.black_to_move == self.person_is_black
         if self.position.legal_moves() == [PASS]:
             self._say("You have no move and pass." if mine else f"{self.opponent.name} has no move and passes.")
@@ -94,7 +92,7 @@ class Console:
             self._move(move)
 
     def _person(self) -> None:
-        """Ask the person until one of the answers changes the position."""
+        """Ask the person until an answer changes the position."""
         self._say(f"\n{self._draw(self.position.drawing())}")
         before = self.position
         while self.position is before:
@@ -122,7 +120,7 @@ class Console:
                 self._say(f"{error}; `help` lists what you can type")
 
     def _undo(self) -> None:
-        """Go back to the person's last decision: past the opponent's reply and forced passes."""
+        """Go back to the person's last decision, over the opponent's reply and forced passes."""
         given = 0 if self._first_move is None else 1
         for back in range(len(self.history) - 1, given - 1, -1):
             position, move = self.history[back]
@@ -138,9 +136,8 @@ class Console:
         self.position = after
 
     def _choice(self) -> str:
-        """Return the opponent's move for the side to move, whoever that is."""
-        own, opp = np.array([self.position.own], np.uint64), np.array([self.position.opp], np.uint64)
-        return action_name(self.position.game, int(self.opponent.choose(own, opp)[0]))
+        """Return the move that the opponent would play for the side to move."""
+        return action_name(self.position.game, int(self.opponent.choose(*self.position.as_batch())[0]))
 
     def _result(self) -> str:
         margin = self.position.black_margin if self.person_is_black else -self.position.black_margin

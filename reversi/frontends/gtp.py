@@ -1,7 +1,7 @@
-"""GTP, version 2, for Othello: this program as an engine for Quarry, GoGui and whoever speaks the Go Text Protocol.
+"""GTP (Go Text Protocol) version 2 for Othello: this program as an engine for Quarry, GoGui and other controllers.
 
 The dialect is that of Edax and Egaroucid: columns are letters from the left, rows count from the top (in Go from the
-bottom), black begins.  Passes may be said, or implied by the side that plays next; see docs/protocols.md.
+bottom), black begins.  Passes may be sent, or implied by the side that plays next; see docs/protocols.md.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 from reversi import __version__
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
+from reversi.frontends.analysis import Analysis, Limit
 from reversi.frontends.clocks import Clocks
-from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget, Thought
-from reversi.frontends.session import Session
+from reversi.frontends.engine_session import EngineSession
+from reversi.frontends.input_lines import InputLines
 from reversi.games.notation import action_name, parse_action
 from reversi.games.position import EMPTY, Position
 from reversi.games.rules import reversi_of_size
@@ -26,29 +26,29 @@ from reversi.sgf import parse_sgf
 NAME = "reversi-zero"
 
 LARGEST_FILE = 1 << 20
-"""Bytes of the largest file that `loadsgf` reads, 1 MiB."""
+"""Maximum size of a file for `loadsgf`, in bytes: 1 MiB."""
 
 _COLOURS = {"b": True, "black": True, "w": False, "white": False}
 _INTERRUPT = re.compile(r"\s*#\s*interrupt\s*$")
 _DROPPED = {code: None for code in (*range(32), 127) if code != 9} | {9: 32}
-"""GTP 2, section 2.2: control characters go, a tab is a blank."""
+"""GTP 2, section 2.2: control characters are dropped, a tab becomes a space."""
 
 
 class GtpError(Exception):
-    """What a command answers after its question mark."""
+    """An error response; its message follows the question mark."""
 
 
 class Gtp:
-    """The conversation: lines in, answers out, one game of a `Session` between them."""
+    """A GTP engine: reads commands, writes responses, and plays the game of an `EngineSession`."""
 
-    def __init__(self, session: Session, lines: Lines, say: Callable[[str], None]) -> None:
-        """`say` writes an answer, which ends with an empty line, and flushes it."""
+    def __init__(self, session: EngineSession, lines: InputLines, say: Callable[[str], None]) -> None:
+        """`say` writes a response, which ends with an empty line, and flushes it."""
         self._session, self._lines, self._say = session, lines, say
         self._clocks = Clocks()
         self._commands: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda words: "2",
             "name": lambda words: NAME,
-            "version": lambda words: f"{__version__} {session.mind.name}",
+            "version": lambda words: f"{__version__} {session.analyzer.name}",
             "known_command": lambda words: "true" if words[:1] and words[0] in self._commands else "false",
             "list_commands": lambda words: "\n".join(self._commands),
             "quit": lambda words: "",
@@ -110,7 +110,7 @@ class Gtp:
         return ""
 
     def _begin(self, start: Position) -> None:
-        """Begin a new game, on clocks that are as they were set."""
+        """Begin a new game with the clocks reset to their settings."""
         self._session.begin(start)
         self._clocks.restart()
 
@@ -132,17 +132,17 @@ class Gtp:
 
     def _genmove(self, words: list[str]) -> str:
         black = _colour(words)
-        thought = self._choose(black)
-        self._clocks.spend(black, thought.seconds)
-        self._session.play(thought.best.action, black)
-        return action_name(self._session.position.game, thought.best.action)
+        analysis = self._choose(black)
+        self._clocks.spend(black, analysis.seconds)
+        self._session.play(analysis.best.action, black)
+        return action_name(self._session.position.game, analysis.best.action)
 
     def _reg_genmove(self, words: list[str]) -> str:
-        """Say what the move would be: neither the game nor its clocks go on."""
+        """Return the move that `genmove` would play, without changing the game or its clocks."""
         return action_name(self._session.position.game, self._choose(_colour(words)).best.action)
 
-    def _choose(self, black: bool) -> Thought:
-        """Return the side's thoughts, within its time and until an interrupt; the game stays where it is."""
+    def _choose(self, black: bool) -> Analysis:
+        """Return the side's analysis, within its time and until an interrupt; the game does not change."""
         position = self._session.position
         passed = position.legal_moves() == ["pass"] and position.black_to_move != black
         if passed:
@@ -150,18 +150,18 @@ class Gtp:
         elif not position.is_over and position.black_to_move != black:
             raise GtpError(f"illegal move: it is {'black' if position.black_to_move else 'white'}'s turn")
         try:
-            return self._session.choose(lambda: self._lines.holds(_is_interrupt), self._budget(black))
+            return self._session.choose(lambda: self._lines.holds(_is_interrupt), self._limit(black))
         finally:
             if passed:
                 self._session.undo()
 
-    def _budget(self, black: bool) -> Budget:
-        """Return what a move may spend: the command line's budget, and no more time than the side's clock has."""
-        given, position = self._session.budget, self._session.position
-        share_s = self._clocks.share_s(black, position.game.squares - (position.own | position.opp).bit_count())
+    def _limit(self, black: bool) -> Limit:
+        """Return the limit of a move: the command line's, with no more time than the side's clock allows."""
+        given = self._session.limit
+        share_s = self._clocks.share_s(black, self._session.position.empties)
         if share_s is None:
             return given
-        return Budget(given.simulations, share_s if given.seconds is None else min(share_s, given.seconds))
+        return Limit(given.simulations, share_s if given.seconds is None else min(share_s, given.seconds))
 
     def _undo(self, words: list[str]) -> str:
         if not self._session.undo():
@@ -198,11 +198,11 @@ class Gtp:
         )
 
     def _loadsgf(self, words: list[str]) -> str:
-        """Load a file, up to before a move if a number follows its name; answer whose turn it is, as GNU Go does."""
+        """Load a file, up to before move N if N follows its name; respond with the side to move, as GNU Go does."""
         before_move = int(words[-1]) if len(words) > 1 and words[-1].isdecimal() and len(words[-1]) < 6 else None
         name = " ".join(words if before_move is None else words[:-1]).strip('"')
         try:
-            if not Path(name).is_file():  # a pipe would be waited for
+            if not Path(name).is_file():  # opening a pipe would block
                 raise FileNotFoundError(name)
             with Path(name).open("rb") as file:
                 text = file.read(LARGEST_FILE).decode(errors="replace")
@@ -219,9 +219,9 @@ class Gtp:
 
 
 def parse_line(line: str) -> tuple[str, list[str]]:
-    """Return the number (as it was written, "" without one) and the words of a line; a comment and blanks have none.
+    """Return a line's command number (as written, "" without one) and its words; a comment or blank line has neither.
 
-    GTP 2, sections 2.2, 2.5 and 2.9: what follows # is a comment; control characters are dropped.
+    GTP 2, sections 2.2, 2.5 and 2.9: text after # is a comment; control characters are dropped.
     """
     words = line.translate(_DROPPED).partition("#")[0].split()
     numbered = bool(words) and words[0].isascii() and words[0].isdecimal()
@@ -229,17 +229,17 @@ def parse_line(line: str) -> tuple[str, list[str]]:
 
 
 def rows_from_below(position: Position) -> str:
-    """Return the board as GoGui wants it, X, O and dots, the row with the highest number first.
+    """Return the board in GoGui's format, X, O and dots, the row with the highest number first.
 
-    GoGui draws the first line at the top and calls that row N, as in Go; row 1 first would put every disc where GoGui
-    has another name for it (its GenericBoard.java).
+    GoGui draws the first line at the top and calls that row N, as in Go; with row 1 first, its row names would not
+    match ours (see its GenericBoard.java).
     """
     size, cells = position.game.size, str(position).replace(EMPTY, ".")
     return "\n" + "\n".join(" ".join(cells[row * size : (row + 1) * size]) for row in reversed(range(size)))
 
 
 def _is_interrupt(line: str) -> bool:
-    """Return whether a line stops the thinking: GoGui's special comment."""
+    """Return whether a line interrupts the analysis: GoGui's special comment."""
     return _INTERRUPT.match(line) is not None
 
 

@@ -1,7 +1,7 @@
-"""The NBoard protocol, version 2: this program as an engine for the NBoard GUI and whoever speaks as it does.
+"""The NBoard protocol, version 2: this program as an engine for the NBoard GUI and compatible programs.
 
-A line is a command; one that is not known is ignored.  `ping` stops the thinking, so input is read while we think.
-The engine never plays: it answers `go`, and a `move` comes if the game is to go on.
+Each line is a command; unknown commands are ignored.  `ping` stops an analysis, so input is read while one runs.  The
+engine never plays by itself: it answers `go`, and the GUI sends `move` if the move is played.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import closing
 
 from reversi.errors import ReversiError
-from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget, Judgement, Thought
-from reversi.frontends.session import Session
+from reversi.frontends.analysis import Analysis, Limit, MoveAnalysis
+from reversi.frontends.engine_session import EngineSession
+from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
 from reversi.games.rules import Game
 from reversi.ggf import GgfMove, name_of, parse_ggf
@@ -21,23 +21,23 @@ from reversi.ggf import GgfMove, name_of, parse_ggf
 NAME = "reversi-zero"
 
 SUREST = 0.99
-"""Values beyond it count as much in discs: that a game is won says nothing of the margin."""
+"""Values beyond it are clipped before the conversion to discs: a won game says nothing about the margin."""
 
 DEEPEST = 16
-"""Depths from here on are searched alike: 65,536 simulations."""
+"""All depths from here on mean the same number of simulations, 65,536."""
 
 
 class NBoard:
-    """The conversation: lines in, lines out, one game of a `Session` between them."""
+    """An NBoard engine: reads commands, writes lines, and plays the game of an `EngineSession`."""
 
-    def __init__(self, session: Session, lines: Lines, say: Callable[[str], None]) -> None:
-        """`say` writes a line with its end, and flushes it."""
+    def __init__(self, session: EngineSession, lines: InputLines, say: Callable[[str], None]) -> None:
+        """`say` writes a line, newline included, and flushes it."""
         self._session, self._lines, self._write = session, lines, say
-        self._budget = session.budget
+        self._limit = session.limit
         self._refused: ReversiError | None = None
-        """Why the game that was set last is not the one that stands; until there is another nothing is said of it."""
+        """The error of a refused `set game`; until a game is accepted, commands about the game answer with it."""
         self._commands: dict[str, Callable[[str], None]] = {
-            "nboard": lambda rest: self._say(f"set myname {NAME} {session.mind.name}"),
+            "nboard": lambda rest: self._say(f"set myname {NAME} {session.analyzer.name}"),
             "set": self._set,
             "move": self._move,
             "hint": self._hint,
@@ -48,7 +48,7 @@ class NBoard:
         }
 
     def serve(self) -> None:
-        """Obey every line until `quit` or the end of the input."""
+        """Execute every line until `quit` or the end of the input."""
         with closing(self._lines):
             while (line := self._lines.next()) is not None:
                 command, _, rest = line.strip().partition(" ")
@@ -63,7 +63,7 @@ class NBoard:
                         self._say(f"status error: {error}")
 
     def _set(self, rest: str) -> None:
-        """Obey `set depth`, `set game`; `set contempt` is taken and changes nothing, since a draw is worth a draw."""
+        """Execute `set depth` and `set game`; `set contempt` is accepted without effect: a draw is worth a draw."""
         key, _, value = rest.partition(" ")
         if key == "depth" and value.strip().isdecimal():
             self._set_depth(int(value.strip()[:6]))
@@ -77,44 +77,44 @@ class NBoard:
                 raise
 
     def _set_depth(self, depth: int) -> None:
-        """Take a depth for a number of simulations, unless the command line has set a budget, which stands."""
-        if not self._session.mind.heeds_budget:
+        """Translate a depth to a number of simulations, unless the command line sets a limit, which has precedence."""
+        if not self._session.analyzer.uses_limit:
             return
-        if self._session.budget == Budget():
-            self._budget = Budget(simulations=simulations_of(depth))
-        self._say(f"set myname {NAME} {self._session.mind.name} depth {depth}")
+        if self._session.limit == Limit():
+            self._limit = Limit(simulations=simulations_of(depth))
+        self._say(f"set myname {NAME} {self._session.analyzer.name} depth {depth}")
 
     def _move(self, rest: str) -> None:
         self._session.play(GgfMove.parse(self._session.position.game, rest).action)
 
     def _hint(self, rest: str) -> None:
-        """Judge the position and print the best moves, as many as were asked for, best first."""
+        """Analyse the position and print the requested number of moves, best first."""
         count = int(rest[:3]) if rest[:3].isdecimal() else 1
         self._say("status thinking")
         if not self._session.position.is_over:
-            thought = self._session.think(self._interrupted, self._budget)
-            for move in thought.moves[: max(1, count)]:
+            analysis = self._session.analyse(self._interrupted, self._limit)
+            for move in analysis.moves[: max(1, count)]:
                 self._say_line(move)
-            self._nodestats(thought)
+            self._nodestats(analysis)
         self._say("status")
 
     def _go(self, rest: str) -> None:
-        """Say the move to play, with its value and the time it took, or without where it is forced."""
+        """Print the move to play, with its value and time; a forced move has neither."""
         self._say("status thinking")
-        thought = self._session.choose(self._interrupted, self._budget)
-        game, best = self._session.position.game, thought.best
+        analysis = self._session.choose(self._interrupted, self._limit)
+        game, best = self._session.position.game, analysis.best
         text = name_of(game, best.action)
-        if thought.nodes:
+        if analysis.nodes:
             self._say_line(best)
-            self._nodestats(thought)
+            self._nodestats(analysis)
             discs = _discs(game, best)
             if discs is not None:
-                text = f"{text}/{discs:.2f}/{thought.seconds:.2f}"
+                text = f"{text}/{discs:.2f}/{analysis.seconds:.2f}"
         self._say(f"=== {text}")
         self._say("status")
 
     def _analyze(self, rest: str) -> None:
-        """Judge every position of the game, the last one first: `analysis PLIES VALUE`, for the side to move there."""
+        """Analyse every position of the game, last first: `analysis PLIES VALUE`, for the side to move there."""
         self._say("status analyzing")
         for plies in reversed(range(len(self._session.positions))):
             position = self._session.positions[plies]
@@ -124,15 +124,15 @@ class NBoard:
         self._say("status")
 
     def _value(self, position: Position) -> float:
-        """Return a position's value in discs for the side to move; once the game is over its result."""
+        """Return a position's value in discs for the side to move; of a finished game, its result."""
         if position.is_over:
-            margin, empties = position.margin, position.game.squares - (position.own | position.opp).bit_count()
+            margin, empties = position.margin, position.empties
             return margin + (empties if margin > 0 else -empties if margin < 0 else 0)
-        thought = self._session.mind.think(position, self._budget, self._interrupted)
-        return _discs(position.game, thought.best) or 0.0
+        analysis = self._session.analyzer.analyse(position, self._limit, self._interrupted)
+        return _discs(position.game, analysis.best) or 0.0
 
-    def _say_line(self, move: Judgement) -> None:
-        """Say a move with its value, if there is one: `100%` is an exact margin, `100%W` a certain result."""
+    def _say_line(self, move: MoveAnalysis) -> None:
+        """Print a move with its value, if known: `100%` marks an exact margin, `100%W` a proven result."""
         game = self._session.position.game
         line, discs = "".join(name_of(game, action) for action in move.line), _discs(game, move)
         if discs is None:
@@ -143,8 +143,8 @@ class NBoard:
             how = f"{'100%W' if move.certain else len(move.line)} {move.visits} simulations"
         self._say(f"search {line} {discs:.2f} 0 {how}")
 
-    def _nodestats(self, thought: Thought) -> None:
-        self._say(f"nodestats {thought.nodes} {thought.seconds:.2f}")
+    def _nodestats(self, analysis: Analysis) -> None:
+        self._say(f"nodestats {analysis.nodes} {analysis.seconds:.2f}")
 
     def _interrupted(self) -> bool:
         return self._lines.holds(_ends_thinking)
@@ -154,29 +154,29 @@ class NBoard:
 
 
 def simulations_of(depth: int) -> int:
-    """Return the simulations that stand for a depth: 2 to its power, up to DEEPEST."""
+    """Return the number of simulations for a depth: 2**depth, up to 2**DEEPEST."""
     return 1 << min(depth, DEEPEST)
 
 
 def discs_of(game: Game, value: float) -> float:
-    """Return a value of -1 to 1 in discs: the margin at which a logistic law would win so often.
+    """Convert a value of -1 to 1 to discs, by a logistic model of winning.
 
-    A player who is ahead by d discs is taken to win with probability 1 / (1 + exp(-d / s)), s = N*N / 16 discs, which
-    is 4 on 8x8; `value` is twice that probability less 1.  Rises with the value up to `SUREST`, where it is 21 on 8x8;
-    0 for 0.
+    The model: a player ahead by d discs wins with probability 1 / (1 + exp(-d / s)), s = N*N / 16 discs, which is 4 on
+    8x8; `value` is twice that probability minus 1.  Increases with the value up to `SUREST`, where it is 21 on 8x8; 0
+    for 0.
     """
     return game.squares / 8 * math.atanh(max(-SUREST, min(SUREST, value)))
 
 
-def _discs(game: Game, move: Judgement) -> float | None:
-    """Return a move's value in discs, exact if it is solved; None if nobody knows it."""
+def _discs(game: Game, move: MoveAnalysis) -> float | None:
+    """Return a move's value in discs, exact if it is solved; None if unknown."""
     if move.score is not None:
         return float(move.score)
     return None if move.value is None else discs_of(game, move.value)
 
 
 ABOUT_THE_GAME = {"move", "hint", "go", "analyze"}
-"""Commands that mean the game that stands."""
+"""Commands about the current game."""
 
 
 def _ends_thinking(line: str) -> bool:

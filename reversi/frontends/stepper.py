@@ -1,4 +1,4 @@
-"""A game that is over and done with, in the terminal: forwards, backwards, to any ply."""
+"""A finished game in the terminal: forwards, backwards, to any ply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HELP = """\
 
 
 class Stepper:
-    """The plies of one game; pictures are shown by `say`, lines come from `ask`."""
+    """Steps through the plies of one game; `ask` reads lines, `say` prints boards and messages."""
 
     def __init__(
         self,
@@ -34,17 +34,17 @@ class Stepper:
         """
         assert len(positions) == len(moves) + 1
         self.ply = 0
-        """Plies played in the position that is shown."""
+        """Number of plies played in the position shown."""
         self._positions, self._moves = positions, moves
         self._ask, self._say, self._unicode = ask, say, unicode
 
     @property
     def last(self) -> int:
-        """The ply that ends the game."""
+        """The number of the last ply."""
         return len(self._moves)
 
     def picture(self, ply: int) -> str:
-        """Return the board after `ply` plies, under a line that says what the last one was."""
+        """Return the board after `ply` plies, below a line that describes the last one."""
         board = self._draw(self._positions[ply].drawing())
         if ply == 0:
             return f"The start\n{board}"
@@ -54,7 +54,7 @@ class Stepper:
         return f"Ply {ply} of {self.last}: {side} {self._draw(disc)} {did}\n{board}"
 
     def step(self, ply: int) -> None:
-        """Show `ply`, then what is typed asks for, until the person leaves."""
+        """Show `ply`, then execute what the person types until they leave."""
         self._show(ply)
         try:
             while self._obey(self._ask(f"ply {self.ply} of {self.last}, enter for the next, help: ").strip().lower()):
@@ -63,7 +63,7 @@ class Stepper:
             self._say("")
 
     def _obey(self, line: str) -> bool:
-        """Do what a line says; return whether to go on."""
+        """Execute a line; return whether to continue."""
         word, _, rest = line.partition(" ")
         if word in ("", "n", "next"):
             self._show(self.ply + 1)

@@ -1,1 +1,1 @@
-"""The games: rules as kernels over two 64-bit masks, and `Position` for people.  See README.md for the map."""
+"""The games: rules as kernels over two 64-bit masks, and `Position` with colours and names.  See README.md."""

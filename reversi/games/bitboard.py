@@ -1,8 +1,8 @@
-"""Bit tricks on an 8x8 board of 64-bit masks; the only file that has any.
+"""Bit operations on 64-bit masks of an 8x8 board.
 
 Square (row, col) is bit `8*row + col`; a smaller board is the top-left part, and its off-board squares are always
-empty.  That is why one set of kernels serves every size: an off-board square stops a line as an empty square does, so
-only the squares where a disc may be put need the board's own mask.
+empty.  So one set of kernels serves every size: an off-board square stops a line like an empty square, and only legal
+moves need the board's mask.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ lowest_square: Callable[[np.uint64], int] = intrinsic(_lowest_square)
 
 
 def _rays(row_step: int, col_step: int) -> list[int]:
-    """Return for each of the 64 squares the mask of the squares beyond it in one direction."""
+    """Return, for each of the 64 squares, the mask of the squares beyond it in one direction."""
     rays = []
     for square in range(64):
         row, col = square // 8 + row_step, square % 8 + col_step
@@ -61,7 +61,7 @@ def _rays(row_step: int, col_step: int) -> list[int]:
 _STEPS = ((0, 1), (1, -1), (1, 0), (1, 1))
 _SHIFTS = [8 * row + col for row, col in _STEPS]
 _NOT_SIDES = 0x7E7E7E7E7E7E7E7E
-_INNER = [_NOT_SIDES if col else 2**64 - 1 for _, col in _STEPS]  # squares from which a step never wraps round
+_INNER = [_NOT_SIDES if col else 2**64 - 1 for _, col in _STEPS]  # squares from which a step never wraps around
 _RAYS_UP = list(zip(*(_rays(row, col) for row, col in _STEPS), strict=True))  # [64][4]
 _RAYS_DOWN = list(zip(*(_rays(-row, -col) for row, col in _STEPS), strict=True))  # [64][4]
 _LINES = np.array([sum(up + down) for up, down in zip(_RAYS_UP, _RAYS_DOWN, strict=True)], np.uint64)  # [64]
@@ -103,9 +103,9 @@ _flips: Callable[[np.uint64, np.uint64, int], np.uint64] = intrinsic(_flips_lane
 
 @kernel
 def reachable(own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the squares next to an unbroken line of `opp` that starts beside `own`, whether they are empty or not.
+    """Return the squares, empty or not, at the end of an unbroken line of `opp` that starts beside a disc of `own`.
 
-    The legal moves are the empty squares of the board among them.
+    The legal moves are the empty board squares among them.
 
     Kogge-Stone fills (https://www.chessprogramming.org/Kogge-Stone_Algorithm), four directions per vector and both
     ways: no branch, no table.  On an AVX-512 Xeon 3.1 ns in a loop over positions; the same fills in scalar code 10 ns,
@@ -117,11 +117,11 @@ def reachable(own: np.uint64, opp: np.uint64) -> np.uint64:
 
 @kernel
 def flips(own: np.uint64, opp: np.uint64, square: int) -> np.uint64:
-    """Return the discs of `opp` that turn when `own` plays on the empty `square` (0-63); 0 if the move is not legal.
+    """Return the discs of `opp` that flip when `own` plays on the empty `square` (0-63); 0 if the move is not legal.
 
-    In each direction the first square that is not the opponent's decides: if it is own, all before it turn.  Toward
+    In each direction the first square without an opposing disc decides: if it is own, all discs before it flip.  Toward
     higher bits that square is the lowest bit of ray & ~opp, found by a carry; toward lower bits the highest, found by
-    a count of leading zeros.  Two table loads and no branch.  On an AVX-512 Xeon 2.2 ns in a loop over positions; the
+    counting leading zeros.  Two table loads and no branch.  On an AVX-512 Xeon 2.2 ns in a loop over positions; the
     same in scalar code 8 ns, filling one square at a time 17 ns.
     """
     return _flips(own, opp, square)
@@ -129,9 +129,10 @@ def flips(own: np.uint64, opp: np.uint64, square: int) -> np.uint64:
 
 @kernel
 def turning_all(own: np.uint64, opp: np.uint64, moves: np.uint64) -> np.uint64:
-    """Return those of the legal `moves` (a mask) that turn every disc of `opp`, after which nobody can move.
+    """Return the moves among the legal `moves` (a mask) that flip every disc of `opp`, which ends the game.
 
-    Such a move is in line with every disc.  Few moves are in line with even two or three, so this takes a few ns.
+    Such a move is in line with every disc of `opp`.  Few moves are in line with even two or three, so this takes a few
+    ns.
     """
     rest = opp
     while moves != ZERO and rest != ZERO:
@@ -172,7 +173,7 @@ def mirror_columns(mask: np.uint64) -> np.uint64:
 
 @kernel
 def transpose(mask: np.uint64) -> np.uint64:
-    """Return the 8x8 mask with rows and columns exchanged: three swaps of ever larger blocks (Hacker's Delight 7-3)."""
+    """Return the 8x8 mask with rows and columns exchanged: three block swaps of growing size (Hacker's Delight 7-3)."""
     swap = (mask ^ (mask >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
     mask ^= swap ^ (swap << np.uint64(7))
     swap = (mask ^ (mask >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)

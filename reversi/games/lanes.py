@@ -1,8 +1,8 @@
-"""Four 64-bit lanes side by side: the vector arithmetic that `bitboard` writes its four directions in.
+"""Vectors of four 64-bit lanes, in which `bitboard` computes four directions at once.
 
-numba leaves such short loops scalar (its SLP vectoriser is off).  So a formula over `Lanes` runs once, when a kernel
-that uses it is compiled: its operators emit LLVM vector instructions, which become what the CPU has (AVX2, AVX-512,
-NEON or plain registers).
+numba does not vectorise such short loops (its SLP vectoriser is off).  So a formula over `Lanes` runs once, when a
+kernel that uses it is compiled: its operators emit LLVM vector instructions, which LLVM maps to the CPU's (AVX2,
+AVX-512, NEON or scalar registers).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ALL = 2**64 - 1
 
 
 class Lanes:
-    """A value of four uint64 in the code being compiled; an operator emits one vector instruction."""
+    """A vector of four uint64 in the code being compiled; each operator emits one vector instruction."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder = builder
@@ -54,18 +54,18 @@ class Lanes:
         return self.constant(0) - self
 
     def is_set(self) -> Lanes:
-        """Return 1 in the lanes that are not 0, and 0 in the others."""
+        """Return 1 in the nonzero lanes and 0 in the others."""
         flags = self.builder.icmp_unsigned("!=", self.value, self.constant(0).value)
         return Lanes(self.builder, self.builder.zext(flags, _VECTOR))
 
     def leading_zeros(self) -> Lanes:
-        """Return the number of zeros above each lane's highest bit; 64 for 0."""
+        """Return the number of leading zeros of each lane; 64 for 0."""
         signature = ir.FunctionType(_VECTOR, [_VECTOR, ir.IntType(1)])
         function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.ctlz.v{LANES}i64")
         return Lanes(self.builder, self.builder.call(function, [self.value, cgutils.false_bit]))
 
     def union(self) -> Any:
-        """Return the lanes or-ed together, as an LLVM i64."""
+        """Return the bitwise or of the lanes, as an LLVM i64."""
         signature = ir.FunctionType(_I64, [_VECTOR])
         function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.vector.reduce.or.v{LANES}i64")
         return self.builder.call(function, [self.value])

@@ -38,11 +38,11 @@ def parse_action(game: Game, text: str) -> int:
 
 
 def parse_transcript(game: Game, text: str) -> list[int]:
-    """Return the actions of a transcript played from the game's start, with the passes it leaves out filled in.
+    """Return the actions of a transcript from the game's start, with omitted passes filled in.
 
-    Moves follow one another with or without spaces, in upper or lower case; passes may be written.  A pass is filled
-    in only before a move, so a transcript that stops before a forced pass ends there.
-    Raises NotationError for what is no move, IllegalMoveError for a move the rules refute; both name the ply.
+    Moves may be separated by spaces, in upper or lower case; passes may be written.  A pass is filled in only before a
+    move, so a transcript that stops before a forced pass ends there.
+    Raises NotationError for text that is not a move, IllegalMoveError for an illegal move; both name the ply.
     """
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
     actions: list[int] = []
@@ -65,7 +65,7 @@ def parse_transcript(game: Game, text: str) -> list[int]:
 
 @kernel
 def _is_legal(game_id: int, own: np.uint64, opp: np.uint64, action: int) -> bool:
-    """Return whether `action` (0 to N*N) may be played; nothing may once the game is over."""
+    """Return whether `action` (0 to N*N) is legal; none is once the game is over."""
     square = square_of_action(game_id, action)
     if square == 64:
         return _must_pass(game_id, own, opp)

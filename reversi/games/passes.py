@@ -1,4 +1,4 @@
-"""Passes as other programs and their files say them: some write every pass, some leave them to be understood."""
+"""Passes in the moves of other programs and files: some write every pass, some omit forced ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from reversi.games.position import Position
 
 
 def plies_of(position: Position, action: int, black: bool | None = None) -> list[int]:
-    """Return the plies that `action` stands for: itself, after a pass where one is implied.
+    """Return the plies that `action` represents: the action itself, after a pass if one is implied.
 
-    black  who plays it, if that was said: a pass is implied where it is the other side's turn and that has no move.
-           Where nothing was said, a pass is implied before a square when the side to move has none.
+    black  the side that plays it, if known: a pass is implied if it is the other side's turn and that side has no move.
+           If unknown (None), a pass is implied before a move on a square if the side to move has none.
 
-    A pass once the game is over stands for nothing: [].  Raises IllegalMoveError for what the rules refuse.
+    A pass after the end of the game is []: it is ignored.  Raises IllegalMoveError for an illegal action.
     """
     skip = position.game.pass_action
     legal = position.legal_actions()

@@ -1,4 +1,4 @@
-"""perft: the number of move sequences of a given length, the rules' fingerprint and the engine's speedometer."""
+"""perft: the number of move sequences of a given length, to verify the rules and to measure their speed."""
 
 from __future__ import annotations
 

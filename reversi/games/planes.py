@@ -1,4 +1,4 @@
-"""What the network sees: four planes of N by N zeros and ones, from the side to move's view."""
+"""The network's input: four planes of N by N zeros and ones, from the view of the side to move."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def masks_of(game_id: int, own: np.uint64, opp: np.uint64) -> tuple[np.uint64, n
 
 @kernel
 def write_masks(game_id: int, own: Masks, opp: Masks, out: NDArray[np.uint64]) -> None:
-    """Fill `out[b]` with the planes of position b as masks: a thirty-second of their size, to be unpacked elsewhere.
+    """Fill `out[b]` with the planes of position b as masks, a thirty-second of their size; the backend unpacks them.
 
     own, opp  uint64[B]
     out       uint64[B, 4]  written

@@ -1,4 +1,4 @@
-"""`Position`: a game's state as people speak of it, with colours, names and errors, over the kernels of `rules`."""
+"""`Position`: a position with colours, move names and error messages, over the kernels of `rules`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games import rules
+from reversi.games.bitboard import Masks
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.rules import GAMES, UNFINISHED, Game, game_named
 
@@ -17,7 +18,7 @@ BLACK, WHITE, EMPTY = "X", "O", "-"
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One position of one game; immutable, hashable, and equal to another with the same discs and side to move.
+    """One position of one game; immutable, hashable, and equal to any other with the same discs and side to move.
 
     >>> position = Position.start("reversi6").play("c2")
     >>> str(position)
@@ -37,15 +38,16 @@ class Position:
 
     @classmethod
     def start(cls, game: Game | str) -> Position:
-        """Return the position a game begins with, Black to move."""
+        """Return a game's start position, Black to move."""
         game = game_named(game) if isinstance(game, str) else game
         return cls(game, game.start_own, game.start_opp)
 
     @classmethod
     def parse(cls, text: str, game: Game | None = None) -> Position:
-        """Read `N*N` characters of `X O -`, row 1 first, a space, and the side to move; the size tells the game.
+        """Read `N*N` characters of `X O -`, row 1 first, a space, and the side to move; their number determines the
+        game.
 
-        Raises NotationError, also if the position is not one of `game`.
+        Raises NotationError, also if the position is of another game than `game`.
         """
         discs, _, side = text.strip().partition(" ")
         found = next((each for each in GAMES.values() if each.squares == len(discs)), None)
@@ -61,7 +63,7 @@ class Position:
         return cls(found, black, white) if side == BLACK else cls(found, white, black, False)
 
     def __str__(self) -> str:
-        """Return the text that `parse` reads."""
+        """Return the position in the format of `parse`."""
         return "".join(self._symbols()) + " " + (BLACK if self.black_to_move else WHITE)
 
     @property
@@ -75,13 +77,18 @@ class Position:
         return self.opp if self.black_to_move else self.own
 
     @property
+    def empties(self) -> int:
+        """The number of empty squares."""
+        return self.game.squares - (self.own | self.opp).bit_count()
+
+    @property
     def is_over(self) -> bool:
         """Whether neither side can play (tic-tac-toe: three in a row or a full board)."""
         return self._outcome() != UNFINISHED
 
     @property
     def margin(self) -> int:
-        """Discs of the side to move minus the other's, now (tic-tac-toe: 1 won, -1 lost, else 0)."""
+        """Current discs of the side to move minus the other side's (tic-tac-toe: 1 won, -1 lost, else 0)."""
         result = self._outcome()
         if result != UNFINISHED:
             return result
@@ -91,6 +98,10 @@ class Position:
     def black_margin(self) -> int:
         """`margin` from Black's view."""
         return self.margin if self.black_to_move else -self.margin
+
+    def as_batch(self) -> tuple[Masks, Masks]:
+        """Return (own, opp) as arrays, uint64[1] each."""
+        return np.array([self.own], np.uint64), np.array([self.opp], np.uint64)
 
     def legal_actions(self) -> list[int]:
         """Return the legal actions in ascending order: [pass] if there is no move, [] if the game is over."""
@@ -106,7 +117,7 @@ class Position:
     def play(self, move: str | int) -> Position:
         """Return the position after a move, given by name or as an action.
 
-        Raises NotationError if the board has no such square, IllegalMoveError if the rules do not allow it here.
+        Raises NotationError if the board has no such square, IllegalMoveError if the move is not legal here.
         """
         action = parse_action(self.game, move) if isinstance(move, str) else int(move)
         if action not in self.legal_actions():
@@ -117,7 +128,7 @@ class Position:
         return Position(self.game, int(own), int(opp), not self.black_to_move)
 
     def drawing(self) -> str:
-        """Return the board as a picture: legal moves are `*`, the last line says whose turn it is or how it ended."""
+        """Return the board as text: `*` marks legal moves, the last line states the side to move or the result."""
         size, symbols = self.game.size, list(self._symbols())
         for action in self.legal_actions():
             if action != self.game.pass_action:

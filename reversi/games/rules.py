@@ -1,8 +1,8 @@
 """The rules of every game behind three scalar kernels: `legal_moves`, `play` and `outcome`, and loops over them.
 
-A game is named by a small integer, and each of the three has its branch on it here and nowhere else.  A position is
-two masks: `own`, the discs of the side to move, and `opp`, the other side's.  Squares are bits (8*row + col); actions
-are compact (row*N + col, the pass is N*N), so that policies have N*N + 1 slots.
+A small integer identifies a game; only these three functions branch on it.  A position is two masks: `own`, the discs
+of the side to move, and `opp`, the other side's.  Squares are bits (8*row + col); actions are compact (row*N + col, the
+pass is N*N), so that policies have N*N + 1 slots.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popco
 from reversi.kernel import kernel
 
 RULES_VERSION = 1
-"""Stored in every record and model; changes when a legal move, a result or an action number can change."""
+"""Stored in every record and model; changes when a legal move, a result or an action number changes."""
 
 UNFINISHED = 127
 """`outcome` of a game that is not over; outside the range of every margin (-64 to 64)."""
@@ -58,7 +58,7 @@ class Game:
 
     @property
     def actions(self) -> int:
-        """A, slots of a policy: one per square and the pass."""
+        """A, slots of a policy: one per square, and the pass."""
         return self.squares + 1
 
     @property
@@ -76,7 +76,7 @@ def _reversi(game_id: int, size: int) -> Game:
     low = size // 2 - 1
     white = 1 << (9 * low) | 1 << (9 * low + 9)
     black = 1 << (9 * low + 1) | 1 << (9 * low + 8)
-    # Between two passes lies a disc, so fewer than two plies per empty square.
+    # There is a move between any two passes, so a game has fewer than two plies per empty square.
     return Game(
         name=f"reversi{size}", id=game_id, size=size, max_plies=2 * (size * size - 4), start_own=black, start_opp=white
     )
@@ -95,7 +95,7 @@ GAMES: dict[str, Game] = {
 
 
 def game_named(name: str) -> Game:
-    """Return the game called `name`, or raise UsageError with the names there are."""
+    """Return the game called `name`; UsageError, which lists the names, if there is none."""
     try:
         return GAMES[name]
     except KeyError:
@@ -103,7 +103,7 @@ def game_named(name: str) -> Game:
 
 
 def reversi_of_size(size: int) -> Game:
-    """Return Reversi on a board of `size` by `size`, or raise UsageError."""
+    """Return Reversi on a board of `size` by `size`; UsageError for an unsupported size."""
     game = GAMES.get(f"reversi{size}")
     if game is None:
         raise UsageError(f"size must be 4, 6 or 8, got {size}")
@@ -130,7 +130,7 @@ for _game in GAMES.values():
 
 @kernel
 def square_of_action(game_id: int, action: int) -> int:
-    """Return the bit number (0-63) of an action that is not a pass; 64 for a pass.  One table load."""
+    """Return the bit number (0-63) of an action; 64 for the pass.  One table load."""
     return int(_SQUARE[game_id, action])
 
 
@@ -148,7 +148,7 @@ def squares_of(game_id: int) -> int:
 
 @kernel
 def legal_moves(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the squares where the side to move may play; 0 if it must pass and also if the game is over."""
+    """Return the squares where the side to move may play; 0 if it must pass or the game is over."""
     if game_id == TICTACTOE:
         return tictactoe.legal_moves(own, opp)
     return reachable(own, opp) & ~(own | opp) & np.uint64(_BOARD[game_id])
@@ -156,7 +156,7 @@ def legal_moves(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
 
 @kernel
 def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
-    """Return the legal action of an unfinished position that has just one (the pass included), else NO_ACTION."""
+    """Return the legal action of an unfinished position if there is only one (or the pass), else NO_ACTION."""
     legal = legal_moves(game_id, own, opp)
     if legal == ZERO:
         return action_of_square(game_id, 64)
@@ -165,7 +165,7 @@ def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
 
 @kernel
 def play(game_id: int, own: np.uint64, opp: np.uint64, action: int) -> tuple[np.uint64, np.uint64]:
-    """Return (own, opp) after `action`, as the next side to move sees them; the action must be legal.
+    """Return (own, opp) after `action`, from the view of the next side to move; the action must be legal.
 
     A pass swaps the two masks and is legal when there is no move and the game is not over.
     """
@@ -192,9 +192,9 @@ def outcome(game_id: int, own: np.uint64, opp: np.uint64) -> int:
 
 @kernel
 def wipeouts(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the squares where the side to move wins at once, by turning all discs of the other; tic-tac-toe has none.
+    """Return the squares where the side to move wins at once by flipping every opposing disc; 0 in tic-tac-toe.
 
-    The margin is the number of discs then, which is not always the largest that the position has.
+    The margin is then the number of discs, which is not always the largest that perfect play reaches.
     """
     if game_id == TICTACTOE:
         return ZERO
@@ -231,7 +231,7 @@ def legal_actions_mask(game_id: int, own: Masks, opp: Masks, out: NDArray[np.uin
 def play_batch(game_id: int, own: Masks, opp: Masks, actions: NDArray[np.int32]) -> None:
     """Play `actions[b]` in position b, in place; each must be legal.
 
-    own, opp  uint64[B]  read and overwritten: as the next side to move sees them
+    own, opp  uint64[B]  read and overwritten: from the view of the next side to move
     actions   integers[B]
     """
     for b in range(own.shape[0]):

@@ -1,7 +1,7 @@
-"""The eight symmetries of a square board, on masks, on positions and on actions.
+"""The eight symmetries of a square board, applied to masks, positions and actions.
 
-Symmetry `s` (0-7) exchanges rows and columns if bit 2 is set, then turns the rows upside down if bit 1 is set, then
-mirrors the columns if bit 0 is set.  The rules look the same under every one of them.
+Symmetry `s` (0-7) transposes the board if bit 2 is set, then reverses the rows if bit 1 is set, then reverses the
+columns if bit 0 is set.  The rules are invariant under all of them.
 """
 
 from __future__ import annotations
@@ -9,21 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import Masks, mirror_columns, mirror_rows, transpose
+from reversi.games.bitboard import mirror_columns, mirror_rows, transpose
 from reversi.games.rules import GAMES, Game
 from reversi.kernel import kernel
 
 SYMMETRIES = 8
 
-INVERSE = np.array([0, 1, 2, 3, 4, 6, 5, 7], np.int64)
-"""int64[8]: the symmetry that undoes s; only the two quarter turns, 5 and 6, are not their own."""
-
-_GAP = np.array([8 - game.size for game in GAMES.values()], np.int64)  # int64[games] rows of the 8x8 layout left free
+_GAP = np.array([8 - game.size for game in GAMES.values()], np.int64)  # int64[games] unused rows of the 8x8 layout
 
 
 @kernel
 def transform_mask(game_id: int, mask: np.uint64, s: int) -> np.uint64:
-    """Return `mask` under symmetry `s`; squares off the game's board must be empty and stay so.
+    """Return `mask` under symmetry `s`; bits off the game's board must be 0 and stay 0.
 
     The whole 8x8 layout is transformed, then shifted back into the top-left corner.
     """
@@ -38,21 +35,10 @@ def transform_mask(game_id: int, mask: np.uint64, s: int) -> np.uint64:
 
 
 @kernel
-def transform_masks(game_id: int, masks: Masks, symmetries: NDArray[np.int64], out: Masks) -> None:
-    """Fill `out[b]` with `masks[b]` under `symmetries[b]`; `out` may be `masks`.
-
-    masks, out  uint64[B]
-    symmetries  integers[B], 0-7
-    """
-    for b in range(masks.shape[0]):
-        out[b] = transform_mask(game_id, masks[b], symmetries[b])
-
-
-@kernel
 def canonical(game_id: int, own: np.uint64, opp: np.uint64) -> tuple[np.uint64, np.uint64, int]:
-    """Return (own, opp, s): the smallest of the position's eight images and the first symmetry that leads to it.
+    """Return (own, opp, s): the smallest of the position's eight images and the first symmetry that maps to it.
 
-    Two positions are equal up to symmetry exactly when their images are equal.
+    Two positions are equal up to symmetry if and only if these images are equal.
     """
     best_own, best_opp, best = own, opp, 0
     for s in range(1, SYMMETRIES):
@@ -65,10 +51,16 @@ def canonical(game_id: int, own: np.uint64, opp: np.uint64) -> tuple[np.uint64, 
     return best_own, best_opp, best
 
 
-def action_table(game: Game) -> NDArray[np.int32]:
-    """Return int32[8, A]: where action `a` goes under symmetry `s`; the pass stays.
+def canonical_key(game: Game, own: int | np.uint64, opp: int | np.uint64) -> tuple[int, int]:
+    """Return a dict key that is the same for all positions equal up to symmetry: the masks of `canonical`."""
+    image_own, image_opp, _ = canonical(game.id, np.uint64(own), np.uint64(opp))
+    return int(image_own), int(image_opp)
 
-    A policy `p` of a position is `q` of its image with `q[table[s]] = p`, which is `q = p[table[INVERSE[s]]]`.
+
+def action_table(game: Game) -> NDArray[np.int32]:
+    """Return int32[8, A]: the image of action `a` under symmetry `s`; the pass maps to itself.
+
+    The policy `p` of a position becomes the policy `q` of its image by `q[table[s]] = p`.
     """
     table = np.empty((SYMMETRIES, game.actions), np.int32)
     row, col = np.divmod(np.arange(game.squares), game.size)

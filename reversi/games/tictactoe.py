@@ -1,6 +1,6 @@
-"""Tic-tac-toe as the second game: the three scalar functions the search knows a game by.
+"""Tic-tac-toe: the three scalar functions that define a game for the search.
 
-The 3x3 board is the top-left part of the 8x8 layout, as for the small Reversi boards.  There is no pass.
+The 3x3 board is the top-left part of the 8x8 layout, as for small Reversi boards.  There is no pass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ANTIDIAGONAL = np.uint64(0x010204)
 
 @kernel
 def has_line(discs: np.uint64) -> bool:
-    """Return whether `discs` hold three in a row."""
+    """Return whether `discs` contains three in a row."""
     rows = discs & (discs >> ONE) & (discs >> np.uint64(2)) & _LEFT_COLUMN
     columns = discs & (discs >> np.uint64(8)) & (discs >> np.uint64(16)) & _TOP_ROW
     diagonals = (discs & _DIAGONAL) == _DIAGONAL or (discs & _ANTIDIAGONAL) == _ANTIDIAGONAL
@@ -28,7 +28,7 @@ def has_line(discs: np.uint64) -> bool:
 
 @kernel
 def legal_moves(own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the empty squares; 0 when somebody has three in a row or the board is full."""
+    """Return the empty squares; 0 if a side has three in a row or the board is full."""
     if has_line(opp) or has_line(own):
         return ZERO
     return BOARD & ~(own | opp)

@@ -1,1 +1,1 @@
-"""Search: PUCT trees of many games in lockstep, flat Monte Carlo, and what both are told by `Evaluate` and config."""
+"""Search: PUCT and Gumbel trees in lockstep, UCT, flat Monte Carlo, alpha-beta, exact endgames."""

@@ -1,8 +1,8 @@
-"""Alpha-beta to a fixed depth with a plain evaluation: a player of known, even strength, and nothing learned.
+"""Alpha-beta to a fixed depth with a plain, hand-made evaluation: a player of fixed strength.
 
-Negamax with alpha-beta, moves ordered by what they leave the other side (fastest first) with corners before all.  The
-depth counts discs put down, a pass costs nothing; a finished game is worth its exact margin, above every evaluation, so
-a search as deep as there are empty squares plays perfectly.
+Negamax with alpha-beta; moves are ordered by the number of replies they leave (fastest first), corners before all
+others.  The depth counts discs placed; passes are free.  A finished game scores its exact margin, which outweighs every
+evaluation, so a search as deep as the number of empty squares plays perfectly.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ MAX_DEPTH = 60
 """Every empty square of the largest board."""
 
 DISC = 10_000
-"""Worth of one disc of a finished game; every evaluation stays below it."""
+"""Weight of one disc in a finished game; above every evaluation."""
 
 MOBILITY, CORNER, DIAGONAL, DISCS = 8, 60, -24, 1
-"""Worth of one legal move, a corner, a square diagonally next to an empty corner and a disc on the board."""
+"""Weights of a legal move, a corner, a square diagonally next to an empty corner, and a disc."""
 
 _INFINITE = 65 * DISC
 
 _SQUARE = 127
-"""The bits of an entry of a list of moves that are its square."""
+"""Mask of the square in an entry of a move list."""
 
 _LONGEST = 2 * MAX_DEPTH + 2
-"""Plies of the longest line: between two passes lies a move."""
+"""Maximum plies of a line: there is a move between any two passes."""
 
 _SORTED_DEPTH = 2
-"""Depth from which moves are ordered; below it, ordering costs more than it saves."""
+"""Minimum depth at which moves are ordered; below it, ordering costs more than it saves."""
 
 
 def _corner_table() -> tuple[Masks, Masks]:
@@ -64,17 +64,17 @@ _CORNERS, _DIAGONALS = _corner_table()
 _ALL_CORNERS = np.bitwise_or.reduce(_CORNERS, axis=1)  # uint64[games]
 
 
-class Choices(NamedTuple):
-    """What B searches found."""
+class AlphaBetaResult(NamedTuple):
+    """The results of B searches."""
 
     action: NDArray[np.int32]  # [B]  a best action
-    score: NDArray[np.int32]  # [B]  its score for the side to move: `DISC` times the margin if the end was seen
+    score: NDArray[np.int32]  # [B]  its score for the side to move: `DISC` times the margin if the line reached the end
 
 
-class Line(NamedTuple):
-    """The nodes from the one searched down to where the search is: a stack of its own.
+class SearchStack(NamedTuple):
+    """The explicit stack of the search: the nodes from the root to the current one.
 
-    (A kernel that calls itself crashes when numba 0.68 takes it from its disk cache.)
+    (A recursive kernel crashes when numba 0.68 loads it from its disk cache.)
     """
 
     own: Masks  # uint64[plies]  discs of the side to move
@@ -83,23 +83,25 @@ class Line(NamedTuple):
     alpha: NDArray[np.int64]  # [plies]  the window at the node
     beta: NDArray[np.int64]  # [plies]
     best: NDArray[np.int64]  # [plies]  the highest score so far
-    choices: NDArray[np.int64]  # [plies]  moves there are, 0 where the score is known
-    tried: NDArray[np.int64]  # [plies]  how many of them were
+    choices: NDArray[np.int64]  # [plies]  number of moves, 0 where the score is known
+    tried: NDArray[np.int64]  # [plies]  number of moves already searched
     moves: NDArray[np.int64]  # [plies, 64]  as `order_moves` writes them
 
 
-def alphabeta(game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads | None = None) -> Choices:
+def alphabeta(
+    game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads | None = None
+) -> AlphaBetaResult:
     """Search B unfinished positions `depth` moves deep (from 1 to MAX_DEPTH).
 
     own, opp  uint64[B]
 
-    Among equally good actions the seed and the position decide, so neither the batch nor the threads matter.
+    Ties are broken at random by the seed and the position alone, so neither the batch nor the threads matter.
     """
-    found = Choices(*np.zeros((2, len(own)), np.int32))
+    found = AlphaBetaResult(*np.zeros((2, len(own)), np.int32))
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        rows = Choices(found.action[part], found.score[part])
+        rows = AlphaBetaResult(found.action[part], found.score[part])
         choose_actions(game.id, own[part], opp[part], depth, np.uint64(seed), rows)
 
     (threads or Threads(1)).each(work, len(own))
@@ -107,30 +109,32 @@ def alphabeta(game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads
 
 
 @inlined_kernel
-def make_line() -> Line:
-    """Return room for the deepest search."""
+def make_stack() -> SearchStack:
+    """Allocate a stack for the deepest search."""
     masks, numbers = np.empty((2, _LONGEST), np.uint64), np.empty((6, _LONGEST), np.int64)
     moves = np.empty((_LONGEST, 64), np.int64)
-    return Line(masks[0], masks[1], numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], moves)
+    return SearchStack(
+        masks[0], masks[1], numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], moves
+    )
 
 
 @kernel
-def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.uint64, found: Choices) -> None:
+def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.uint64, found: AlphaBetaResult) -> None:
     """Search B unfinished positions one after another and write their best actions and scores to `found`."""
-    line, moves = make_line(), np.empty((1, 64), np.int64)
+    stack, moves = make_stack(), np.empty((1, 64), np.int64)
     for b in range(own.shape[0]):
         legal = legal_moves(game_id, own[b], opp[b])
         if legal == ZERO:
             found.action[b] = action_of_square(game_id, 64)
-            found.score[b] = -best_score(game_id, opp[b], own[b], depth, -_INFINITE, _INFINITE, line)
+            found.score[b] = -best_score(game_id, opp[b], own[b], depth, -_INFINITE, _INFINITE, stack)
             continue
         chance = scramble(scramble(seed ^ own[b]) ^ opp[b])
         best, equals = -_INFINITE, 0
         for index in range(order_moves(game_id, own[b], opp[b], legal, moves, 0)):
             action = action_of_square(game_id, moves[0, index] & _SQUARE)
             after_own, after_opp = play(game_id, own[b], opp[b], action)
-            # The window begins one below the best, so that equals are told apart from worse ones.
-            score = -best_score(game_id, after_own, after_opp, depth - 1, -_INFINITE, 1 - best, line)
+            # The window starts one below the best score, so that equal moves are told apart from worse ones.
+            score = -best_score(game_id, after_own, after_opp, depth - 1, -_INFINITE, 1 - best, stack)
             if score > best:
                 best, equals = score, 1
                 found.action[b] = action
@@ -142,64 +146,66 @@ def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.ui
 
 
 @bare_kernel
-def best_score(game_id: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, line: Line) -> int:
-    """Return the score for the side to move; one outside of alpha and beta is a bound (fail-soft).
+def best_score(
+    game_id: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, stack: SearchStack
+) -> int:
+    """Return the score for the side to move; outside of alpha and beta it is a bound (fail-soft).
 
-    line  scratch
+    stack  scratch
     """
     at = 0
-    open_node(game_id, own, opp, depth, alpha, beta, line, at)
+    open_node(game_id, own, opp, depth, alpha, beta, stack, at)
     while True:
-        if line.tried[at] < line.choices[at] and line.best[at] < line.beta[at]:
-            square = line.moves[at, line.tried[at]] & _SQUARE
-            line.tried[at] += 1
-            after_own, after_opp = play(game_id, line.own[at], line.opp[at], action_of_square(game_id, square))
-            left = line.depth[at] if square == 64 else line.depth[at] - 1
-            low, high = -line.beta[at], -max(line.alpha[at], line.best[at])
+        if stack.tried[at] < stack.choices[at] and stack.best[at] < stack.beta[at]:
+            square = stack.moves[at, stack.tried[at]] & _SQUARE
+            stack.tried[at] += 1
+            after_own, after_opp = play(game_id, stack.own[at], stack.opp[at], action_of_square(game_id, square))
+            left = stack.depth[at] if square == 64 else stack.depth[at] - 1
+            low, high = -stack.beta[at], -max(stack.alpha[at], stack.best[at])
             at += 1
-            open_node(game_id, after_own, after_opp, left, low, high, line, at)
+            open_node(game_id, after_own, after_opp, left, low, high, stack, at)
         elif at == 0:
-            return int(line.best[0])
+            return int(stack.best[0])
         else:
             at -= 1
-            line.best[at] = max(line.best[at], -line.best[at + 1])
+            stack.best[at] = max(stack.best[at], -stack.best[at + 1])
 
 
 @bare_kernel
 def open_node(
-    game_id: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, line: Line, at: int
+    game_id: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, stack: SearchStack, at: int
 ) -> None:
-    """Write the node to row `at` of the line: with its moves, or with its score if it is a leaf."""
-    line.own[at], line.opp[at], line.depth[at], line.alpha[at], line.beta[at] = own, opp, depth, alpha, beta
-    line.best[at], line.choices[at], line.tried[at] = -_INFINITE, 0, 0
+    """Write a node to row `at` of the stack: its moves, or its score if it is a leaf."""
+    stack.own[at], stack.opp[at], stack.depth[at], stack.alpha[at], stack.beta[at] = own, opp, depth, alpha, beta
+    stack.best[at], stack.choices[at], stack.tried[at] = -_INFINITE, 0, 0
     legal = legal_moves(game_id, own, opp)
     if legal == ZERO:
         margin = outcome(game_id, own, opp)
         if margin != UNFINISHED:
-            line.best[at] = DISC * margin
+            stack.best[at] = DISC * margin
         else:
-            line.moves[at, 0], line.choices[at] = 64, 1
+            stack.moves[at, 0], stack.choices[at] = 64, 1
     elif depth == 0:
-        line.best[at] = evaluation(game_id, own, opp, legal)
+        stack.best[at] = evaluation(game_id, own, opp, legal)
     elif depth < _SORTED_DEPTH:
         while legal != ZERO:
-            line.moves[at, line.choices[at]] = lowest_square(legal)
-            line.choices[at] += 1
+            stack.moves[at, stack.choices[at]] = lowest_square(legal)
+            stack.choices[at] += 1
             legal &= legal - ONE
     else:
-        line.choices[at] = order_moves(game_id, own, opp, legal, line.moves, at)
+        stack.choices[at] = order_moves(game_id, own, opp, legal, stack.moves, at)
 
 
 @bare_kernel
 def order_moves(
     game_id: int, own: np.uint64, opp: np.uint64, legal: np.uint64, out: NDArray[np.int64], row: int
 ) -> int:
-    """Write the moves of the mask `legal` to `out[row]`, promising ones first; return how many.
+    """Write the moves of the mask `legal` to `out[row]`, the most promising first; return their number.
 
     out  int64[rows, 64]
 
-    The low seven bits of an entry are the square (64 is a pass); those above, by which the entries are sorted, are the
-    moves left to the other side, a corner counting as if it left none.
+    The low seven bits of an entry are the square (64 is a pass).  The bits above are the sort key: the number of
+    replies, or 0 for a corner.
     """
     count = 0
     while legal != ZERO:
@@ -221,7 +227,7 @@ def order_moves(
 
 @kernel
 def evaluation(game_id: int, own: np.uint64, opp: np.uint64, legal: np.uint64) -> int:
-    """Return what an unfinished position seems worth to the side to move, which may play the squares of `legal`."""
+    """Return the evaluation of an unfinished position for the side to move, whose legal squares are `legal`."""
     score = MOBILITY * (popcount(legal) - popcount(legal_moves(game_id, opp, own)))
     score += DISCS * (popcount(own) - popcount(opp))
     for number in range(4):

@@ -13,19 +13,19 @@ from reversi.games.rules import Game
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
 from reversi.search.exact import solve_roots
+from reversi.search.params import params_of
 from reversi.search.report import ActionReport, report
 from reversi.search.root import plant, read_priors, read_roots
-from reversi.search.rule import rule_of
 from reversi.search.tree import make_leaves, make_trees
 from reversi.search.walk import expand_leaves, select_leaves
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What the search found in each of B positions; a finished game has an exact value and zeros else.
+    """The results of B searches; a finished game has its exact value, zeros elsewhere, and the action -1.
 
-    Of a position that the solver decided (`SearchConfig.solve_empties`) value and action are exact, the policy has
-    equal shares of the best moves, and visits and prior are zero.
+    In a decided position (`exact.is_decided`) value and action are exact, the policy has equal shares for the best
+    moves, and visits and prior are zero.
     """
 
     visits: NDArray[np.int32]  # [B, A]  simulations through each action of the root
@@ -34,21 +34,20 @@ class SearchResult:
     policy: NDArray[np.float32]  # [B, A]  PUCT: visits, scaled to sum to 1; Gumbel: the improved policy; without
     #                                      simulations the prior
     prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before `policy_temperature`
-    action: NDArray[np.int32]  # [B]     the action to play: see `root_action`; -1 in a finished game
+    action: NDArray[np.int32]  # [B]     the action to play (see `root_action`); -1 in a finished game
 
     @classmethod
     def concatenate(cls, parts: Sequence[SearchResult]) -> SearchResult:
-        """Return the results of several searches, one after the other, as one."""
+        """Join the results of several searches in order."""
         names = cls.__dataclass_fields__
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 class Search:
-    """Searches up to `capacity` positions of one game at once; each has a tree of its own.
+    """Searches up to `capacity` positions of one game at once, each in its own tree.
 
-    A position's result depends on nothing but the position, the config and the network's answers: there is no noise,
-    and every search begins with a fresh tree.  Self-play, which wants both otherwise, has a kernel of its own over the
-    same trees.
+    A result depends only on the position, the config and the network's outputs: there is no noise, and every search
+    begins with an empty tree.  Self-play, which needs noise and kept subtrees, has its own kernel over the same trees.
     """
 
     def __init__(self, game: Game, config: SearchConfig, evaluate: Evaluate, capacity: int) -> None:
@@ -56,8 +55,8 @@ class Search:
         self.config = config
         self.evaluate = evaluate
         self.capacity = capacity
-        self._rule = rule_of(config)
-        self._simulations = config.simulations  # what the trees have room for
+        self._params = params_of(config)
+        self._simulations = config.simulations  # the capacity of the trees
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
         self._played = np.empty(0, np.int32)  # [B]  of the last run
@@ -70,33 +69,33 @@ class Search:
         simulations: int | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """Search B <= capacity positions and return what was found.
+        """Search B <= capacity positions and return the results.
 
         simulations  visits of each root's actions; by default the config's
-        stop         asked before every batch of leaves; true ends the search with what was found by then
+        stop         called before every batch of leaves; true ends the search with the results so far
         """
         games = own.shape[0]
         assert games <= self.capacity, f"expected at most {self.capacity} positions, got {games}"
         simulations = self.config.simulations if simulations is None else simulations
         self._make_room(simulations)
-        self._expand(plant(self._trees, self.game.id, self._rule, own, opp, self._leaves))
+        self._expand(plant(self._trees, self.game.id, self._params, own, opp, self._leaves))
         self._simulate(games, simulations, stop or _never)
         return self._result(own, opp)
 
     def report(self, b: int) -> list[ActionReport]:
-        """Return what the last `run` found of every action of its position b: the one to play, then by visits."""
+        """Return a report of every action of position b of the last `run`: the one to play first, then by visits."""
         return report(self._trees, b, int(self._played[b]))
 
     def _make_room(self, simulations: int) -> None:
-        """Replace the trees by larger ones if `simulations` do not fit."""
+        """Replace the trees by larger ones if `simulations` exceed their capacity."""
         if simulations > self._simulations:
             self._simulations = simulations
             self._trees = make_trees(self.game, self.capacity, simulations)
 
     def _simulate(self, games: int, simulations: int, stop: Callable[[], bool]) -> None:
-        """Let every tree grow to `simulations`, a batch of leaves at a time, or until `stop` says so."""
-        trees, leaves, rule, width = self._trees, self._leaves, self._rule, self.config.leaves
-        while not stop() and (count := select_leaves(trees, self.game.id, games, simulations, width, rule, leaves)):
+        """Grow every tree to `simulations`, a batch of leaves at a time, or until `stop` returns true."""
+        trees, leaves, params, width = self._trees, self._leaves, self._params, self.config.leaves
+        while not stop() and (count := select_leaves(trees, self.game.id, games, simulations, width, params, leaves)):
             self._expand(count)
 
     def _expand(self, count: int) -> None:
@@ -104,7 +103,7 @@ class Search:
         if count:
             leaves = self._leaves
             logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
-            expand_leaves(self._trees, self.game.id, self._rule, leaves, count, logits, value)
+            expand_leaves(self._trees, self.game.id, self._params, leaves, count, logits, value)
 
     def _result(self, own: Masks, opp: Masks) -> SearchResult:
         """Read the roots."""
@@ -112,9 +111,9 @@ class Search:
         visits, policy, prior = np.zeros(shape, np.int32), np.zeros(shape, np.float32), np.zeros(shape, np.float32)
         value, action = np.empty(games, np.float32), np.empty(games, np.int32)
         read_priors(self._trees, prior)
-        read_roots(self._trees, self._rule, visits, value, policy, action)
+        read_roots(self._trees, self._params, visits, value, policy, action)
         policy = np.where(visits.any(axis=1, keepdims=True), policy, prior)
-        solve_roots(self.game.id, self._rule, own, opp, value, policy, action)
+        solve_roots(self.game.id, self._params, own, opp, value, policy, action)
         self._played = action
         return SearchResult(visits=visits, value=value, policy=policy, prior=prior, action=action)
 

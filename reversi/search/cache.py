@@ -1,11 +1,11 @@
-"""The cache of network answers: exact, shared by all games of an actor, bounded, emptied by one number.
+"""The cache of network outputs: exact, bounded, shared by all games of an actor, and emptied by raising one number.
 
-A position and its seven images are one entry: the smallest image is what the network is asked about, and what is
-stored.  So an answer out of the cache is, bit for bit, the one that the network gives.  Entries carry the generation
-they were written in; new weights begin a new generation, and older entries are as good as gone.
+A position and its seven symmetric images share one entry: the smallest image is evaluated by the network and stored.
+So a cached output equals the network's, bit for bit.  Each entry records the generation in which it was written; new
+weights begin a new generation, in which older entries are not found.
 
-Sets of four entries, side by side in memory; a full set forgets its oldest one.  Kernels on several
-threads may look up together; storing is for one thread while nobody looks up.
+The cache is set-associative, with four contiguous entries per set; a full set replaces its oldest one.  Several threads
+may look up at the same time; storing needs exclusive access.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAYS = 4
 """Entries of a set."""
 
 MISSING = -1
-"""`find`'s way for a position that is not there."""
+"""The way that `find` returns for a position that is not cached."""
 
 
 ENTRY = np.dtype(
@@ -40,16 +40,16 @@ ENTRY = np.dtype(
 
 
 class Cache(NamedTuple):
-    """S sets; a cache without sets (S = 0) holds nothing and is never asked."""
+    """S sets; a cache with S = 0 is empty, and callers must not look up in it."""
 
     entries: NDArray[np.void]  # ENTRY[S, WAYS]
     logits: NDArray[np.float32]  # [S, WAYS, A]  in the orientation of the entry's position
     oldest: NDArray[np.uint8]  # [S]  the way to overwrite next
-    generation: NDArray[np.int32]  # [1]  the present one, from 1 on
+    generation: NDArray[np.int32]  # [1]  the current generation, from 1 on
 
 
 def make_cache(game: Game, positions: int) -> Cache:
-    """Return a cache for up to `positions`, rounded down to a power of two of sets; 0 makes one that holds nothing.
+    """Return a cache for up to `positions`, rounded down to a power of two of sets; with 0 it stores nothing.
 
     An entry takes 4 A + 24 bytes: 172 on 6x6, 284 on 8x8.
     """
@@ -63,10 +63,10 @@ def make_cache(game: Game, positions: int) -> Cache:
 
 
 def pack_cache(cache: Cache) -> dict[str, NDArray[Any]]:
-    """Return arrays that `unpack_cache` takes back: the entries of this generation, and what each set forgets next."""
+    """Return arrays for `unpack_cache`: the entries of this generation, and which one each set replaces next."""
     held = cache.entries["born"] == cache.generation[0]
     entries = cache.entries[held]
-    entries["born"] = 0  # how often a process emptied its cache is no part of what the cache knows
+    entries["born"] = 0  # saved bytes do not depend on how often the cache was emptied
     return {
         "cache_rows": np.flatnonzero(held),
         "cache_entries": entries.view(np.uint8),
@@ -76,7 +76,7 @@ def pack_cache(cache: Cache) -> dict[str, NDArray[Any]]:
 
 
 def unpack_cache(cache: Cache, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Give an empty cache the entries that were packed; one of another size stays empty."""
+    """Restore packed entries into an empty cache; a cache of another size stays empty."""
     if len(arrays["cache_oldest"]) != len(cache.oldest):
         return
     places = np.divmod(arrays["cache_rows"], WAYS)
@@ -87,7 +87,7 @@ def unpack_cache(cache: Cache, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def forget_all(cache: Cache) -> None:
-    """Begin a new generation: nothing that was stored before is found again."""
+    """Begin a new generation: entries stored before are not found again."""
     cache.generation[0] += 1
 
 
@@ -109,7 +109,7 @@ def _set_of(cache: Cache, own: np.uint64, opp: np.uint64) -> int:
 
 @kernel
 def store(cache: Cache, own: Masks, opp: Masks, logits: NDArray[np.float32], value: NDArray[np.float32]) -> None:
-    """Put the answers for B canonical positions in.
+    """Store the network's outputs for B canonical positions.
 
     own, opp  uint64[B]
     logits    float32[B, A]

@@ -1,6 +1,6 @@
-"""Random numbers inside kernels: counted draws of numbered streams, so that no result depends on who drew first.
+"""Counter-based random numbers for kernels: numbered draws of numbered streams, independent of the order of drawing.
 
-Every game, playout or tree has a stream of its own; a draw is named by the stream and its number.  The generator is
+Every game, playout or tree has its own stream; a draw is identified by the stream and its number.  The generator is
 SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 """
 
@@ -16,7 +16,7 @@ _HALF = np.uint64(32)
 
 @kernel
 def scramble(counter: np.uint64) -> np.uint64:
-    """Return SplitMix64's output for a counter: a bijection of 64 bits that moves half of them for any bit of input."""
+    """Return SplitMix64's output for a counter: a 64-bit bijection in which any input bit flips half of the output."""
     counter = (counter ^ (counter >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     counter = (counter ^ (counter >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return counter ^ (counter >> np.uint64(31))
@@ -32,8 +32,8 @@ def stream(seed: np.uint64, number: int) -> np.uint64:
 def random_index(start: np.uint64, draw: int, count: int) -> int:
     """Return draw number `draw` (from 0) of the stream that begins at `start`, as an index below `count` (< 2**32).
 
-    The high half of a 32-bit draw times n (Lemire, arXiv 1805.10941, without the rejection: no index's chance is off by
-    more than 2**-32).
+    The high half of a 32-bit draw times `count` (Lemire, arXiv 1805.10941, without rejection: every index's probability
+    is exact within 2**-32).
     """
     return int(((scramble(start + np.uint64(draw + 1) * _GOLDEN) >> _HALF) * np.uint64(count)) >> _HALF)
 
@@ -52,10 +52,10 @@ def random_gumbel(start: np.uint64, draw: int) -> float:
 
 @kernel
 def random_gamma(start: np.uint64, shape: float) -> float:
-    """Return a draw of the gamma distribution of `shape` > 0 and scale 1; it uses the stream `start` up.
+    """Return a draw of the gamma distribution with `shape` > 0 and scale 1; nothing else may draw from `start`.
 
-    Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000), section 4; shapes below 1
-    by the power of a uniform number that their section 6 gives.  The normal draws are Box and Muller's.
+    Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000), section 4; for shapes
+    below 1 their section 6, which multiplies by a power of a uniform number.  Normal draws use Box-Muller.
     """
     draw = 1
     boosted = shape + 1.0 if shape < 1.0 else shape

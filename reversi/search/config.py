@@ -1,4 +1,4 @@
-"""`SearchConfig`: the numbers of the tree search, with their meaning and the values of the papers."""
+"""`SearchConfig`: the parameters of the tree search, with their meaning and the papers' values."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from reversi.errors import ConfigError
 from reversi.settings import require, require_ranges
 
 MAX_SIMULATIONS = 1_000_000
-"""Bound of `simulations`: a tree of 8x8 Reversi reserves up to 1.4 kB of address space for each.  Sums of values in
-float32 drift by a hundredth over as many, by a thousandth over a tenth of them."""
+"""Maximum of `simulations`: a tree of 8x8 Reversi reserves up to 1.4 kB of address space for each.  Over this many,
+sums of values in float32 drift by a hundredth; over a tenth of them, by a thousandth."""
 
 MAX_SOLVE_EMPTIES = 16
-"""Bound of `solve_empties`: a leaf with more empty squares would cost as much as hundreds of evaluations."""
+"""Maximum of `solve_empties`: a leaf with more empty squares would cost as much as hundreds of evaluations."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """How a tree is grown.
+    """Parameters of the tree search.
 
     AlphaZero is Silver et al., Science 362 (2018) with its pseudo-code, AlphaGo Zero is Nature 550 (2017), AlphaGo is
     Nature 529 (2016), Gumbel AlphaZero is Danihelka et al., ICLR 2022.
@@ -29,92 +29,95 @@ class SearchConfig:
     AlphaZero: 800.  AlphaGo Zero: 1600.  Gumbel AlphaZero learns from 2 on and usually has 16 to 50."""
 
     first_simulations: int | None = None
-    """Self-play: simulations when the run begins, growing in a straight line to `simulations` at its end; null is the
-    same number all along.  Few win more per simulation early, many win more per position late."""
+    """Self-play: simulations at the start of the run, growing linearly to `simulations` at its end; null keeps
+    `simulations` throughout.  Early in a run few simulations gain more per simulation; late, many gain more per
+    position."""
 
     full_share: float = 1.0
-    """Self-play: playout-cap randomisation, the chance that a search is a full one, whose policy is trained on; the
-    others take `fast_simulations`, without noise, for games that end sooner.  KataGo: 0.25 (Wu, arXiv 1902.10565,
-    section 3.1); 1 is none."""
+    """Self-play: playout-cap randomisation: the probability that a search is full and its policy a training target.
+    The other searches take `fast_simulations`, without noise, so that games end sooner.  KataGo: 0.25 (Wu, arXiv
+    1902.10565, section 3.1); 1 turns it off."""
 
     fast_simulations: int = 16
-    """Self-play: simulations of a search that is not a full one.  KataGo: a sixth of a full one."""
+    """Self-play: simulations of a search that is not full.  KataGo: a sixth of a full search."""
 
     method: Literal["puct", "gumbel"] = "puct"
-    """`puct`: AlphaZero's search, whose target is the share of the visits; `gumbel`: sequential halving at the root and
-    the improved policy as target, made for few simulations."""
+    """`puct`: AlphaZero's search, whose policy target is each action's share of the visits; `gumbel`: sequential
+    halving at the root with the improved policy as target, designed for few simulations."""
 
     considered: int = 16
-    """Gumbel: actions that the root draws, without replacement, to divide the simulations among; the paper's m: 16."""
+    """Gumbel: actions that the root samples without replacement to divide the simulations among; the paper's m: 16."""
 
     c_visit: float = 50.0
-    """Gumbel: visits that the weight of values against logits begins with, `(c_visit + most visits) * c_scale` per unit
-    of q = (value + 1) / 2.  The paper: 50."""
+    """Gumbel: offset in the weight of values against logits, `(c_visit + most visits) * c_scale` per unit of
+    q = (value + 1) / 2.  The paper: 50."""
 
     c_scale: float = 0.5
-    """Gumbel: see `c_visit`.  The paper: 1 in Go and chess, 0.1 in Atari.  Raised, it makes the target surer of itself,
-    too sure where values are noise.  On 6x6 (32 simulations, 10 empty squares, solved) the targets of a trained network
-    lost 0.061, 0.043, 0.033, 0.031, 0.036 of value with 0.1, 0.2, 0.5, 1, 2 (PUCT's visits 0.093, the prior 0.168), and
-    the cross-entropy of the best moves was 0.064, 0.056, 0.071, 0.098, 0.132; in the middle game, and with a network
-    trained for a minute, the order was much the same.  So 0.5: it loses hardly more than 1 and claims less."""
+    """Gumbel: see `c_visit`.  The paper: 1 in Go and chess, 0.1 in Atari.  A larger value makes the target more
+    confident, too confident where values are noise.  On 6x6 (32 simulations, 10 empty squares, solved) the targets of a
+    trained network lost 0.061, 0.043, 0.033, 0.031, 0.036 of value with 0.1, 0.2, 0.5, 1, 2 (PUCT's visits 0.093, the
+    prior 0.168), and the cross-entropy of the best moves was 0.064, 0.056, 0.071, 0.098, 0.132; in the middle game, and
+    with a network trained for a minute, the order was nearly the same.  So 0.5: it loses hardly more value than 1 and
+    is less overconfident."""
 
     c_puct: float = 1.5
     """Weight of prior against value in PUCT; raise it if the search overlooks moves, lower it if it wastes visits.
     AlphaZero: log((1 + N + 19652) / 19652) + 1.25, which is 1.25 to 1.29 up to 800 visits; so a constant here."""
 
     fpu_reduction: float = 0.2
-    """First-play urgency: an unvisited action counts as its node's value less this times the root of the priors
-    already visited.  KataGo: 0.2 (`fpuReductionMax`).  Leela Chess Zero: 0.33.  AlphaZero: unvisited counts as 0."""
+    """First-play urgency: the value of an unvisited action is its node's value minus this times the square root of the
+    sum of the visited actions' priors.  KataGo: 0.2 (`fpuReductionMax`).  Leela Chess Zero: 0.33.  AlphaZero: an
+    unvisited action has the value 0."""
 
     policy_temperature: float = 1.0
-    """Priors are the softmax of the network's logits divided by this: above 1 a search of few simulations looks at
-    moves that the network thinks little of.  1 with Gumbel, which improves the policy as it is.  AlphaZero: 1.  Leela
-    Chess Zero: 1.36 (`PolicyTemperature`)."""
+    """Priors are the softmax of the network's logits divided by this: above 1 a search of few simulations also visits
+    moves with low network priors.  Must be 1 with Gumbel.  AlphaZero: 1.  Leela Chess Zero: 1.36
+    (`PolicyTemperature`)."""
 
     min_visit_share: float = 1.0
-    """PUCT: an action is played only with at least this share of the most visits, and among such the one with the best
-    mean value; 1 plays the most visited.  AlphaZero: 1.  KataGo and Leela Zero compare lower confidence bounds of the
-    values likewise, KataGo from a share of 0.15 (`minVisitPropForLCB`)."""
+    """PUCT: the action played is the one with the best mean value among those with at least this share of the most
+    visits; 1 plays the most visited.  AlphaZero: 1.  KataGo and Leela Zero compare lower confidence bounds of the
+    values in the same way, KataGo from a share of 0.15 (`minVisitPropForLCB`)."""
 
     dirichlet_alpha: float = 10.0
     """Self-play: an action's concentration in the root noise is this divided by the number of legal actions, so that
-    noise keeps its shape whatever their number.  AlphaZero: 0.3 in chess and 0.03 in Go, about 10 divided by the usual
-    number."""
+    the noise is similar for any number of them.  AlphaZero: 0.3 in chess and 0.03 in Go, about 10 divided by the
+    typical number."""
 
     dirichlet_weight: float = 0.25
-    """Self-play: share of the noise in the root's priors; 0 is none.  AlphaZero: 0.25."""
+    """Self-play: weight of the noise in the root's priors; 0 turns it off.  AlphaZero: 0.25."""
 
     margin_weight: float = 0.0
-    """Share of the margin, in shares of the board, in the utility that a search maximises; the rest is the result, 1, 0
-    or -1.  A network that is paid for winning does not care for discs: a little of it ends won games well and lost ones
-    gracefully.  AlphaZero: 0.  KataGo: a curve of the score, weights 0.1 and 0.3 (`staticScoreUtilityFactor`)."""
+    """Weight of the margin, as a share of the board, in the utility that a search maximises; the rest is the result, 1,
+    0 or -1.  A network trained on results alone is indifferent to discs; a small weight makes it win by more and lose
+    by less.  AlphaZero: 0.  KataGo: a curve of the score, weights 0.1 and 0.3 (`staticScoreUtilityFactor`)."""
 
     solve_empties: int = 0
-    """Positions with at most so many empty squares, and no more than a third of the board, are decided by the exact
-    solver: leaves get their true utility, and at the root the best move is known; 0 turns it off, since it is not
-    "zero".  On 6x6 a leaf costs 2, 8 and 35 us with 8, 10 and 12 empty squares, on 8x8 3, 11 and 46; some six times as
-    much where margins count.  Without effect in tic-tac-toe.  AlphaZero: 0."""
+    """The exact solver decides positions with at most this many empty squares, and at most a third of the board: leaves
+    get their exact utility, and at the root the best move is known.  0 turns it off: solver knowledge is not part of
+    AlphaZero.  On 6x6 a leaf costs 2, 8 and 35 us with 8, 10 and 12 empty squares, on 8x8 3, 11 and 46; about six times
+    as much where margins count.  No effect in tic-tac-toe."""
 
     bounds: bool = False
-    """PUCT: results that are certain, of finished games and solved positions, bound the nodes above, as in
-    score-bounded Monte Carlo tree search (`bounds.py`): moves that cannot be better are not searched, and a search
-    whose root is settled ends.  AlphaZero: false."""
+    """PUCT: exact results of finished games and solved positions bound the nodes above them, as in score-bounded Monte
+    Carlo tree search (`bounds.py`): moves that cannot be better are not searched, and the search ends once the root is
+    settled.  AlphaZero: false."""
 
     wipeouts: bool = False
-    """Where the side to move can turn every disc of the other, the game is won, and the network is not asked: a win
-    that comes early, in one move, and from positions that look lost.  Where margins count it is no more than a lower
-    bound.  Without effect in tic-tac-toe.  AlphaZero: false."""
+    """A position whose side to move can flip every opposing disc is won, and is not sent to the network: such wins come
+    early, take one move, and arise in positions that look lost.  Where margins count a wipeout is only a lower bound.
+    No effect in tic-tac-toe.  AlphaZero: false."""
 
     leaves: int = 1
-    """Leaves gathered per tree and round: 1 for many games at once, 8-32 where one game must fill a batch alone."""
+    """Leaves gathered per tree and round: 1 for many games at once, 8-32 where a single game must fill the batch."""
 
     virtual_loss: int = 1
-    """Losses that a leaf under evaluation counts as, so that the next leaf of its round is sought elsewhere.
-    AlphaGo: 3.  KataGo: 1.  With Gumbel it is a number of visits and no loss.  Without effect if `leaves` is 1."""
+    """Losses that a leaf under evaluation counts as, so that the next walks of its round go elsewhere.  AlphaGo: 3.
+    KataGo: 1.  With Gumbel they count as visits, not as losses.  No effect if `leaves` is 1."""
 
     keep_subtree: bool = False
-    """Self-play: go on with the subtree of the action played.  AlphaGo Zero: true.  False gives every ply the same
-    number of new evaluations, and root noise that no earlier visit dilutes."""
+    """Self-play: keep the subtree of the action played.  AlphaGo Zero: true.  With false every ply gets the same number
+    of new evaluations, and no earlier visits dilute the root noise."""
 
     def __post_init__(self) -> None:
         require(self.method in ("puct", "gumbel"), "search.method", "one of puct, gumbel", self.method)

@@ -1,11 +1,11 @@
-"""The exact solver: what a position of Reversi is worth when both sides play perfectly to the end.
+"""The exact solver: the score of a position of Reversi when both sides play perfectly to the end.
 
-`Solver` answers for one position at a time, with limits; `solve_batch` scores all moves of many positions on several
+`Solver` solves one position at a time, with limits; `solve_batch` scores all moves of many positions on several
 threads; `solve_small` is the kernel for the leaves of another search.  A score is own - opp at the end for the side to
-move; squares that stay empty are nobody's, or the winner's where that is asked for (WTHOR and the FFO positions do).
+move; squares left empty count for nobody, or optionally for the winner (as in WTHOR and the FFO positions).
 
-What is not solved is never guessed: a limit that is hit gives no score.  Every answer starts from an empty table, so
-the same question has the same answer after the same number of positions.
+Scores are never estimates: a solve that hits a limit returns no score.  Every solve starts from an empty table, so the
+same call searches the same number of positions and returns the same result.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import REVERSI8, Game, action_of_square
 from reversi.kernel import bare_kernel
 from reversi.search.endgame_last import (
+    GENERATION,
     LIMIT,
-    NODES,
-    ROUND,
+    NODE_COUNT,
     STOP,
     empty_squares,
     final_score,
@@ -38,12 +38,12 @@ from reversi.search.endgame_search import BEST, COUNTS, NO_SCORE, WORST, solve_r
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.endgame_threads import SolverThreads
 from reversi.search.parallel import Threads
-from reversi.search.stack import stack_numbers
+from reversi.search.stack_array import stack_array
 
 __all__ = ["NO_SCORE", "Solution", "Solver", "solve_batch", "solve_small"]
 
 UNLIMITED = 1 << 62
-"""More positions than anybody can search."""
+"""More positions than any search can visit."""
 
 BATCH_TABLE_BITS = 19
 """Size of a thread's table in `solve_batch`: 12 MB."""
@@ -51,33 +51,33 @@ BATCH_TABLE_BITS = 19
 
 @dataclass(frozen=True)
 class Solution:
-    """What was found out about one position."""
+    """The result of solving one position."""
 
     score: int | None
-    """Own - opp at the end of perfect play, or its sign if only win, draw or loss was asked; None if not solved."""
+    """Own - opp at the end of perfect play, or its sign if only win, draw or loss was requested; None if not solved."""
 
     best: int | None
-    """An action that leads there; None if not solved and if the game is over."""
+    """An action that achieves the score; None if not solved or if the game is over."""
 
     moves: dict[int, int]
-    """Actions with their exact scores for the side to move: all legal ones, or only the best; if not solved, those that
+    """Exact scores of actions for the side to move: of all legal ones or of the best one; if not solved, of those that
     were scored before the limit."""
 
     nodes: int
-    """Positions searched; those looked at only to order moves do not count."""
+    """Positions searched, without those of the move ordering."""
 
     seconds: float
-    """Time it took."""
+    """Time the solve took."""
 
     solved: bool
-    """Whether the limits were enough."""
+    """Whether the position was solved within the limits."""
 
 
 class Solver:
-    """Solves positions of one game, one at a time; a solver must not be used by two threads at once."""
+    """Solves positions of one game, one at a time; not thread-safe, `stop` excepted."""
 
     def __init__(self, game: Game, *, winner_takes_empties: bool = False, table_bits: int = 20) -> None:
-        """The table has 2**table_bits slots of 24 bytes; memory is taken as it fills.
+        """The table has 2**table_bits slots of 24 bytes; memory is used only as it fills.
 
         Raises UsageError for a game that is not Reversi.
         """
@@ -87,34 +87,34 @@ class Solver:
         self._variant = variant_of(game.id, winner_takes_empties)
         self._table = make_table(table_bits)
         self._counts = np.zeros(COUNTS, np.int64)
-        self.solve(game.board_mask, 0)  # compiles or loads the kernels, so that a first time limit is kept, too
+        self.solve(game.board_mask, 0)  # compiles or loads the kernels, so that the first solve keeps its time limit
 
     def solve(
         self, own: int, opp: int, *, wdl: bool = False, nodes: int | None = None, seconds: float | None = None
     ) -> Solution:
         """Return the score of a position and a best move.
 
-        wdl      ask only who wins, which is faster: the score is 1, 0 or -1
-        nodes    positions to search at most, give or take some thousands
-        seconds  time to take at most, kept to within a few milliseconds
+        wdl      solve only for win, draw or loss, which is faster: the score is 1, 0 or -1
+        nodes    most positions to search, accurate to some thousands
+        seconds  time limit, accurate to a few milliseconds
         """
         return self._solve(own, opp, False, wdl, nodes, seconds)
 
     def solve_moves(
         self, own: int, opp: int, *, wdl: bool = False, nodes: int | None = None, seconds: float | None = None
     ) -> Solution:
-        """Return like `solve`, with the exact score of every legal move."""
+        """Like `solve`, but with the exact score of every legal move."""
         return self._solve(own, opp, True, wdl, nodes, seconds)
 
     def stop(self) -> None:
-        """End the solution that is under way in another thread, within milliseconds; it is then not solved."""
+        """End the solve running in another thread, within milliseconds; its position is then not solved."""
         self._counts[STOP] = 1
 
     def _solve(self, own: int, opp: int, every: bool, wdl: bool, nodes: int | None, seconds: float | None) -> Solution:
         start_s, counts, found = time.perf_counter(), self._counts, np.empty(65, np.int8)
         low, high = (-1, 1) if wdl else (WORST, BEST)
-        counts[NODES], counts[LIMIT], counts[STOP] = 0, UNLIMITED if nodes is None else nodes, 0
-        counts[ROUND] += 1
+        counts[NODE_COUNT], counts[LIMIT], counts[STOP] = 0, UNLIMITED if nodes is None else nodes, 0
+        counts[GENERATION] += 1
         with self._stopped_after(seconds):
             square = solve_root(
                 self._variant, np.uint64(own), np.uint64(opp), low, high, every, self._table, counts, found
@@ -128,14 +128,14 @@ class Solver:
         }
         best = int(action_of_square(self.game.id, square)) if solved and square >= 0 else None
         score = None if not solved else self._final_score(own, opp, low, high) if best is None else moves[best]
-        return Solution(score, best, moves, int(counts[NODES]), time.perf_counter() - start_s, solved)
+        return Solution(score, best, moves, int(counts[NODE_COUNT]), time.perf_counter() - start_s, solved)
 
     def _final_score(self, own: int, opp: int, low: int, high: int) -> int:
         return min(max(int(final_score(self._variant, np.uint64(own), np.uint64(opp))), low), high)
 
     @contextmanager
     def _stopped_after(self, seconds: float | None) -> Iterator[None]:
-        """Set STOP when the time is up; kernels look there and release the GIL."""
+        """Set STOP when the time is up; kernels check it and release the GIL."""
         if seconds is None:
             yield
             return
@@ -145,19 +145,19 @@ class Solver:
             yield
         finally:
             timer.cancel()
-            timer.join()  # one that is just setting STOP must not stop the next solution
+            timer.join()  # a timer about to set STOP must not stop the next solve
 
 
 def solve_batch(
     game: Game, own: Masks, opp: Masks, *, threads: int = 1, node_limit: int | None = None
 ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Score all moves of B positions; empty squares are nobody's.
+    """Score all moves of B positions; squares left empty count for nobody.
 
     own, opp    uint64[B]
-    node_limit  positions to search at most for each of them
+    node_limit  most positions to search for each of them
 
-    Returns (scores int8[B, A], solved bool[B]): exact scores for the side to move, NO_SCORE at illegal actions, in
-    finished games, and throughout positions that hit the limit.  The result does not depend on the threads.
+    Returns (scores int8[B, A], solved bool[B]): exact scores for the side to move; NO_SCORE at illegal actions, in
+    finished games, and in every row that hit the limit.  The result does not depend on the number of threads.
     """
     scores, solved = np.full((len(own), game.actions), NO_SCORE, np.int8), np.ones(len(own), np.bool_)
     variant, limit = variant_of(game.id, False), UNLIMITED if node_limit is None else node_limit
@@ -174,13 +174,13 @@ def solve_batch(
 def solve_small(game_id: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int) -> int:
     """Return the score of any position of Reversi with few empty squares, without a table; for leaves of a search.
 
-    The score is own - opp at the end of perfect play, empty squares nobody's: exact if it lies between alpha and beta,
-    an upper bound at or below alpha, a lower bound at or above beta.  With alpha -1 and beta 1 its sign is exact.
-    Forced passes and finished games are positions like others.  Any number of threads may call it.
+    The score is own - opp at the end of perfect play, squares left empty counting for nobody.  It is exact between
+    alpha and beta, an upper bound at or below alpha, a lower bound at or above beta; with alpha -1 and beta 1 its sign
+    is exact.  Forced passes and finished games are allowed.  Thread-safe.
     """
     variant = variant_of(game_id, False)
     empty = empty_squares(variant, own, opp)
-    counts = stack_numbers()
-    counts[NODES] = 0
+    counts = stack_array()
+    counts[NODE_COUNT] = 0
     odd = odd_quadrants(variant, empty)
     return last_many(variant, own, opp, empty, odd, int(np.int64(alpha)), int(np.int64(beta)), counts)

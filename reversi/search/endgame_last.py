@@ -1,16 +1,16 @@
-"""The last empty squares of a game of Reversi, solved without a table: most of what the exact solver does.
+"""The last empty squares of a game of Reversi, solved without a table; the exact solver spends most of its time here.
 
 Every search here is a negamax with alpha-beta, fail-soft: its result is exact if it lies between `alpha` and `beta`, an
 upper bound of the score at or below `alpha`, a lower bound at or above `beta`.  A score is own - opp at the end.
 
-Squares of quadrants with an odd number of empty squares come first: who plays there can also play there last
-("parity").  Above `FEW` empty squares the move that leaves the fewest answers comes first ("fastest first"), and a
-window above all that the other side's stable discs leave is not searched ("stability cut-off").  The stable discs are
+Squares in quadrants with an odd number of empty squares come first: the side that plays there can also play there last
+("parity").  Above `FEW` empty squares the move that leaves the fewest replies comes first ("fastest first"), and a
+window above the bound that the opponent's stable discs imply is not searched ("stability cut-off").  Stable discs are
 counted only for a window above the number of empty squares: below it they seldom suffice.
 
-A kernel that calls itself must not be called with literal numbers (`int(np.int64(-1))` is none), nor two kernels each
-other: numba would compile a copy for the literals that calls the one for all numbers by a name which is missing when
-the code comes from the disk cache.
+Do not call a recursive kernel with literal numbers (`int(np.int64(-1))` is not a literal), and do not let two kernels
+call each other: numba would compile a copy specialised on the literals, and that copy calls the general one by a name
+that is missing when the code is loaded from the disk cache.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, re
 from reversi.games.rules import GAMES, REVERSI8, Game
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_stable import stable_bound
-from reversi.search.stack import Numbers, stack_numbers
+from reversi.search.stack_array import Int64Pointer, stack_array
 
-NODES, LIMIT, STOP, ROUND = range(4)
-"""Where `counts` holds the number of positions searched (all that a move or a pass led to), the number to stop at,
-whether to stop (0: no), and the round of the table; the search without a table needs the first alone."""
+NODE_COUNT, LIMIT, STOP, GENERATION = range(4)
+"""Indices of `counts`: positions searched (each reached by a move or a pass), the number to stop at, the stop flag (0:
+go on), and the generation of the table.  The search without a table uses the first alone."""
 
-NO_MOVE = -128
-"""Below every score."""
+BELOW_EVERY_SCORE = -128
 
 FEW = 5
-"""Empty squares up to which parity alone orders the moves: counting answers costs more than it saves there."""
+"""Up to this many empty squares parity alone orders the moves: counting replies costs more than it saves there."""
 
 _BOARDS = [game for game in GAMES.values() if game.id <= REVERSI8]
 
@@ -42,7 +41,7 @@ def _corners(game: Game) -> int:
 
 
 def _quadrant(game: Game, square: int) -> int:
-    """Return the quadrant of the board that holds `square`, as a mask; 0 off the board."""
+    """Return the board quadrant that contains `square`, as a mask; 0 for a square off the board."""
     half = game.size // 2
     row, col = (half if number >= half else 0 for number in divmod(square, 8))
     corner = sum(((1 << half) - 1) << (8 * r) for r in range(half))
@@ -56,9 +55,9 @@ _QUADRANT = np.array([[_quadrant(game, square) for square in range(64)] for game
 
 @bare_kernel
 def variant_of(game_id: int, winner_takes_empties: bool) -> int:
-    """Return the integer that stands for a Reversi board and who gets the squares that stay empty: nobody, the winner.
+    """Return one integer for a Reversi board and its scoring: squares left empty go to nobody or to the winner.
 
-    The two scorings can want different moves, so every kernel that may end a game needs to know.
+    The best move can depend on the scoring, so every kernel that may end a game needs it.
     """
     return int(np.int64(2 * game_id + int(winner_takes_empties)))
 
@@ -77,7 +76,7 @@ def corners_of(variant: int) -> np.uint64:
 
 @bare_kernel
 def odd_quadrants(variant: int, empty: np.uint64) -> np.uint64:
-    """Return the quadrants that hold an odd number of the squares `empty`, as one mask."""
+    """Return the quadrants that contain an odd number of the squares `empty`, as one mask."""
     odd = ZERO
     while empty != ZERO:
         odd ^= _QUADRANT[variant >> 1, lowest_square(empty)]
@@ -97,13 +96,13 @@ def final_score(variant: int, own: np.uint64, opp: np.uint64) -> int:
 
 @bare_kernel
 def weighted_moves(moves: np.uint64, corners: np.uint64) -> int:
-    """Return the number of moves, corners counted twice."""
+    """Return the number of moves; a corner counts twice."""
     return popcount(moves) + popcount(moves & corners)
 
 
 @bare_kernel
-def add_key(keys: Numbers, count: int, key: int) -> None:
-    """Add `key` to the first `count` keys, which are in falling order and stay so."""
+def add_key(keys: Int64Pointer, count: int, key: int) -> None:
+    """Insert `key` into the first `count` keys, which are sorted in descending order."""
     i = count
     while i > 0 and keys[i - 1] < key:
         keys[i] = keys[i - 1]
@@ -120,35 +119,35 @@ def last_many(
     odd: np.uint64,
     alpha: int,
     beta: int,
-    counts: Numbers,
+    counts: Int64Pointer,
 ) -> int:
-    """Return the score of a position with any number of empty squares, fastest first.
+    """Return the score of a position with any number of empty squares, trying moves fastest first.
 
     empty   its empty squares
     odd     the quadrants with an odd number of them
-    counts  [NODES] is raised
+    counts  adds to [NODE_COUNT]
     """
     legal = reachable(own, opp) & empty
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         return -last_many(variant, opp, own, empty, odd, -beta, -alpha, counts)
     if alpha >= popcount(empty):
         most = stable_bound(variant, opp, empty)
         if most <= alpha:
             return most
-    keys = stack_numbers()
+    keys = stack_array()
     count = _order(own, opp, empty, legal, odd, corners_of(variant), keys)
     few = popcount(empty) <= FEW + 1
-    best = NO_MOVE
+    best = BELOW_EVERY_SCORE
     for i in range(count):
         square = keys[i] & 63
         disc = ONE << np.uint64(square)
         turned = flips(own, opp, square)
         next_own, next_opp = opp ^ turned, own | turned | disc
         rest, next_odd = empty ^ disc, odd ^ _QUADRANT[variant >> 1, square]
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         if few:
             score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         else:
@@ -169,9 +168,9 @@ def _order(
     legal: np.uint64,
     odd: np.uint64,
     corners: np.uint64,
-    keys: Numbers,
+    keys: Int64Pointer,
 ) -> int:
-    """Write the legal moves to `keys`, best first, each with its square in the low six bits; return how many."""
+    """Write the legal moves to `keys`, most promising first, the square in the low six bits; return their number."""
     count = 0
     while legal != ZERO:
         square = lowest_square(legal)
@@ -198,16 +197,16 @@ def last_few(
     odd: np.uint64,
     alpha: int,
     beta: int,
-    counts: Numbers,
+    counts: Int64Pointer,
 ) -> int:
-    """Return the score like `last_many`, with no order but parity."""
+    """Return the score like `last_many`, with moves ordered by parity alone."""
     legal = reachable(own, opp) & empty
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         return -last_few(variant, opp, own, empty, odd, -beta, -alpha, counts)
-    best = NO_MOVE
+    best = BELOW_EVERY_SCORE
     while legal != ZERO:
         first = legal & odd
         square = lowest_square(first if first != ZERO else legal)
@@ -215,7 +214,7 @@ def last_few(
         turned = flips(own, opp, square)
         next_own, next_opp = opp ^ turned, own | turned | disc
         rest = empty ^ disc
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         if popcount(rest) == 2:
             one, other = lowest_square(rest), lowest_square(rest & (rest - ONE))
             score = -last_two(variant, next_own, next_opp, one, other, -beta, -alpha, counts)
@@ -233,48 +232,48 @@ def last_few(
 
 @kernel
 def last_two(
-    variant: int, own: np.uint64, opp: np.uint64, one: int, other: int, alpha: int, beta: int, counts: Numbers
+    variant: int, own: np.uint64, opp: np.uint64, one: int, other: int, alpha: int, beta: int, counts: Int64Pointer
 ) -> int:
     """Return the score of a position with the two empty squares `one` and `other`."""
     score = _better_of_two(variant, own, opp, one, other, beta, counts)
-    if score != NO_MOVE:
+    if score != BELOW_EVERY_SCORE:
         return score
     score = _better_of_two(variant, opp, own, one, other, -alpha, counts)
-    if score != NO_MOVE:
-        counts[NODES] += 1
+    if score != BELOW_EVERY_SCORE:
+        counts[NODE_COUNT] += 1
         return -score
     return final_score(variant, own, opp)
 
 
 @bare_kernel
 def _better_of_two(
-    variant: int, own: np.uint64, opp: np.uint64, one: int, other: int, beta: int, counts: Numbers
+    variant: int, own: np.uint64, opp: np.uint64, one: int, other: int, beta: int, counts: Int64Pointer
 ) -> int:
-    """Return the score of the better move, or that of `one` if it reaches `beta`, or NO_MOVE if neither is legal."""
-    best = NO_MOVE
+    """Return the score of the better move, that of `one` if it reaches `beta`, BELOW_EVERY_SCORE if none is legal."""
+    best = BELOW_EVERY_SCORE
     turned = flips(own, opp, one)
     if turned != ZERO:
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         best = -_last_one(variant, opp ^ turned, own | turned | (ONE << np.uint64(one)), other, counts)
         if best >= beta:
             return best
     turned = flips(own, opp, other)
     if turned != ZERO:
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         best = max(best, -_last_one(variant, opp ^ turned, own | turned | (ONE << np.uint64(other)), one, counts))
     return best
 
 
 @bare_kernel
-def _last_one(variant: int, own: np.uint64, opp: np.uint64, square: int, counts: Numbers) -> int:
-    """Return the score of a position with one empty square: the discs that turn are counted, not turned."""
+def _last_one(variant: int, own: np.uint64, opp: np.uint64, square: int, counts: Int64Pointer) -> int:
+    """Return the score of a position with one empty square; the discs flipped are only counted."""
     margin = popcount(own) - popcount(opp)
     turned = flips(own, opp, square)
     if turned != ZERO:
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         return margin + 2 * popcount(turned) + 1
     turned = flips(opp, own, square)
     if turned != ZERO:
-        counts[NODES] += 2
+        counts[NODE_COUNT] += 2
         return margin - 2 * popcount(turned) - 1
     return final_score(variant, own, opp)

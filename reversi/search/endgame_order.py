@@ -1,7 +1,7 @@
-"""In what order the exact solver tries moves while many squares are empty.
+"""Move ordering of the exact solver while many squares are empty.
 
-There a good first move saves more than it costs to look for it: each move is judged by a shallow search with a plain
-evaluation (mobility, corners and what they hold, discs beside empty squares), deeper the more squares are empty.
+There a good first move saves more time than finding it costs: a shallow search with a plain evaluation (mobility,
+corners and the discs they anchor, discs beside empty squares) judges each move, deeper the more squares are empty.
 """
 
 from __future__ import annotations
@@ -20,45 +20,45 @@ from reversi.search.endgame_last import (
     odd_quadrants,
     weighted_moves,
 )
-from reversi.search.stack import Numbers
+from reversi.search.stack_array import Int64Pointer
 
 JUDGED_FROM = 12
-"""Empty squares from which moves are judged by `_judge`; with fewer, by the answers they leave."""
+"""With at least this many empty squares `_judge` scores the moves; with fewer, the replies they leave do."""
 
 SQUARES_PER_PLY = 2
-"""Empty squares more for each ply that moves are judged deeper."""
+"""Each further SQUARES_PER_PLY empty squares deepen the ordering search by one ply."""
 
 DEEPEST = 5
-"""Plies that moves are judged at most by that rule: no limit of positions is looked at meanwhile."""
+"""Maximum depth of the ordering search by that rule; it does not check the node limit."""
 
 DEEP_FROM, DEEP_TO, DEEPER = 20, 30, 4
-"""Empty squares between which each one more adds another ply, and such plies at most: positions so large are few in a
-search, and a bad move there costs most.  With still more empty squares there is little to be solved."""
+"""From DEEP_FROM to DEEP_TO empty squares each further one adds a ply, at most DEEPER of them: a search meets few such
+large positions, and a bad first move costs most there.  Positions with more empty squares are rarely solved at all."""
 
 CLOSE = 200
-"""Moves that are judged so much worse than the best are only shown to be."""
+"""A move this far below the best gets only an upper bound."""
 
 MOBILITY, CORNER_MOVE, EXPOSED, CORNER, ANCHORED = 16, 86, 12, 70, 70
-"""Worth of a move, of a corner among the moves (on top), of an opposing disc beside an empty square, of a corner, and
-of a disc beside one's own corner on the edge: near what least squares gave for the scores of 12,555 positions with
-12-16 empty squares, in units that make a move 16.  They explain 77 % of the scores' variance."""
+"""Weights of a legal move, a corner among the legal moves (extra), an opposing disc beside an empty square, a corner,
+and an edge disc beside a corner of its own colour.  They are close to a least-squares fit of the scores of 12,555
+positions with 12-16 empty squares, scaled so that a move is 16, and explain 77 % of the scores' variance."""
 
 ANSWER, CORNER_GAINED, EXPOSED_BY_MOVE, OPEN = 16, 25, 2, 1
-"""Worth of an answer less for the other side, of a move to a corner, of a disc less beside an empty square, and of an
-empty square less beside a disc, where moves are not judged by `_judge`."""
+"""Weights where `_judge` is not used: one reply fewer for the opponent, a move to a corner, one own disc fewer beside
+an empty square, and one empty square fewer beside an own disc."""
 
 ODD = 4
-"""Worth of playing in a quadrant with an odd number of empty squares."""
+"""Bonus for playing in a quadrant with an odd number of empty squares."""
 
 DISC = 10_000
-"""Worth of a disc of a finished game: one of them outweighs any evaluation."""
+"""Weight of one disc in a finished game; it outweighs any evaluation."""
 
 FIRST = 1 << 20
-"""Above every judgement."""
+"""Above the key of every move."""
 
 
 def _beside_corners(size: int) -> int:
-    """Return the squares of the edges that are next to a corner."""
+    """Return the edge squares next to a corner, as a mask."""
     pairs = ({0, 1}, {0, size - 2}, {size - 1, 1}, {size - 1, size - 2})
     return sum(1 << (8 * row + col) for row in range(size) for col in range(size) if {row, col} in pairs)
 
@@ -76,14 +76,14 @@ def order_moves(
     empty: np.uint64,
     legal: np.uint64,
     hint: int,
-    keys: Numbers,
-    counts: Numbers,
+    keys: Int64Pointer,
+    counts: Int64Pointer,
 ) -> int:
-    """Write the legal moves to `keys`, the most promising first; return how many there are.
+    """Write the legal moves to `keys`, the most promising first; return their number.
 
-    hint    a square that is put first, or -1
-    keys    written: the square stands in the low six bits
-    counts  [STOP] is looked at; once it is set the order means nothing
+    hint    a square to put first, or -1
+    keys    written: the low six bits hold the square
+    counts  reads [STOP]; once it is set the order is arbitrary
     """
     corners, odd, squares = corners_of(variant), odd_quadrants(variant, empty), popcount(empty)
     depth = min((squares - JUDGED_FROM) // SQUARES_PER_PLY, DEEPEST)
@@ -115,10 +115,12 @@ def order_moves(
 
 
 @kernel
-def _judge(variant: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, counts: Numbers) -> int:
-    """Return what a position looks like `depth` plies ahead, for the side to move: alpha-beta, fail-soft.
+def _judge(
+    variant: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, counts: Int64Pointer
+) -> int:
+    """Return the evaluation of a position for the side to move, `depth` plies deep: alpha-beta, fail-soft.
 
-    Corners come first, squares beside them last.  Anything is returned once counts[STOP] is set.
+    Corners are tried first, squares beside them last.  Once counts[STOP] is set the result is arbitrary.
     """
     empty = empty_squares(variant, own, opp)
     if depth <= 0 or counts[STOP] != 0:
@@ -147,7 +149,7 @@ def _judge(variant: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int,
 
 @bare_kernel
 def _evaluate(variant: int, own: np.uint64, opp: np.uint64, empty: np.uint64) -> int:
-    """Return a guess of who is ahead, positive for the side to move."""
+    """Return the evaluation of a position, positive if the side to move is ahead."""
     corners, shore = corners_of(variant), _beside(empty)
     moves, answers = reachable(own, opp) & empty, reachable(opp, own) & empty
     anchors = _BESIDE_CORNERS[variant >> 1]
@@ -163,7 +165,7 @@ def _evaluate(variant: int, own: np.uint64, opp: np.uint64, empty: np.uint64) ->
 
 @bare_kernel
 def _beside(discs: np.uint64) -> np.uint64:
-    """Return the squares next to `discs`, and `discs`; empty columns keep small boards from wrapping."""
+    """Return `discs` and the squares next to them; the unused columns of small boards prevent wrapping."""
     right = (discs & np.uint64(0x7F7F7F7F7F7F7F7F)) << ONE
     left = (discs & np.uint64(0xFEFEFEFEFEFEFEFE)) >> ONE
     row = discs | right | left

@@ -1,8 +1,7 @@
 """The exact solver's search while many squares are empty: negamax with a table, null windows and ordered moves.
 
-Principal variation search: the first move gets the whole window, the others are only shown not to be better, by a
-window between two neighbouring scores, and searched again if they are.  A window above all that the other side's stable
-discs leave is not searched.
+Principal variation search: the first move gets the full window, each other one a null window that shows whether it is
+better, and a second search if it is.  A window above the bound that the opponent's stable discs imply is not searched.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popco
 from reversi.games.rules import action_of_square
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_last import (
+    BELOW_EVERY_SCORE,
+    GENERATION,
     LIMIT,
-    NO_MOVE,
-    NODES,
-    ROUND,
+    NODE_COUNT,
     STOP,
     empty_squares,
     final_score,
@@ -27,29 +26,29 @@ from reversi.search.endgame_last import (
 from reversi.search.endgame_order import order_moves
 from reversi.search.endgame_stable import stable_bound
 from reversi.search.endgame_table import ABSENT, Table, find, keep
-from reversi.search.stack import Numbers, numbers_of, stack_numbers
+from reversi.search.stack_array import Int64Pointer, pointer_to, stack_array
 
-__all__ = ["BEST", "COUNTS", "LIMIT", "NO_SCORE", "ROUND", "STOP", "WORST", "search", "solve_root", "solve_rows"]
+__all__ = ["BEST", "COUNTS", "GENERATION", "LIMIT", "NO_SCORE", "STOP", "WORST", "search", "solve_root", "solve_rows"]
 
-COUNTS = ROUND + 1
+COUNTS = GENERATION + 1
 """Length of `counts`."""
 
 WORST, BEST = -64, 64
-"""Bounds of every score."""
+"""The range of every score."""
 
 LAST = 8
-"""Empty squares up to which a table costs more time than it saves."""
+"""Up to this many empty squares a table costs more time than it saves."""
 
 PEEKED_FROM = 12
-"""Empty squares from which the positions after all moves are looked up before one is searched ("enhanced
+"""From this many empty squares on, the positions after all moves are looked up before one is searched ("enhanced
 transposition cut-off")."""
 
 SLOTS_FROM = 1
-"""Empty squares that have one slot of the table, with twice as many for every further one: an easy position should stay
-in the caches."""
+"""log2 of the slots used is the number of empty squares minus this, so that an easy position's table fits the CPU
+caches."""
 
 NO_SCORE = -128
-"""Stands where an action's score would, if the action is illegal or was not solved."""
+"""Marks an action that is illegal or was not solved, in place of its score."""
 
 
 @kernel
@@ -67,18 +66,18 @@ def solve_root(
     """Score the moves of a position and return the square of the best one, 64 for a pass, -1 for a finished game.
 
     every         score all moves; otherwise only the best one, which takes a fraction of the time
-    counts_array  int64[COUNTS]  LIMIT, STOP and ROUND are read; NODES is raised; STOP is set at the limit
+    counts_array  int64[COUNTS]  reads LIMIT, STOP and GENERATION; adds to NODE_COUNT; sets STOP at the limit
     scores        int8[65]       written by square, the pass last: exact between alpha and beta, else a bound;
                                  NO_SCORE for all others
 
-    Once stopped only the moves scored before have a score, and the one returned is none to rely on.
+    Once stopped, only moves scored before have scores, and the returned square must not be used.
     """
-    counts = numbers_of(counts_array)
+    counts = pointer_to(counts_array)
     scores[:] = NO_SCORE
     empty = empty_squares(variant, own, opp)
     table = table[: min(table.shape[0], 1 << max(popcount(empty) - SLOTS_FROM, 1))]
     legal = reachable(own, opp) & empty
-    counts[NODES] += 1
+    counts[NODE_COUNT] += 1
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return -1
@@ -86,16 +85,16 @@ def solve_root(
         if counts[STOP] == 0:
             scores[64] = score
         return 64
-    keys = stack_numbers()
+    keys = stack_array()
     count = order_moves(variant, own, opp, empty, legal, -1, keys, counts)
-    best, best_square, low = NO_MOVE, -1, alpha
+    best, best_square, low = BELOW_EVERY_SCORE, -1, alpha
     for i in range(count):
         square = keys[i] & 63
         turned = flips(own, opp, square)
         next_own, next_opp = opp ^ turned, own | turned | (ONE << np.uint64(square))
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         better = every or i == 0 or -search(variant, next_own, next_opp, -low - 1, -low, table, counts) > low
-        score = -search(variant, next_own, next_opp, -beta, -low, table, counts) if better else NO_MOVE
+        score = -search(variant, next_own, next_opp, -beta, -low, table, counts) if better else BELOW_EVERY_SCORE
         if counts[STOP] != 0:
             break
         if every:
@@ -112,15 +111,17 @@ def solve_root(
 
 
 @kernel
-def search(variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, table: Table, counts: Numbers) -> int:
-    """Return the score of a position, fail-soft: exact between alpha and beta, else a bound; anything once stopped.
+def search(
+    variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, table: Table, counts: Int64Pointer
+) -> int:
+    """Return the score of a position, fail-soft: exact between alpha and beta, else a bound; arbitrary once stopped.
 
     table, counts  as for `solve_root`
     """
     empty = empty_squares(variant, own, opp)
     if popcount(empty) <= LAST:
         return last_many(variant, own, opp, empty, odd_quadrants(variant, empty), alpha, beta, counts)
-    if counts[NODES] >= counts[LIMIT]:
+    if counts[NODE_COUNT] >= counts[LIMIT]:
         counts[STOP] = 1
     if counts[STOP] != 0:
         return 0
@@ -128,15 +129,15 @@ def search(variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, 
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         return -search(variant, opp, own, -beta, -alpha, table, counts)
     if alpha >= popcount(empty):
         most = stable_bound(variant, opp, empty)
         if most <= alpha:
             return most
-    number, before = counts[ROUND], counts[NODES]
+    generation, before = counts[GENERATION], counts[NODE_COUNT]
     lower, upper, hint = WORST, BEST, -1
-    known = find(table, number, own, opp)
+    known = find(table, generation, own, opp)
     if known != ABSENT:
         lower, upper, hint = int(table[known].lower), int(table[known].upper), int(table[known].best)
         if lower >= beta or lower == upper:
@@ -145,17 +146,17 @@ def search(variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, 
             return upper
         alpha, beta = max(alpha, lower), min(beta, upper)
     if popcount(empty) >= PEEKED_FROM:
-        bound = _known_bound(own, opp, legal, beta, table, number)
+        bound = _known_bound(own, opp, legal, beta, table, generation)
         if bound >= beta:
             return bound
-    keys = stack_numbers()
+    keys = stack_array()
     count = order_moves(variant, own, opp, empty, legal, hint, keys, counts)
-    best, low = NO_MOVE, alpha
+    best, low = BELOW_EVERY_SCORE, alpha
     for i in range(count):
         square = keys[i] & 63
         turned = flips(own, opp, square)
         next_own, next_opp = opp ^ turned, own | turned | (ONE << np.uint64(square))
-        counts[NODES] += 1
+        counts[NODE_COUNT] += 1
         if i == 0:
             score = -search(variant, next_own, next_opp, -beta, -low, table, counts)
         else:
@@ -173,22 +174,22 @@ def search(variant: int, own: np.uint64, opp: np.uint64, alpha: int, beta: int, 
         lower = best
     if best < beta:
         upper = best
-    keep(table, number, own, opp, lower, upper, hint, counts[NODES] - before)
+    keep(table, generation, own, opp, lower, upper, hint, counts[NODE_COUNT] - before)
     return best
 
 
 @bare_kernel
-def _known_bound(own: np.uint64, opp: np.uint64, legal: np.uint64, beta: int, table: Table, number: int) -> int:
-    """Return a lower bound of the score that reaches `beta` and is known from the table, or NO_MOVE."""
+def _known_bound(own: np.uint64, opp: np.uint64, legal: np.uint64, beta: int, table: Table, generation: int) -> int:
+    """Return a lower bound of the score from the table if it reaches `beta`, else BELOW_EVERY_SCORE."""
     while legal != ZERO:
         square = lowest_square(legal)
         disc = ONE << np.uint64(square)
         turned = flips(own, opp, square)
-        known = find(table, number, opp ^ turned, own | turned | disc)
+        known = find(table, generation, opp ^ turned, own | turned | disc)
         if known != ABSENT and -int(table[known].upper) >= beta:
             return -int(table[known].upper)
         legal ^= disc
-    return NO_MOVE
+    return BELOW_EVERY_SCORE
 
 
 @kernel
@@ -204,14 +205,14 @@ def solve_rows(
     """Score every move of B positions.
 
     own, opp  uint64[B]
-    counts    int64[COUNTS]  LIMIT is for each of them; ROUND is raised by B
-    scores    int8[B, A]     written: NO_SCORE at illegal actions and throughout positions that hit the limit
-    solved    bool[B]        written: whether the limit was enough
+    counts    int64[COUNTS]  LIMIT applies to each position; GENERATION increases by B
+    scores    int8[B, A]     written: NO_SCORE at illegal actions and in every row that hit the limit
+    solved    bool[B]        written: whether the position was solved within the limit
     """
     by_square = np.empty(65, np.int8)
     for b in range(own.shape[0]):
-        counts[ROUND] += 1
-        counts[NODES] = counts[STOP] = 0
+        counts[GENERATION] += 1
+        counts[NODE_COUNT] = counts[STOP] = 0
         solve_root(variant, own[b], opp[b], int(np.int64(WORST)), int(np.int64(BEST)), True, table, counts, by_square)
         solved[b] = counts[STOP] == 0
         scores[b] = NO_SCORE

@@ -1,4 +1,4 @@
-"""The exact solver's memory: for positions it has met, bounds of their score and the best move found."""
+"""The exact solver's transposition table: score bounds and the best move of positions already searched."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SLOT = np.dtype(
         ("lower", np.int8),  # the score is at least this
         ("upper", np.int8),  # and at most this
         ("best", np.int8),  # square of the best move found, -1 for none
-        ("effort", np.uint8),  # bit length of the positions it took
-        ("round", np.uint32),  # solution it belongs to; slots of others are free
+        ("effort", np.uint8),  # bit length of the number of positions searched for it
+        ("generation", np.uint32),  # the solve that wrote it; slots of other generations are free
     ],
     align=True,
 )
 """24 bytes a position."""
 
 Table = NDArray[Any]
-"""SLOT[2**bits]; a position's home is two neighbours, of which it takes that which was cheaper to find out."""
+"""SLOT[2**bits]; a position hashes to two adjacent slots and replaces the one that cost less effort."""
 
 ABSENT = -1
 
@@ -34,7 +34,7 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 def make_table(bits: int) -> Table:
-    """Return an empty table of `2**bits` slots, of which the rounds count from 1."""
+    """Return an empty table of `2**bits` slots; generations count from 1."""
     return np.zeros(1 << bits, SLOT)
 
 
@@ -48,21 +48,21 @@ def _home(table: Table, own: np.uint64, opp: np.uint64) -> int:
 
 
 @bare_kernel
-def find(table: Table, number: int, own: np.uint64, opp: np.uint64) -> int:
-    """Return the slot of a position met in round `number`, or ABSENT."""
+def find(table: Table, generation: int, own: np.uint64, opp: np.uint64) -> int:
+    """Return the slot of a position stored in this `generation`, or ABSENT."""
     home = _home(table, own, opp)
     for i in range(home, home + 2):
         slot = table[i]
-        if slot.own == own and slot.opp == opp and slot.round == number:
+        if slot.own == own and slot.opp == opp and slot.generation == generation:
             return i
     return ABSENT
 
 
 @bare_kernel
 def keep(
-    table: Table, number: int, own: np.uint64, opp: np.uint64, lower: int, upper: int, best: int, positions: int
+    table: Table, generation: int, own: np.uint64, opp: np.uint64, lower: int, upper: int, best: int, positions: int
 ) -> None:
-    """Store what was found out about a position in round `number` by looking at so many `positions`."""
+    """Store a position's bounds and best move in this `generation`; `positions` were searched to find them."""
     effort = 0
     while positions != 0:
         positions >>= 1
@@ -73,13 +73,13 @@ def keep(
         slot = first
     elif second.own == own and second.opp == opp:
         slot = second
-    elif first.round != number:
+    elif first.generation != generation:
         slot = first
-    elif second.round != number:
+    elif second.generation != generation:
         slot = second
     else:
         slot = first if first.effort < second.effort else second
     slot.own, slot.opp = own, opp
     slot.lower, slot.upper, slot.best = lower, upper, best
     slot.effort = effort
-    slot.round = number
+    slot.generation = generation

@@ -1,4 +1,4 @@
-"""The exact solver on several threads, each with a table of its own: no answer depends on what the others know."""
+"""The exact solver on several threads, each with its own table, so that no result depends on another thread's table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reversi.search.endgame_table import Table, make_table
 from reversi.search.parallel import Threads
 
 Work = Callable[[int, int, Table, NDArray[np.int64]], None]
-"""What is done with a range of rows, a table and the counts that `search` wants."""
+"""Solves a range of rows: called with start, stop, a table, and the `counts` that `search` takes."""
 
 
 class SolverThreads:
-    """Threads with a table each; kernels that solve rows run on them."""
+    """Threads that solve rows of positions, each with its own table."""
 
     def __init__(self, threads: Threads, bits: int, limit: int) -> None:
-        """`limit` stands in the counts' LIMIT; a table has 2**bits slots."""
+        """A table has 2**bits slots; `limit` is written to LIMIT of the counts."""
         self._threads = threads
         self._idle: SimpleQueue[tuple[Table, NDArray[np.int64]]] = SimpleQueue()
         for _ in range(threads.count):
@@ -29,7 +29,7 @@ class SolverThreads:
             self._idle.put((make_table(bits), counts))
 
     def each(self, work: Work, rows: int) -> None:
-        """Call `work(start, stop, table, counts)` on all parts of `rows` and wait for all."""
+        """Call `work(start, stop, table, counts)` on every part of `rows` and wait until all are done."""
 
         def part(start: int, stop: int) -> None:
             table, counts = self._idle.get()

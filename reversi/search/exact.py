@@ -1,5 +1,5 @@
-"""What needs no network: the utility of a result, positions that can be won at once by turning every disc, and those
-with few empty squares, which the solver decides."""
+"""Exact values, which need no network: the utility of a result, wipeouts in one move, and positions with few empty
+squares, which the solver decides."""
 
 from __future__ import annotations
 
@@ -19,80 +19,81 @@ from reversi.games.rules import (
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame import solve_small
-from reversi.search.rule import Rule
+from reversi.search.params import SearchParams
 
-MOST = 64
-"""No margin is larger."""
+MAX_MARGIN = 64
+"""The largest margin, in discs."""
 
 
 @bare_kernel
-def utility(game_id: int, rule: Rule, margin: int) -> np.float32:
-    """Return what a result is worth to a side that ends with `margin` more discs than the other, in [-1, 1].
+def utility(game_id: int, params: SearchParams, margin: int) -> np.float32:
+    """Return the utility, in [-1, 1], of a game that ends with `margin` more discs for a side than for the other.
 
-    The result, 1, 0 or -1, and in place of `margin_weight` of it the margin in shares of the board: KataGo's score
+    (1 - margin_weight) * result + margin_weight * margin / squares, where the result is 1, 0 or -1: KataGo's score
     utility (arXiv 1902.10565) without its centre and its curve.
     """
     won = np.float32(int(margin > 0) - int(margin < 0))
     share = np.float32(margin) / np.float32(squares_of(game_id))
-    return np.float32(won + rule.margin_weight * (share - won))
+    return np.float32(won + params.margin_weight * (share - won))
 
 
 @bare_kernel
-def is_solvable(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
-    """Return whether so few squares are empty that the solver decides: `solve_empties`, and a third of the board.
+def is_solvable(game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether the solver decides: at most `solve_empties` squares are empty, and at most a third of the board.
 
-    On 4x4 the solver could play the whole game, and nothing would be left to be learned.  Never in tic-tac-toe.
+    Without the second condition the solver could play the whole game on 4x4 and leave nothing to learn.  False in
+    tic-tac-toe.
     """
     squares = squares_of(game_id)
     empties = squares - popcount(own | opp)
-    return empties <= rule.solve_empties and 3 * empties <= squares and game_id != TICTACTOE
+    return empties <= params.solve_empties and 3 * empties <= squares and game_id != TICTACTOE
 
 
 @bare_kernel
-def wins_at_once(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
-    """Return whether `rule.wipeouts` count and the side to move has one."""
-    return bool(rule.wipeouts and wipeouts(game_id, own, opp) != ZERO)
+def wins_at_once(game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether `params.wipeouts` is on and the side to move has a move that flips every opposing disc."""
+    return bool(params.wipeouts and wipeouts(game_id, own, opp) != ZERO)
 
 
 @bare_kernel
-def wipeout_utility(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> np.float32:
-    """Return the utility of turning every disc of the other side: all discs are the mover's then, one of them new."""
-    return utility(game_id, rule, popcount(own | opp) + 1)
+def wipeout_utility(game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> np.float32:
+    """Return the utility of a wipeout: all discs, with the new one, are then the mover's."""
+    return utility(game_id, params, popcount(own | opp) + 1)
 
 
 @bare_kernel
-def is_decided(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> bool:
-    """Return whether an unfinished position needs no search: the solver decides, or turning every disc wins at once.
+def is_decided(game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> bool:
+    """Return whether an unfinished position needs no search: the solver decides it, or a wipeout wins at once.
 
-    Where margins count, more may be had than by turning every disc now.
+    Where margins count a wipeout does not decide: another move may end with more discs.
     """
-    won = rule.margin_weight == 0 and wins_at_once(game_id, rule, own, opp)
-    return is_solvable(game_id, rule, own, opp) or won
+    won = params.margin_weight == 0 and wins_at_once(game_id, params, own, opp)
+    return is_solvable(game_id, params, own, opp) or won
 
 
 @bare_kernel
-def solved_utility(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> np.float32:
-    """Return the utility of perfect play for the side to move; the result alone is solved faster than the margin."""
-    most = MOST if rule.margin_weight > 0 else 1
-    return utility(game_id, rule, solve_small(game_id, own, opp, -most, most))
+def solved_utility(game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> np.float32:
+    """Return the utility of perfect play for the side to move; without margins only the result is solved: faster."""
+    most = MAX_MARGIN if params.margin_weight > 0 else 1
+    return utility(game_id, params, solve_small(game_id, own, opp, -most, most))
 
 
 @bare_kernel
 def solve_moves(game_id: int, own: np.uint64, opp: np.uint64, policy: NDArray[np.float32]) -> int:
-    """Return the margin of perfect play in an unfinished position, and share `policy` among the moves that reach it.
+    """Return the margin of perfect play in an unfinished position, and divide `policy` among the moves that reach it.
 
-    policy  float32[A], zero before  written: equal shares of the moves with the best margin, or the pass
+    policy  float32[A], zero before  written: equal shares for the moves with the best margin, or 1 for the pass
     """
     moves = legal_moves(game_id, own, opp)
     if moves == ZERO:
         policy[policy.shape[0] - 1] = 1
-        return -solve_small(game_id, opp, own, -MOST, MOST)
-    best, equals = -MOST - 1, 0
+        return -solve_small(game_id, opp, own, -MAX_MARGIN, MAX_MARGIN)
+    best, equals = -MAX_MARGIN - 1, 0
     while moves != ZERO:
         action = action_of_square(game_id, lowest_square(moves))
         moves &= moves - ONE
         after_own, after_opp = play(game_id, own, opp, action)
-        margin = -solve_small(game_id, after_own, after_opp, -MOST, 1 - best)  # exact if it is at least the best
+        margin = -solve_small(game_id, after_own, after_opp, -MAX_MARGIN, 1 - best)  # exact if it is at least the best
         if margin > best:
             best, equals = margin, 0
             policy[:] = 0
@@ -105,40 +106,42 @@ def solve_moves(game_id: int, own: np.uint64, opp: np.uint64, policy: NDArray[np
 
 
 @bare_kernel
-def decide_moves(game_id: int, rule: Rule, own: np.uint64, opp: np.uint64, policy: NDArray[np.float32]) -> np.float32:
-    """Return the utility of a decided position, and share `policy` among the moves to play: those that turn every disc,
-    or, where the solver decides, those with the best margin.
+def decide_moves(
+    game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64, policy: NDArray[np.float32]
+) -> np.float32:
+    """Return the utility of a decided position, and divide `policy` among the moves to play: the wipeouts, or, where
+    the solver decides, the moves with the best margin.
 
     policy  float32[A], zero before  written
     """
-    if is_solvable(game_id, rule, own, opp):
-        return utility(game_id, rule, solve_moves(game_id, own, opp, policy))
+    if is_solvable(game_id, params, own, opp):
+        return utility(game_id, params, solve_moves(game_id, own, opp, policy))
     moves = wipeouts(game_id, own, opp)
     share = np.float32(1) / np.float32(popcount(moves))
     while moves != ZERO:
         policy[action_of_square(game_id, lowest_square(moves))] = share
         moves &= moves - ONE
-    return wipeout_utility(game_id, rule, own, opp)
+    return wipeout_utility(game_id, params, own, opp)
 
 
 @kernel
 def solve_roots(
     game_id: int,
-    rule: Rule,
+    params: SearchParams,
     own: Masks,
     opp: Masks,
     value: NDArray[np.float32],
     policy: NDArray[np.float32],
     action: NDArray[np.int32],
 ) -> None:
-    """Answer for the unfinished positions that are decided, and leave the others alone.
+    """Write the results of unfinished positions that are decided (`is_decided`); other rows are unchanged.
 
     own, opp  uint64[B]
-    value     float32[B]                 written: the utility of perfect play for the side to move
-    policy    float32[B, A], zero there  written: as by `decide_moves`
-    action    int32[B]                   written: the first of the best moves
+    value     float32[B]                         the utility of perfect play for the side to move
+    policy    float32[B, A], zero in these rows  as by `decide_moves`
+    action    int32[B]                           the first of the best moves
     """
     for b in range(own.shape[0]):
-        if is_decided(game_id, rule, own[b], opp[b]) and outcome(game_id, own[b], opp[b]) == UNFINISHED:
-            value[b] = decide_moves(game_id, rule, own[b], opp[b], policy[b])
+        if is_decided(game_id, params, own[b], opp[b]) and outcome(game_id, own[b], opp[b]) == UNFINISHED:
+            value[b] = decide_moves(game_id, params, own[b], opp[b], policy[b])
             action[b] = policy[b].argmax()

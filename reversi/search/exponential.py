@@ -1,4 +1,4 @@
-"""e**x in plain float32 arithmetic: the same bits on every machine, and without a call."""
+"""e**x in plain float32 arithmetic: the same bits on every machine, and no call of a C library."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NEGATIVE_POWERS = np.ldexp(np.float32(1), -np.arange(127))  # float32[127]  2**
 
 @bare_kernel
 def exponential(x: np.float32) -> np.float32:
-    """Return e**x for x <= 0, to 2 units in the last place; below e**-87 it stays there.
+    """Return e**max(x, -87) for x <= 0, accurate to 2 units in the last place.
 
-    Cephes' `expf` in plain float32 arithmetic: the same bits on every machine, which the C library does not promise and
-    `reversi signature` needs, and without a call.  http://www.netlib.org/cephes
+    Cephes' `expf` (http://www.netlib.org/cephes).  `reversi signature` needs the same bits on every machine, which the
+    C library does not guarantee.
     """
     x = max(x, np.float32(-87))
     power = np.floor(x * np.float32(1.44269504) + np.float32(0.5))  # e**x = 2**power * e**rest

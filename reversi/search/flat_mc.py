@@ -1,10 +1,10 @@
-"""Random playouts, and flat Monte Carlo: the move whose uniformly random continuations win most, without a tree.
+"""Random playouts, and flat Monte Carlo: choose the move whose uniformly random continuations win most, without a tree.
 
-Both are runs of numbered playouts, each with a random stream of its own, and one kernel plays any range of them: so
-threads share the work, and a result depends on the seed and not on who played what.
+Both run numbered playouts, each with its own random stream, and one kernel plays any range of them: so threads share
+the work, and the result depends on the seed, not on which thread plays which playout.
 
-Playouts run in lockstep, a block of positions at a time: one loop finds all legal moves, one draws, one plays.  In a
-loop the positions hide each other's latencies, which makes it 1.5 times as fast as one playout after another (790,000
+Playouts run in lockstep, a block of positions at a time: one loop finds all legal moves, one draws, one plays.  Within
+a loop the positions hide each other's latencies, which makes it 1.5 times as fast as one playout after another (790,000
 against 530,000 8x8 games/s on one core of a Xeon with AVX-512).
 """
 
@@ -25,15 +25,24 @@ BLOCK = 64
 """Playouts in lockstep; from 16 to 256 the speed is the same within 5 %."""
 
 _RUN = 2**20
-"""Playouts of flat Monte Carlo that are kept before they are counted, two bytes each."""
+"""Playouts of flat Monte Carlo stored before they are counted, two bytes each."""
+
+
+class FlatMcResult(NamedTuple):
+    """The playouts of B positions, by the action they begin with; `wins` are for the side to move in the position."""
+
+    wins: NDArray[np.int32]  # [B, A]  wins minus losses
+    tried: NDArray[
+        np.int32
+    ]  # [B, A]  number of playouts, equal within 1; a single legal action has 1 and is not played
 
 
 def random_playouts(
     game: Game, own: int, opp: int, playouts: int, seed: int, threads: Threads | None = None
 ) -> NDArray[np.int16]:
-    """Play one position to its end `playouts` times, every legal move with the same chance.
+    """Play one position to its end `playouts` times, with uniformly random legal moves.
 
-    Returns the margins [playouts]: own - opp at the end, from the view of the side to move in the position.
+    Returns the margins [playouts]: own - opp at the end for the side to move in the position.
     """
     begins = np.array([0, playouts], np.int64)
     return _play_all(game, np.array([own], np.uint64), np.array([opp], np.uint64), begins, seed, threads)
@@ -41,21 +50,18 @@ def random_playouts(
 
 def flat_monte_carlo(
     game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads | None = None
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Spend `playouts` random games on each of B unfinished positions, spread evenly over the legal actions.
+) -> FlatMcResult:
+    """Play `playouts` random games from each of B unfinished positions, spread evenly over the legal actions.
 
     own, opp  uint64[B]
-
-    Returns (wins, tried), int32[B, A] both: playouts begun by each action that the side to move won, less those it
-    lost; and how many there were, which no two legal actions of a position differ in by more than 1.  A position with
-    one legal action has nothing to decide: that action counts as tried once, unplayed.
     """
-    wins, tried = np.zeros((2, len(own), game.actions), np.int32)
+    result = FlatMcResult(*np.zeros((2, len(own), game.actions), np.int32))
     positions, number = max(1, _RUN // playouts), 0
     for first in range(0, len(own), positions):
         part = slice(first, first + positions)
-        number = _spend(game, own[part], opp[part], playouts, seed, number, wins[part], tried[part], threads)
-    return wins, tried
+        rows = FlatMcResult(result.wins[part], result.tried[part])
+        number = _spend(game, own[part], opp[part], playouts, seed, number, rows, threads)
+    return result
 
 
 def _spend(
@@ -65,25 +71,24 @@ def _spend(
     playouts: int,
     seed: int,
     number: int,
-    wins: NDArray[np.int32],
-    tried: NDArray[np.int32],
+    result: FlatMcResult,
     threads: Threads | None,
 ) -> int:
-    """Write `wins` and `tried` of these positions; their playouts are numbered from `number`.  Returns the next one."""
+    """Fill the `result` of these positions; their playouts are numbered from `number`.  Returns the next number."""
     children = make_children(game, len(own))
-    count = list_children(game.id, own, opp, playouts, np.uint64(seed), number, children, tried)
+    count = list_children(game.id, own, opp, playouts, np.uint64(seed), number, children, result.tried)
     begins = children.begins[: count + 1]
     if count:
         margins = _play_all(game, children.own[:count], children.opp[:count], begins, seed, threads)
         lost = np.add.reduceat(np.sign(margins, dtype=np.int32), begins[:-1] - number)  # by the side that moved there
-        wins[children.position[:count], children.action[:count]] = -lost
+        result.wins[children.position[:count], children.action[:count]] = -lost
     return int(begins[-1])
 
 
 def _play_all(
     game: Game, own: Masks, opp: Masks, begins: NDArray[np.int64], seed: int, threads: Threads | None
 ) -> NDArray[np.int16]:
-    """Play all playouts of R positions (see `play_numbered`), on as many threads as there are; return their margins."""
+    """Play all playouts of R positions (see `play_numbered`) on all threads; return their margins."""
     margins = np.empty(begins[-1] - begins[0], np.int16)
 
     def work(start: int, stop: int) -> None:
@@ -94,17 +99,17 @@ def _play_all(
 
 
 class Children(NamedTuple):
-    """R positions to play out, each after a legal action of an earlier one."""
+    """R positions to play out, each reached by a legal action of a parent position."""
 
     own: Masks  # uint64[R]  discs of the side to move after the action
     opp: Masks  # uint64[R]
-    position: NDArray[np.int64]  # [R]  index of the earlier position
+    position: NDArray[np.int64]  # [R]  index of the parent position
     action: NDArray[np.int64]  # [R]
-    begins: NDArray[np.int64]  # [R + 1]  number of the first playout of each; the last one is the end of all
+    begins: NDArray[np.int64]  # [R + 1]  number of each position's first playout; the last entry is the end of all
 
 
 def make_children(game: Game, positions: int) -> Children:
-    """Return room for the children of so many positions."""
+    """Allocate the children of `positions` positions."""
     room = positions * game.actions
     own, opp = np.empty((2, room), np.uint64)
     position, action = np.empty((2, room), np.int64)
@@ -113,7 +118,7 @@ def make_children(game: Game, positions: int) -> Children:
 
 @kernel
 def random_square(legal: np.uint64, start: np.uint64, draw: int) -> int:
-    """Return a square of the mask `legal` (not empty), each with the same chance."""
+    """Return a uniformly random square of the mask `legal` (not empty)."""
     for _ in range(random_index(start, draw, popcount(legal))):
         legal &= legal - ONE
     return lowest_square(legal)
@@ -121,13 +126,13 @@ def random_square(legal: np.uint64, start: np.uint64, draw: int) -> int:
 
 @kernel
 def play_out(game_id: int, own: Masks, opp: Masks, streams: Masks, margins: NDArray[np.int16]) -> None:
-    """Play B positions to their end, every legal move with the same chance.
+    """Play B positions to their end with uniformly random legal moves.
 
-    own, opp  uint64[B]  the positions (finished ones are allowed); overwritten with scratch
-    streams   uint64[B]  a random stream for each, from `stream`; overwritten with scratch
-    margins   int16[B]   written: own - opp at the end, from the view of the side to move at the start
+    own, opp  uint64[B]  the positions (finished ones are allowed); overwritten
+    streams   uint64[B]  a random stream for each, from `stream`; overwritten
+    margins   int16[B]   written: own - opp at the end for the side to move at the start
 
-    Positions that end are replaced by the last live one, so the live ones stay together.
+    The last live position takes the place of one that ends, so the live ones stay contiguous.
     """
     live = own.shape[0]
     lane = np.arange(live)  # where the position's margin goes
@@ -172,10 +177,10 @@ def play_numbered(
     """Play a range of the numbered playouts of R positions: `len(margins)` of them, after the first `skipped` ones.
 
     own, opp  uint64[R]
-    begins    int64[R + 1]  position r has the playouts numbered begins[r] to begins[r + 1] - 1, one at least
-    margins   int16[n]      written: own - opp at the end, from the view of the side to move in the position
+    begins    int64[R + 1]  position r has the playouts numbered begins[r] to begins[r + 1] - 1, at least one
+    margins   int16[n]      written: own - opp at the end for the side to move in the position
 
-    A playout draws from the stream of its number, whatever range it is played in.
+    A playout draws from the stream of its number, in whichever range it is played.
     """
     block_own, block_opp, streams = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     number = begins[0] + skipped
@@ -202,15 +207,14 @@ def list_children(
     children: Children,
     tried: NDArray[np.int32],
 ) -> int:
-    """Spread `playouts` over the legal actions of each of B unfinished positions; return how many children there are.
+    """Spread `playouts` over the legal actions of each of B unfinished positions; return the number of children.
 
     own, opp  uint64[B]
     number    number of the first playout
-    children  written from the front, leaving out actions that get no playout and positions with one action
-    tried     int32[B, A], 0 before  written: playouts of each action, or 1 for an only one
+    children  written from the front, without actions that get no playout and positions with a single action
+    tried     int32[B, A], 0 before  written: playouts of each action, or 1 for a single action
 
-    If there are more actions than playouts, or they do not divide, the extra ones go to a run of actions that starts at
-    random.
+    If the playouts do not divide evenly, the remainder goes to consecutive actions from a random one on.
     """
     candidates = np.empty(tried.shape[1], np.int64)
     row = 0
@@ -235,7 +239,7 @@ def list_children(
 
 @kernel
 def list_actions(game_id: int, own: np.uint64, opp: np.uint64, out: NDArray[np.int64]) -> int:
-    """Write the legal actions of an unfinished position to the front of `out` (int64[A]); return how many there are."""
+    """Write the legal actions of an unfinished position to the front of `out` (int64[A]); return their number."""
     legal = legal_moves(game_id, own, opp)
     if legal == ZERO:
         out[0] = action_of_square(game_id, 64)

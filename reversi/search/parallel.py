@@ -1,7 +1,7 @@
-"""Kernels on several threads: a range of rows cut into parts, which the threads take one after the other.
+"""Kernels on several threads: a range of rows is cut into parts, which the threads take one after the other.
 
-Kernels release the GIL, so plain threads are enough; numba's own parallel loops would set the thread counts of the
-whole process, torch's included, and want every kernel compiled a second time.
+Kernels release the GIL, so plain threads are enough; numba's parallel loops would set the thread counts of the whole
+process, torch's included, and compile every kernel a second time.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from itertools import count
 import numpy as np
 
 PARTS = 4
-"""Parts per thread: a thread that is held up, by other work on its core, leaves the rest to the others."""
+"""Parts per thread: if other work on its core slows a thread down, the other threads take more parts."""
 
 
 class Threads:
-    """Threads for work on rows; with one thread all work is done by the caller."""
+    """A thread pool for work on rows; with one thread the caller does all work."""
 
     def __init__(self, threads: int, begin: Callable[[], None] | None = None) -> None:
-        """`threads` includes the calling one; every other one calls `begin` before its first work."""
+        """`threads` includes the calling thread; every other thread calls `begin` before its first work."""
         assert threads >= 1, f"expected at least one thread, got {threads}"
         self.count = threads
         self._pool = ThreadPoolExecutor(threads - 1, "rows", begin) if threads > 1 else None
 
     def each(self, work: Callable[[int, int], None], rows: int) -> None:
-        """Call `work(start, stop)` on all parts of `rows`, each thread taking the next one left, and wait for all."""
+        """Call `work(start, stop)` on all parts of `rows`, each thread taking the next free part, and wait for all."""
         if self._pool is None or rows < self.count:
             work(0, rows)
             return
@@ -40,5 +40,5 @@ class Threads:
         others = [self._pool.submit(take) for _ in range(self.count - 1)]
         take()
         for other in others:
-            if not other.cancel():  # one that has not begun has nothing left to do
+            if not other.cancel():  # a task that has not started would find no part left
                 other.result()

@@ -1,4 +1,4 @@
-"""PUCT: which edge of a node the next simulation takes.
+"""PUCT: the choice of the edge that the next simulation takes at a node.
 
     score(a) = Q(a) + c_puct * P(a) * sqrt(N) / (1 + n(a))
 
@@ -19,30 +19,30 @@ import numpy as np
 
 from reversi.kernel import bare_kernel
 from reversi.search.bounds import edge_lower, edge_upper
-from reversi.search.rule import Rule
+from reversi.search.params import SearchParams
 from reversi.search.tree import Tree
 
 
 @bare_kernel
-def puct_edge(tree: Tree, index: int, rule: Rule) -> int:
-    """Return the edge of node `index` with the largest score; the first of equals."""
+def puct_edge(tree: Tree, index: int, params: SearchParams) -> int:
+    """Return the edge of node `index` with the largest score; ties go to the first."""
     node = tree.nodes[index]
     entry = tree.edges[node.entry]
-    urgency = -entry.total / np.float32(entry.visits) - rule.fpu_reduction * np.sqrt(node.explored)
-    explore = rule.c_puct * np.sqrt(np.float32(entry.visits + rule.virtual_loss * entry.pending))
+    urgency = -entry.total / np.float32(entry.visits) - params.fpu_reduction * np.sqrt(node.explored)
+    explore = params.c_puct * np.sqrt(np.float32(entry.visits + params.virtual_loss * entry.pending))
     best, best_score = int(node.first), np.float32(-np.inf)
     for i in range(node.first, node.first + node.degree):
-        if rule.bounds and edge_upper(tree, i) <= node.lower:
+        if params.bounds and edge_upper(tree, i) <= node.lower:
             continue
         edge = tree.edges[i]
-        lost = rule.virtual_loss * edge.pending
+        lost = params.virtual_loss * edge.pending
         n = edge.visits + lost
         score = explore * edge.prior
         if n == 0:
             score += urgency
         else:
             value = np.float32((edge.total - np.float32(lost)) / np.float32(n))
-            if rule.bounds:
+            if params.bounds:
                 value = min(max(value, edge_lower(tree, i)), edge_upper(tree, i))
             score = score / np.float32(1 + n) + value
         if score > best_score:

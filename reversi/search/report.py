@@ -1,6 +1,6 @@
-"""What a search found at one root, action by action, with the line it expects to follow: for people and protocols.
+"""A search's result at one root, action by action with the principal variation, for people and protocols.
 
-Plain Python over the arrays of a tree, for one root at a time; kernels read many roots (`root.read_roots`).
+Plain Python over the arrays of a tree, for one root at a time; `root.read_roots` is the kernel that reads many roots.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ class ActionReport:
     action: int
     visits: int
     value: float | None
-    """Mean of what was backed up through it, for the side to move at the root, within what is certain of it; None
-    without a visit."""
+    """Mean of the values backed up through it, for the side to move at the root, clipped to its bounds; None without a
+    visit."""
     line: tuple[int, ...]
-    """The action, and the most visited ones below it while there are any."""
+    """The action, followed by the most visited action of each node below it."""
     certain: bool
-    """Whether the value is what perfect play comes to, as bounds in the tree have it."""
+    """Whether the bounds prove that `value` is the result of perfect play."""
 
 
 def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
-    """Return the actions of tree g's root, `played` first, then by their visits.
+    """Return the actions of tree g's root, `played` first, then by visits.
 
-    [] where no tree was grown, as the game is over or its result is known without one.
+    [] if the tree is empty: the game is over or its result is known without a search.
     """
     if trees.used[g, NODES] == 0:
         return []
@@ -40,7 +40,7 @@ def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
 
 
 def _place(edge: Any, played: int) -> tuple[bool, float, float]:
-    """Return what puts edges in order: which is played, visits, without any the prior that the search used."""
+    """The sort key: the played action first, then visits, then the prior of unvisited ones."""
     visits = float(edge["visits"])
     return int(edge["action"]) != played, -visits, 0.0 if visits else -float(edge["prior"])
 
@@ -61,7 +61,7 @@ def _edges_of(node: Any) -> range:
 
 
 def _line(nodes: Any, edges: Any, index: int) -> Iterator[int]:
-    """Yield the action of edge `index`, then of the most visited edge below it, and so on; the first of equals."""
+    """Yield the action of edge `index`, then of the most visited edge below it, and so on; ties go to the first."""
     yield int(edges[index]["action"])
     while edges[index]["child"] != UNVISITED:
         below = [each for each in _edges_of(nodes[edges[index]["child"]]) if edges[each]["visits"] > 0]

@@ -1,4 +1,4 @@
-"""What happens at a root: planted, kept when a ply is played, given noise, read; all trees are planted and read."""
+"""Operations on a root: planting, noise, reading, keeping a subtree; `plant` and `read_roots` take all trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reversi.search.bounds import bounded_mean, edge_lower, edge_upper, is_worse
 from reversi.search.chance import random_gamma, random_gumbel, stream
 from reversi.search.exponential import exponential
 from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
-from reversi.search.rule import Rule
+from reversi.search.params import SearchParams
 from reversi.search.tree import (
     EDGES,
     NODES,
@@ -31,10 +31,10 @@ from reversi.search.tree import (
 
 
 @bare_kernel
-def plant_root(tree: Tree, game_id: int, rule: Rule, own: np.uint64, opp: np.uint64) -> None:
-    """Empty the tree and give it the root (own, opp), PENDING or TERMINAL, without a visit and without Gumbel noise.
+def plant_root(tree: Tree, game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> None:
+    """Empty the tree and add the root (own, opp), PENDING or TERMINAL, without visits and Gumbel noise.
 
-    A TERMINAL root is not backed up: `root_value` of it is for callers who did that.
+    A TERMINAL root is not backed up; the caller must do so before reading `root_value`.
     """
     tree.used[NODES] = 0
     tree.used[EDGES] = 1
@@ -43,20 +43,20 @@ def plant_root(tree: Tree, game_id: int, rule: Rule, own: np.uint64, opp: np.uin
     entry.total = 0
     entry.visits = 0
     entry.pending = 0
-    add_node(tree, game_id, rule, 0, 0, own, opp)
+    add_node(tree, game_id, params, 0, 0, own, opp)
 
 
 @bare_kernel
 def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) -> None:
     """Replace the root's priors by (1 - weight) * prior + weight * noise.
 
-    noise  floats[A]  gamma draws; scaled to sum to 1 over the legal actions they are Dirichlet noise
+    noise  floats[A]  gamma draws; normalised over the legal actions they are Dirichlet noise
     """
     root = tree.nodes[0]
     scale = 0.0
     for i in range(root.first, root.first + root.degree):
         scale += noise[tree.edges[i].action]
-    if not scale > 0:  # a finished game, or draws so small that all of them are 0
+    if not scale > 0:  # a finished game, or draws so small that all are 0
         return
     root.explored = 0
     for i in range(root.first, root.first + root.degree):
@@ -68,36 +68,36 @@ def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) 
 
 @bare_kernel
 def draw_root_noise(
-    tree: Tree, rule: Rule, start: np.uint64, alpha: float, weight: float, scratch: NDArray[np.float32]
+    tree: Tree, params: SearchParams, start: np.uint64, alpha: float, weight: float, scratch: NDArray[np.float32]
 ) -> None:
-    """Give the root the noise of its rule, each legal action's from a substream of `start` of its own.
+    """Add the search method's noise to the root; each legal action draws from its own substream of `start`.
 
     Gumbel draws Gumbel noise.  PUCT mixes Dirichlet noise into the priors with `weight`; its concentration is `alpha`
-    over the number of legal actions.  A finished game gets none.
+    divided by the number of legal actions.  A finished game gets none.
 
-    scratch  float32[A]  written
+    scratch  float32[A]  overwritten
     """
     root = tree.nodes[0]
     for i in range(root.first, root.first + root.degree):
         action = int(tree.edges[i].action)
         draws = stream(start, 1 + action)
-        if rule.gumbel:
+        if params.gumbel:
             tree.gumbels[action] = random_gumbel(draws, 0)
         elif weight > 0:
             scratch[action] = random_gamma(draws, alpha / root.degree)
-    if root.degree > 0 and weight > 0 and not rule.gumbel:
+    if root.degree > 0 and weight > 0 and not params.gumbel:
         mix_root_noise(tree, scratch, weight)
 
 
 @bare_kernel
-def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
-    """Write what the search says of the root's actions, summing to 1, into `out` (float32[A], zero before).
+def root_policy(tree: Tree, params: SearchParams, out: NDArray[np.float32]) -> None:
+    """Write the search's policy at the root, which sums to 1, to `out` (float32[A], zero before).
 
-    PUCT: each action's share of the visits, the priors while there are none.  Gumbel: the improved policy, without the
-    noise.  A finished game writes nothing.
+    PUCT: each action's share of the visits, or the priors if there are none; actions proven worse get 0.  Gumbel: the
+    improved policy, without the noise.  A finished game writes nothing.
     """
-    if rule.gumbel:
-        improved_policy(tree, rule, out)
+    if params.gumbel:
+        improved_policy(tree, params, out)
         return
     root = tree.nodes[0]
     visits = 0
@@ -112,18 +112,19 @@ def root_policy(tree: Tree, rule: Rule, out: NDArray[np.float32]) -> None:
 
 
 @bare_kernel
-def root_action(tree: Tree, rule: Rule) -> int:
+def root_action(tree: Tree, params: SearchParams) -> int:
     """Return the action to play, the first of equals; -1 if the game is over.
 
-    PUCT: the most visited that is not certain to be worse than another, or the best by mean value of those with
-    `min_visit_share` of its visits and of those that are settled; without any visit the one with the largest prior.
+    PUCT: the most visited action that is not proven worse than another.  With `min_visit_share` below 1, or with
+    bounds, the best by mean value among those with that share of its visits and, with bounds, those that are settled.
+    Without visits the action with the largest prior.
     Gumbel: see `best_root_edge`; the noise counts.
     """
     root = tree.nodes[0]
     if root.degree <= 0:
         return -1
-    if rule.gumbel:
-        return int(tree.edges[best_root_edge(tree, rule)].action)
+    if params.gumbel:
+        return int(tree.edges[best_root_edge(tree, params)].action)
     best = root.first
     while is_worse(tree, best):
         best += 1
@@ -132,11 +133,11 @@ def root_action(tree: Tree, rule: Rule) -> int:
         more = edge.visits > leader.visits or (edge.visits == leader.visits == 0 and edge.prior > leader.prior)
         if more and not is_worse(tree, i):
             best = i
-    if (rule.min_visit_share < 1 or rule.bounds) and tree.edges[best].visits > 0:
-        needed = rule.min_visit_share * np.float32(tree.edges[best].visits)
+    if (params.min_visit_share < 1 or params.bounds) and tree.edges[best].visits > 0:
+        needed = params.min_visit_share * np.float32(tree.edges[best].visits)
         for i in range(root.first, root.first + root.degree):
             edge = tree.edges[i]
-            enough = edge.visits >= needed or (rule.bounds and edge_lower(tree, i) == edge_upper(tree, i))
+            enough = edge.visits >= needed or (params.bounds and edge_lower(tree, i) == edge_upper(tree, i))
             if enough and not is_worse(tree, i) and bounded_mean(tree, i) > bounded_mean(tree, best):
                 best = i
     return int(tree.edges[best].action)
@@ -144,48 +145,48 @@ def root_action(tree: Tree, rule: Rule) -> int:
 
 @bare_kernel
 def root_value(tree: Tree) -> np.float32:
-    """Return the mean of all that was backed up to the root, its own evaluation included, for the side to move."""
+    """Return the mean of the values backed up to the root, its own evaluation included, for the side to move."""
     entry = tree.edges[0]
-    mean = np.float32(np.float32(0) - entry.total / np.float32(entry.visits))  # never -0.0, which people would see
+    mean = np.float32(np.float32(0) - entry.total / np.float32(entry.visits))  # 0 - x is never -0.0, which prints as -0
     return min(max(mean, tree.nodes[0].lower), tree.nodes[0].upper)
 
 
 @bare_kernel
-def search_value(tree: Tree, rule: Rule, policy: NDArray[np.float32]) -> np.float32:
-    """Return what the search says the root is worth to the side to move.
+def search_value(tree: Tree, params: SearchParams, policy: NDArray[np.float32]) -> np.float32:
+    """Return the search's value of the root for the side to move.
 
-    PUCT: `root_value`.  Gumbel: the expected value of the improved policy; of a finished game `root_value`.
+    PUCT: `root_value`.  Gumbel: the expected value of the improved policy, or `root_value` in a finished game.
 
     policy  float32[A]  from `root_policy`
     """
-    if rule.gumbel and tree.nodes[0].degree > 0:
+    if params.gumbel and tree.nodes[0].degree > 0:
         return improved_value(tree, policy)
     return root_value(tree)
 
 
 @bare_kernel
 def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
-    """Return whether the tree has the root (own, opp) already, judged: `keep_subtree` left it.
+    """Return whether `keep_subtree` left the tree with the root (own, opp), and that root is evaluated.
 
-    A root with one reply may have been walked through without being judged: it does not count.
+    False for a root with a single reply, since a walk may have passed through it without an evaluation.
     """
     root = tree.nodes[0]
-    judged = root.degree != PENDING and root.degree != 1
-    return bool(tree.used[NODES] > 0 and root.own == own and root.opp == opp and judged)
+    evaluated = root.degree != PENDING and root.degree != 1
+    return bool(tree.used[NODES] > 0 and root.own == own and root.opp == opp and evaluated)
 
 
 @bare_kernel
-def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, leaves: Leaves) -> int:
-    """Give tree b the root (own[b], opp[b]) and return how many of the roots wait for their evaluation.
+def plant(trees: Trees, game_id: int, params: SearchParams, own: Masks, opp: Masks, leaves: Leaves) -> int:
+    """Plant the root (own[b], opp[b]) in tree b and return the number of roots that wait for their evaluation.
 
     own, opp  uint64[B], B <= G
-    leaves    written: the new roots that are not over
+    leaves    written: the new roots that are not TERMINAL
     """
     count = 0
     for g in range(own.shape[0]):
         tree = tree_of(trees, g)
         root = tree.nodes[0]
-        plant_root(tree, game_id, rule, own[g], opp[g])
+        plant_root(tree, game_id, params, own[g], opp[g])
         if root.degree == TERMINAL:
             back_up(tree, 0, root.value, 0)
         else:
@@ -196,7 +197,7 @@ def plant(trees: Trees, game_id: int, rule: Rule, own: Masks, opp: Masks, leaves
 
 @bare_kernel
 def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
-    """Write the network's policy at the roots, untempered, into `prior` (float32[G', A], G' <= G, zero before)."""
+    """Write the network's policy at the roots, at temperature 1, to `prior` (float32[G', A], G' <= G, zero before)."""
     for g in range(prior.shape[0]):
         root, logits = trees.nodes[g, 0], trees.logits[g]
         largest, total = np.float32(-np.inf), np.float32(0)
@@ -213,13 +214,13 @@ def read_priors(trees: Trees, prior: NDArray[np.float32]) -> None:
 @bare_kernel
 def read_roots(
     trees: Trees,
-    rule: Rule,
+    params: SearchParams,
     visits: NDArray[np.int32],
     value: NDArray[np.float32],
     policy: NDArray[np.float32],
     action: NDArray[np.int32],
 ) -> None:
-    """Write what was found at the root of each of G' <= G trees.
+    """Write the search results at the roots of the first G' <= G trees.
 
     visits  int32[G', A], zero before    written at the legal actions
     value   float32[G']                  written: `search_value`
@@ -231,18 +232,18 @@ def read_roots(
         root = tree.nodes[0]
         for i in range(root.first, root.first + root.degree):
             visits[g, tree.edges[i].action] = tree.edges[i].visits
-        root_policy(tree, rule, policy[g])
-        value[g] = search_value(tree, rule, policy[g])
-        action[g] = root_action(tree, rule)
+        root_policy(tree, params, policy[g])
+        value[g] = search_value(tree, params, policy[g])
+        action[g] = root_action(tree, params)
 
 
 @bare_kernel
 def keep_subtree(tree: Tree, action: int, marked: NDArray[np.bool_]) -> None:
-    """Make the node below `action` of the root the root and drop the rest; without such a node empty the tree.
+    """Make the root's child by `action` the root and drop the rest; without such a child empty the tree.
 
-    marked  bool[K]  overwritten with scratch: the nodes that are kept
+    marked  bool[K]  overwritten: the nodes that are kept
 
-    Works in place and in one pass: nodes and edges move to lower places in their old order, parents before children.
+    Works in place and in one pass: nodes and edges move to lower indices in their old order, parents before children.
     """
     root = _child_of_root(tree, action)
     used = tree.used[NODES]
@@ -272,7 +273,7 @@ def _child_of_root(tree: Tree, action: int) -> int:
 
 @bare_kernel
 def _move_edge(tree: Tree, source: int, target: int) -> None:
-    """Move an edge, and tell the node below it."""
+    """Move an edge, and update the `entry` of the node below it."""
     tree.edges[target] = tree.edges[source]
     child = tree.edges[target].child
     if child != UNVISITED:
@@ -281,7 +282,7 @@ def _move_edge(tree: Tree, source: int, target: int) -> None:
 
 @bare_kernel
 def _move_node(tree: Tree, source: int, marked: NDArray[np.bool_]) -> None:
-    """Move a node and its edges to the next free places, and mark its children."""
+    """Move a node and its edges to the next free indices, and mark its children."""
     target = tree.used[NODES]
     tree.used[NODES] = target + 1
     tree.nodes[target] = tree.nodes[source]

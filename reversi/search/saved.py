@@ -1,4 +1,4 @@
-"""Trees as plain arrays, for checkpoints: only what is in use, game after game."""
+"""Trees as plain arrays, for checkpoints: the nodes and edges in use, game after game."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reversi.search.tree import EDGES, NODES, Trees
 
 
 def pack_trees(trees: Trees) -> dict[str, NDArray[Any]]:
-    """Return arrays that `unpack_trees` takes back; nodes and edges as raw bytes of their records."""
+    """Return arrays for `unpack_trees`; nodes and edges are the raw bytes of their records."""
     nodes, edges = _used(trees)
     return {
         "tree_used": trees.used,
@@ -23,7 +23,7 @@ def pack_trees(trees: Trees) -> dict[str, NDArray[Any]]:
 
 
 def unpack_trees(trees: Trees, arrays: dict[str, NDArray[Any]]) -> None:
-    """Fill `trees`, which must have the games and at least the room of those that were packed."""
+    """Restore packed trees into `trees`, which must have as many games and at least the same capacity."""
     trees.used[...] = arrays["tree_used"]
     nodes, edges = _used(trees)
     trees.nodes[nodes] = arrays["tree_nodes"].view(trees.nodes.dtype)
@@ -33,7 +33,7 @@ def unpack_trees(trees: Trees, arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def _raw(records: NDArray[np.void]) -> NDArray[np.uint8]:
-    """Return the bytes of records, those between their fields 0: a copy by numpy leaves them to chance."""
+    """Return the bytes of records with zero padding between fields, which a numpy copy leaves undefined."""
     raw = np.zeros(records.shape, records.dtype)
     for name in records.dtype.names or ():
         raw[name] = records[name]

@@ -1,7 +1,7 @@
-"""The search signature: one integer that changes when the behaviour of the search changes, and only then.
+"""The search signature: one integer that changes if and only if the behaviour of the search changes.
 
-Fixed positions of every game are searched with a fixed evaluator made of integers, so that every machine gets the same
-number.  A commit that changes it says so.
+It searches fixed positions of every game with a fixed evaluator in integer arithmetic, so that every machine gets the
+same number.  A commit that changes it says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def signature() -> int:
 
 
 class HashEvaluator:
-    """An `Evaluate` whose answers are noise fixed by the position, in exact binary fractions."""
+    """An `Evaluate` whose outputs are hashes of the position, as exact binary fractions."""
 
     def __init__(self, game: Game) -> None:
         self._actions = np.arange(1, game.actions + 1, dtype=np.uint64)
@@ -67,7 +67,7 @@ def _mix(number: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _positions(game: Game) -> tuple[Masks, Masks]:
-    """Return the positions of one game by hashed plies, the start and the finished last one included, as (own, opp)."""
+    """Return (own, opp) of every position of one game, from the start to the end; hashes choose the plies."""
     own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
     seen = [(own[0], opp[0])]
     legal = np.empty((1, game.actions), np.uint8)

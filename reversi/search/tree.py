@@ -1,15 +1,15 @@
-"""The trees of G games as arrays: their layout, and the three ways a tree changes: a node, a leaf, a visit.
+"""The trees of G games as arrays: their layout, and the three changes of a tree: a new node, a leaf, a visit.
 
-Every tree owns a row: K nodes and a pool of E edges.  A node is a position that has been reached; its edges, one per
-legal action, lie side by side from `first`.  Nodes and edges are handed out in rising order and never freed, so a
-parent comes before its children.  Edge 0 stands for the ply that led to the root: the statistics of a node are those of
-the edge into it, for every node alike.
+Every tree has a row: K nodes and a pool of E edges.  A node is a position that has been reached; its edges, one per
+legal action, are contiguous from `first`.  Nodes and edges are allocated in ascending order and never freed, so a
+parent precedes its children.  Edge 0 represents the ply that led to the root, so that every node's statistics are those
+of the edge into it.
 
-Edges count for the side that chose them: `total` is from the view of the side to move at the edge's upper node, and so
-the mean value of a node, from the view of the side to move there, is `-total / visits` of the edge into it.
+Statistics of an edge are for the side that chose it: `total` is from the view of the side to move at the edge's upper
+node, so the mean value of a node, for the side to move there, is `-total / visits` of the edge into it.
 
-Nodes and edges are records and not one array per field: a walk reads most fields of an edge together, and a kernel that
-hands 15 arrays on to another spends more time on that than on the search (0.6 against 2.4 million simulations/s, both
+Nodes and edges are records, not one array per field: a walk reads most fields of an edge together, and a kernel that
+passes 15 arrays to another spends more time on that than on the search (0.6 against 2.4 million simulations/s, both
 before `bare_kernel`).
 """
 
@@ -24,13 +24,13 @@ from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
 from reversi.kernel import bare_kernel, inlined_kernel
 from reversi.search.exact import is_solvable, solved_utility, utility, wins_at_once, wipeout_utility
-from reversi.search.rule import Rule
+from reversi.search.params import SearchParams
 
-LEAST, MOST = np.float32(-1), np.float32(1)
-"""Bounds of every utility: a mix of the result and the margin in shares of the board."""
+MIN_UTILITY, MAX_UTILITY = np.float32(-1), np.float32(1)
+"""The range of every utility, a mix of the result and the margin as a share of the board."""
 
 UNVISITED = -1
-"""`child` of an edge that leads to no node yet."""
+"""`child` of an edge without a node below it."""
 
 PENDING = -1
 """`degree` of a node that waits for its evaluation."""
@@ -47,9 +47,9 @@ NODE = np.dtype(
         ("first", np.int32),  # first of the node's edges
         ("degree", np.int32),  # number of edges = legal actions, or PENDING or TERMINAL
         ("explored", np.float32),  # sum of the priors of the edges with a visit
-        ("value", np.float32),  # of a TERMINAL node the exact one, else what was last backed up from the node itself
-        ("lower", np.float32),  # what the side to move is certain to get at least, infinite while nothing is known
-        ("upper", np.float32),  # and at most
+        ("value", np.float32),  # of a TERMINAL node the exact value, else the value last backed up from the node itself
+        ("lower", np.float32),  # lower bound for the side to move, MIN_UTILITY while nothing is proven
+        ("upper", np.float32),  # upper bound for the side to move, MAX_UTILITY while nothing is proven
     ],
     align=True,
 )
@@ -58,9 +58,9 @@ EDGE = np.dtype(
     [
         ("prior", np.float32),  # the priors of a node's edges sum to 1
         ("total", np.float32),  # sum of the values backed up, from the view of the side that chose the edge
-        ("visits", np.int32),  # simulations that went through and have been backed up
+        ("visits", np.int32),  # simulations through the edge that have been backed up
         ("child", np.int32),  # node below, or UNVISITED
-        ("pending", np.int16),  # simulations that went through and wait for their evaluation
+        ("pending", np.int16),  # simulations through the edge that wait for their evaluation
         ("action", np.uint8),
     ],
     align=True,
@@ -71,27 +71,27 @@ NODES, EDGES = 0, 1
 
 
 class Trees(NamedTuple):
-    """The state of every tree."""
+    """The arrays of all trees."""
 
     used: NDArray[np.int32]  # [G, 2]  nodes and edges in use; 0 nodes: no tree
     nodes: NDArray[np.void]  # NODE[G, K]
     edges: NDArray[np.void]  # EDGE[G, E]
     logits: NDArray[np.float32]  # [G, A]  the root's logits, at its legal actions
-    gumbels: NDArray[np.float32]  # [G, A]  noise that is added to them, 0 where none is wanted
+    gumbels: NDArray[np.float32]  # [G, A]  Gumbel noise added to the logits; 0 without noise
 
 
 class Tree(NamedTuple):
     """One row of `Trees`, inside kernels."""
 
     used: NDArray[np.int32]  # [2]
-    nodes: Any  # NODE[K]  `nodes[i].own`, as numba reads records; numpy and mypy know no such attribute
+    nodes: Any  # NODE[K]  Any, since numba reads a record's field as `nodes[i].own`, which numpy and mypy lack
     edges: Any  # EDGE[E]
     logits: NDArray[np.float32]  # [A]
     gumbels: NDArray[np.float32]  # [A]
 
 
 class Leaves(NamedTuple):
-    """Positions that wait for their evaluation, in the order of their games."""
+    """Positions waiting for their evaluation, in the order of their games."""
 
     own: NDArray[np.uint64]  # [B]
     opp: NDArray[np.uint64]  # [B]
@@ -100,11 +100,12 @@ class Leaves(NamedTuple):
 
 
 def make_trees(game: Game, games: int, simulations: int) -> Trees:
-    """Return room for `games` trees of `simulations` each.
+    """Allocate `games` trees of `simulations` each.
 
-    A simulation adds one node at most, besides those with one reply, for which there is room to spare; a node has at
-    most N*N edges.  So no kernel needs to check for more.  Most of it is never touched: a position of Reversi has about
-    ten legal moves.  What is never written is 0 and not chance: trees that were saved are the same bytes in every run.
+    A simulation adds at most one node, besides nodes with a single reply, for which `nodes_for` reserves some more; a
+    node has at most N*N edges.  So no kernel needs to check the capacity.  Most of the memory is never touched: a
+    position of Reversi has about ten legal moves.  Unused memory is zeroed, so that saved trees have the same bytes in
+    every run.
     """
     nodes = nodes_for(simulations)
     return Trees(
@@ -118,12 +119,12 @@ def make_trees(game: Game, games: int, simulations: int) -> Trees:
 
 @bare_kernel
 def nodes_for(simulations: int) -> int:
-    """Return how many nodes a search may make: one for the root, one a simulation, and a few that have one reply."""
+    """Return the node capacity of a search: the root, one node per simulation, and some nodes with a single reply."""
     return 1 + simulations + simulations // 4
 
 
 def make_leaves(count: int) -> Leaves:
-    """Return room for `count` leaves."""
+    """Allocate `count` leaves."""
     return Leaves(
         np.empty(count, np.uint64), np.empty(count, np.uint64), np.empty(count, np.int32), np.empty(count, np.int32)
     )
@@ -136,8 +137,10 @@ def tree_of(trees: Trees, g: int) -> Tree:
 
 
 @bare_kernel
-def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: np.uint64, opp: np.uint64) -> int:
-    """Make the node of position (own, opp) below `edge` of `parent`, TERMINAL or PENDING, and return it."""
+def add_node(
+    tree: Tree, game_id: int, params: SearchParams, parent: int, edge: int, own: np.uint64, opp: np.uint64
+) -> int:
+    """Add the node of position (own, opp) below `edge` of `parent`, TERMINAL or PENDING, and return its index."""
     index = int(tree.used[NODES])
     tree.used[NODES] = index + 1
     tree.edges[edge].child = index
@@ -147,18 +150,18 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
     node.parent = parent
     node.entry = edge
     node.explored = 0
-    node.lower, node.upper = LEAST, MOST
+    node.lower, node.upper = MIN_UTILITY, MAX_UTILITY
     node.degree = PENDING
     margin = outcome(game_id, own, opp) if legal_moves(game_id, own, opp) == ZERO else UNFINISHED
     if margin != UNFINISHED:
         node.degree = TERMINAL
-        node.value = utility(game_id, rule, margin)
-    elif is_solvable(game_id, rule, own, opp):
+        node.value = utility(game_id, params, margin)
+    elif is_solvable(game_id, params, own, opp):
         node.degree = TERMINAL
-        node.value = solved_utility(game_id, rule, own, opp)
-    elif wins_at_once(game_id, rule, own, opp):
-        node.lower = wipeout_utility(game_id, rule, own, opp)
-        if rule.margin_weight == 0:
+        node.value = solved_utility(game_id, params, own, opp)
+    elif wins_at_once(game_id, params, own, opp):
+        node.lower = wipeout_utility(game_id, params, own, opp)
+        if params.margin_weight == 0:
             node.degree = TERMINAL
             node.value = node.lower
     if node.degree == TERMINAL:
@@ -168,7 +171,7 @@ def add_node(tree: Tree, game_id: int, rule: Rule, parent: int, edge: int, own: 
 
 @bare_kernel
 def add_leaf(tree: Tree, g: int, node: int, leaves: Leaves, slot: int) -> None:
-    """Put `node` into `leaves[slot]` and mark the edges from the root to it as pending."""
+    """Write `node` to `leaves[slot]` and mark the edges from the root to it as pending."""
     leaves.own[slot] = tree.nodes[node].own
     leaves.opp[slot] = tree.nodes[node].opp
     leaves.game[slot] = g
@@ -181,10 +184,10 @@ def add_leaf(tree: Tree, g: int, node: int, leaves: Leaves, slot: int) -> None:
 
 @bare_kernel
 def back_up(tree: Tree, node: int, value: np.float32, pending: int) -> None:
-    """Add a visit of `value` to every edge from `node` up to the root; it flips sign at every ply, passes included.
+    """Add a visit of `value` to every edge from `node` up to the root; the sign flips at every ply, passes included.
 
-    value    from the view of the side to move at `node`; on its way it is kept within the bounds of every node
-    pending  1 if the edges were marked by `add_leaf`, else 0
+    value    for the side to move at `node`; clipped to the bounds of every node it passes
+    pending  1 if `add_leaf` marked the edges, else 0
     """
     tree.nodes[node].value = value
     while True:

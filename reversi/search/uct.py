@@ -1,10 +1,10 @@
 """Plain UCT: one tree per position, grown by random playouts, without a network.
 
-Kocsis and Szepesvari, "Bandit based Monte-Carlo planning" (ECML 2006): every walk down the tree takes the child of the
-highest UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002), mean + sqrt(2 ln N / n), children without a
-visit first; a leaf is played out at random, and gets children once it has been played out `EXPANSION` times (Coulom,
-"Efficient selectivity and backup operators in Monte-Carlo tree search", CG 2006, on such thresholds).  A win is 1, a
-draw 1/2.
+Kocsis and Szepesvari, "Bandit based Monte-Carlo planning" (ECML 2006): every walk down the tree takes an unvisited
+child first, else the child with the highest UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002), mean +
+sqrt(2 ln N / n).  A leaf is played out at random, and is expanded once it has been played out `EXPANSION` times
+(Coulom, "Efficient selectivity and backup operators in Monte-Carlo tree search", CG 2006, discusses such thresholds).
+A win is 1, a draw 1/2.
 """
 
 from __future__ import annotations
@@ -22,59 +22,60 @@ from reversi.search.flat_mc import list_actions, random_square
 from reversi.search.parallel import Threads
 
 EXPANSION = 5
-"""Playouts from a leaf before it gets children; the root has them from the start."""
+"""Playouts from a leaf before it is expanded; the root is expanded at the start."""
 
 EXPLORATION = 2.0
-"""What stands below UCB1's root: mean + sqrt(EXPLORATION ln N / n)."""
+"""The factor under UCB1's square root: mean + sqrt(EXPLORATION ln N / n)."""
 
 _CHILDREN = 16
-"""Room per expansion; positions of real games have 8 to 10 moves on average.  A leaf that finds no room stays one."""
+"""Nodes reserved per expansion; positions of real games have 8 to 10 moves on average.  A leaf whose children do not
+fit stays a leaf."""
 
 _LONGEST = 160
-"""Plies that a path may have; longer than any game."""
+"""Maximum plies of a path; longer than any game."""
 
 
-class Trees(NamedTuple):
-    """What B searches found; both from the view of the side to move in the position."""
+class UctResult(NamedTuple):
+    """The results of B searches, for the side to move in each position."""
 
-    action: NDArray[np.int32]  # [B]     the most visited action, of equals the one that scored more
-    visits: NDArray[np.int32]  # [B, A]  playouts through each action; 1 for an only one, which needs none
-    points: NDArray[np.int32]  # [B, A]  what they scored: 2 for a win, 1 for a draw
+    action: NDArray[np.int32]  # [B]     the most visited action; ties go to the higher score
+    visits: NDArray[np.int32]  # [B, A]  playouts through each action; a single legal action is not searched and has 1
+    points: NDArray[np.int32]  # [B, A]  score of these playouts: 2 for a win, 1 for a draw
 
 
 class Nodes(NamedTuple):
-    """The nodes of one tree; the root is node 0, children lie side by side."""
+    """The nodes of one tree; the root is node 0, the children of a node are contiguous."""
 
     own: Masks  # uint64[N]  discs of the side to move at the node
     opp: Masks  # uint64[N]
     first: NDArray[np.int32]  # [N]  the first child
-    children: NDArray[np.int16]  # [N]  how many there are, 0 at a leaf
+    children: NDArray[np.int16]  # [N]  the number of children, 0 at a leaf
     action: NDArray[np.int16]  # [N]  the action that leads here
     visits: NDArray[np.int32]  # [N]
     points: NDArray[np.int32]  # [N]  half points of the side that played that action
 
 
-def uct(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads | None = None) -> Trees:
+def uct(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads | None = None) -> UctResult:
     """Grow a tree of `playouts` random games (1 or more) from each of B unfinished positions.
 
     own, opp  uint64[B]
 
-    A tree depends on its position and the seed alone: not on its batch, nor on the threads.
+    A tree depends only on its position and the seed, not on the batch or the threads.
     """
-    trees = Trees(np.zeros(len(own), np.int32), *np.zeros((2, len(own), game.actions), np.int32))
+    result = UctResult(np.zeros(len(own), np.int32), *np.zeros((2, len(own), game.actions), np.int32))
 
     def work(start: int, stop: int) -> None:
         nodes = make_nodes(playouts)
         part = slice(start, stop)
-        rows = Trees(trees.action[part], trees.visits[part], trees.points[part])
+        rows = UctResult(result.action[part], result.visits[part], result.points[part])
         grow_trees(game.id, own[part], opp[part], playouts, np.uint64(seed), nodes, rows)
 
     (threads or Threads(1)).each(work, len(own))
-    return trees
+    return result
 
 
 def make_nodes(playouts: int) -> Nodes:
-    """Return room for a tree of so many playouts."""
+    """Allocate the nodes of a tree of `playouts`."""
     room = 64 + _CHILDREN * (1 + playouts // EXPANSION)
     own, opp = np.empty((2, room), np.uint64)
     first, visits, points = np.empty((3, room), np.int32)
@@ -84,32 +85,32 @@ def make_nodes(playouts: int) -> Nodes:
 
 @kernel
 def grow_trees(
-    game_id: int, own: Masks, opp: Masks, playouts: int, seed: np.uint64, nodes: Nodes, trees: Trees
+    game_id: int, own: Masks, opp: Masks, playouts: int, seed: np.uint64, nodes: Nodes, result: UctResult
 ) -> None:
     """Search B unfinished positions one after another.
 
     own, opp  uint64[B]
     nodes     scratch
-    trees     written; visits and points are 0 before
+    result    written; visits and points must be 0 before
     """
     for b in range(own.shape[0]):
         chance = scramble(scramble(seed ^ own[b]) ^ opp[b])
         grow_tree(game_id, own[b], opp[b], playouts, chance, nodes)
         best = nodes.first[0]
         for child in range(nodes.first[0], nodes.first[0] + nodes.children[0]):
-            trees.visits[b, nodes.action[child]] = nodes.visits[child]
-            trees.points[b, nodes.action[child]] = nodes.points[child]
+            result.visits[b, nodes.action[child]] = nodes.visits[child]
+            result.points[b, nodes.action[child]] = nodes.points[child]
             more = nodes.visits[child] - nodes.visits[best]
             if more > 0 or (more == 0 and nodes.points[child] > nodes.points[best]):
                 best = child
-        trees.action[b] = nodes.action[best]
+        result.action[b] = nodes.action[best]
 
 
 @kernel
 def grow_tree(game_id: int, own: np.uint64, opp: np.uint64, playouts: int, seed: np.uint64, nodes: Nodes) -> None:
     """Fill `nodes` with the tree of one position.
 
-    Playout i draws from stream 2i, an expansion before it from 2i + 1, the root's from the one after all of them.
+    Playout i draws from stream 2i, an expansion before it from 2i + 1, the root's expansion from stream 2 * playouts.
     """
     path = np.empty(_LONGEST, np.int32)
     put_node(nodes, 0, own, opp, 0)
@@ -138,16 +139,16 @@ def grow_tree(game_id: int, own: np.uint64, opp: np.uint64, playouts: int, seed:
 
 @kernel
 def put_node(nodes: Nodes, node: int, own: np.uint64, opp: np.uint64, action: int) -> None:
-    """Make `node` a leaf without a visit."""
+    """Write an unvisited leaf at index `node`."""
     nodes.own[node], nodes.opp[node], nodes.action[node] = own, opp, action
     nodes.first[node], nodes.children[node], nodes.visits[node], nodes.points[node] = 0, 0, 0, 0
 
 
 @kernel
 def expand(game_id: int, nodes: Nodes, node: int, used: int, chance: np.uint64) -> int:
-    """Give a leaf its children, in random order; return how many nodes there are now.
+    """Add a leaf's children, in random order; return the number of nodes now used.
 
-    A finished position and a leaf for whose children there is no room stay leaves.
+    A finished position stays a leaf, and so does a leaf whose children do not fit.
     """
     own, opp = nodes.own[node], nodes.opp[node]
     if outcome(game_id, own, opp) != UNFINISHED:
@@ -167,7 +168,7 @@ def expand(game_id: int, nodes: Nodes, node: int, used: int, chance: np.uint64) 
 
 @kernel
 def best_child(nodes: Nodes, node: int) -> int:
-    """Return the first child without a visit, or else the one of the highest UCB1."""
+    """Return the first unvisited child, else the child with the highest UCB1."""
     first, best, highest = nodes.first[node], -1, -1.0
     scale = EXPLORATION * np.log(nodes.visits[node])
     for child in range(first, first + nodes.children[node]):
@@ -182,9 +183,9 @@ def best_child(nodes: Nodes, node: int) -> int:
 
 @kernel
 def random_game(game_id: int, own: np.uint64, opp: np.uint64, chance: np.uint64) -> int:
-    """Play one position to its end at random; return own - opp, from the view of the side to move in it.
+    """Play one position to its end at random; return own - opp for the side to move in it.
 
-    A twin of `flat_mc.play_out` for one game at a time: a tree has no block of leaves to play in lockstep.
+    `flat_mc.play_out` for a single game: UCT has no block of leaves to play in lockstep.
     """
     sign = 1
     ply = 0

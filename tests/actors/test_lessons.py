@@ -15,7 +15,7 @@ from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
 from reversi.search.parallel import Threads
-from reversi.search.rule import rule_of
+from reversi.search.params import params_of
 from tests.actors.test_rescore import positions_of, sign
 from tests.actors.test_selfplay import played, same, selfplay
 
@@ -44,7 +44,7 @@ def leaves(player: SelfPlay) -> tuple[np.ndarray, np.ndarray]:
 def taught(name: str, count: int, empties: int = EMPTIES, margin_weight: float = 0.0) -> tuple[Records, Records]:
     """Return a finished game of self-play, and its lessons."""
     player, game = finished(name), game_named(name)
-    lessons = Lessons(game, rule_of(SearchConfig(margin_weight=margin_weight)), 1, count, empties, Threads(1))
+    lessons = Lessons(game, params_of(SearchConfig(margin_weight=margin_weight)), 1, count, empties, Threads(1))
     ((made, rows),) = lessons.of(player.games, np.array([0]))
     assert rows.tolist() == list(range(count))
     return records_of(game, player.games, 1, 3, 1), records_of(game, made, count, 3, 1)

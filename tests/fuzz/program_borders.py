@@ -40,7 +40,7 @@ def _nboard(folder: Path) -> Opened:
 
 
 def _talked(frontend: Callable[..., Any], data: bytes) -> object:
-    """Hold one conversation with a front end on 4x4 and 6x6; its mind plays the first move."""
+    """Hold one conversation with a front end on 4x4 and 6x6; its analyzer plays the first move."""
     from tests.reversi.frontends.stubs import lines_of, session_of
 
     said: list[str] = []

@@ -7,13 +7,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from reversi.collection import NO_MOVE, Collection, MoveLists, replayed
+from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.games.notation import PASS
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
-from reversi.games.symmetry import action_table, transform_masks
+from reversi.games.symmetry import action_table
 from reversi.record import SEARCHED, UNSEARCHED, check
 from reversi.transcripts import transcript_lists
+from tests.reversi.games.symmetries import transform_masks
 from tests.reversi.wthor_files import random_game, transcript
 
 
@@ -104,12 +105,11 @@ def test_the_same_game_has_the_same_fingerprint_and_another_game_another() -> No
 def test_a_games_images_have_its_fingerprint(board: str) -> None:
     found = collection([transcript(seed, board) for seed in range(20)], board)
     for symmetry in range(8):
-        moves = np.full_like(found.actions, NO_MOVE)
+        moves = np.full_like(found.actions, END_OF_MOVES)
         played = np.arange(moves.shape[1]) < found.plies[:, None]
         moves[played] = action_table(found.game)[symmetry][found.actions[played]]
-        own, opp = found.lists.start_own.copy(), found.lists.start_opp.copy()
-        for masks in (own, opp):
-            transform_masks(found.game.id, masks, np.full(20, symmetry), masks)
+        masks = found.lists.start_own, found.lists.start_opp
+        own, opp = (transform_masks(found.game.id, mask, symmetry) for mask in masks)
         lists = dataclasses.replace(found.lists, moves=moves, start_own=own, start_opp=opp)
         image = replayed(lists, "image")
         assert image.is_good.all()

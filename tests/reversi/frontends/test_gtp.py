@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from reversi import __version__
+from reversi.frontends.analysis import Limit
 from reversi.frontends.clocks import MARGIN_S
+from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp, parse_line
-from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget
-from reversi.frontends.session import Session
+from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
 
 from .stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
@@ -24,19 +24,19 @@ BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
 
 
-def heard(text: str | bytes, session: Session | None = None) -> str:
+def heard(text: str | bytes, session: EngineSession | None = None) -> str:
     """Return all that is answered to these lines."""
     said: list[str] = []
     Gtp(session or session_of(), lines_of(text), said.append).serve()
     return "".join(said)
 
 
-def answers(text: str, session: Session | None = None) -> list[str]:
+def answers(text: str, session: EngineSession | None = None) -> list[str]:
     """Return the answers one by one, without the empty lines between them."""
     return heard(text, session).removesuffix("\n\n").split("\n\n")
 
 
-def standing_at(text: str) -> Session:
+def standing_at(text: str) -> EngineSession:
     session = session_of()
     session.begin(Position.parse(text))
     return session
@@ -211,56 +211,56 @@ def test_reg_genmove_plays_nothing() -> None:
 
 
 def test_a_move_spends_what_the_clock_and_the_command_line_allow() -> None:
-    session = session_of(budget=Budget(simulations=50, seconds=3.0))
+    session = session_of(limit=Limit(simulations=50, seconds=3.0))
     heard(
         "genmove b\ntime_settings 100 0 0\ngenmove w\ntime_left b 4.5 0\ngenmove b\ntime_left w 2 1\ngenmove w", session
     )
-    seconds = [budget.seconds for budget in session.mind.budgets]  # type: ignore[attr-defined]
+    seconds = [limit.seconds for limit in session.analyzer.limits]  # type: ignore[attr-defined]
     assert seconds == [3.0, 3.0, pytest.approx(4.5 / 7 - MARGIN_S), pytest.approx(2 - MARGIN_S)]
-    assert {budget.simulations for budget in session.mind.budgets} == {50}  # type: ignore[attr-defined]
+    assert {limit.simulations for limit in session.analyzer.limits} == {50}  # type: ignore[attr-defined]
 
 
 def test_the_clock_runs_while_it_is_not_told() -> None:
     session = session_of()
     heard("time_settings 10 0 0\ngenmove b\ngenmove w\ngenmove b\n", session)
-    seconds = [budget.seconds for budget in session.mind.budgets]  # type: ignore[attr-defined]
+    seconds = [limit.seconds for limit in session.analyzer.limits]  # type: ignore[attr-defined]
     # 12, 11 and 10 empty squares; every thought of the stub takes a quarter of a second
     assert seconds == [pytest.approx(t - MARGIN_S) for t in (10 / 8, 10 / 8, 9.75 / 7)]
 
 
 @pytest.mark.parametrize("solve", [0, 14])
-@pytest.mark.parametrize("budget", [Budget(), Budget(seconds=1e-4)], ids=["simulations", "no time"])
+@pytest.mark.parametrize("limit", [Limit(), Limit(seconds=1e-4)], ids=["simulations", "no time"])
 @pytest.mark.parametrize("clock", ["", "time_settings 0 0 0\n"], ids=["no clock", "clock has run out"])
-def test_a_model_plays_games_to_their_end(solve: int, budget: Budget, clock: str) -> None:
+def test_a_model_plays_games_to_their_end(solve: int, limit: Limit, clock: str) -> None:
     game = "genmove black\ngenmove white\n" * 20 + "final_score\n"
-    said = answers(clock + (game + "clear_board\n") * 2, model_session(solve, budget))
+    said = answers(clock + (game + "clear_board\n") * 2, model_session(solve, limit))
     assert [answer for answer in said if not answer.startswith("=")] == []
     assert sum(answer.startswith(("= B+", "= W+", "= 0")) for answer in said) == 2
 
 
 def test_a_new_game_has_new_clocks_and_a_question_costs_no_time() -> None:
     session = session_of()
-    mind = cast(FirstMove, session.mind)
+    analyzer = cast(FirstMove, session.analyzer)
     asked = "reg_genmove black\nreg_genmove black\ngenmove black\n"
     heard(f"time_settings 4 0 0\n{asked}clear_board\ngenmove black\n", session)
-    assert mind.budgets[0] == mind.budgets[1] == mind.budgets[2] == mind.budgets[3]
+    assert analyzer.limits[0] == analyzer.limits[1] == analyzer.limits[2] == analyzer.limits[3]
     heard("boardsize 4\ntime_settings 4 0 0\ngenmove black\nundo\ngenmove black\n", session)
-    first, second = (budget.seconds or 0.0 for budget in mind.budgets[-2:])
+    first, second = (limit.seconds or 0.0 for limit in analyzer.limits[-2:])
     assert second < first
 
 
 def test_an_interrupt_ends_the_thinking() -> None:
-    session = session_of(mind=ThinksUntilStopped)
+    session = session_of(analyzer=ThinksUntilStopped)
     reading, writing = os.pipe()
     said: list[str] = []
-    serving = threading.Thread(target=Gtp(session, Lines(lambda: os.read(reading, 1000)), said.append).serve)
+    serving = threading.Thread(target=Gtp(session, InputLines(lambda: os.read(reading, 1000)), said.append).serve)
     serving.start()
     os.write(writing, b"1 genmove b\n")
-    assert session.mind.begun.wait(5)  # type: ignore[attr-defined]
+    assert session.analyzer.begun.wait(5)  # type: ignore[attr-defined]
     os.write(writing, b"# interrupt\n2 quit\n")
     serving.join(5)
     os.close(writing)
-    assert session.mind.stopped  # type: ignore[attr-defined]
+    assert session.analyzer.stopped  # type: ignore[attr-defined]
     assert said == ["=1 b1\n\n", "=2 \n\n"]
 
 

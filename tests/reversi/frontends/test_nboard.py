@@ -9,11 +9,11 @@ import threading
 import numpy as np
 import pytest
 
-from reversi.frontends.lines import Lines
-from reversi.frontends.mind import Budget, PlayerMind
+from reversi.frontends.analysis import Limit, PlayerAnalyzer
+from reversi.frontends.engine_session import EngineSession
+from reversi.frontends.input_lines import InputLines
 from reversi.frontends.nboard import NBoard, discs_of, simulations_of
-from reversi.frontends.session import Session
-from reversi.frontends.solving import SolvingMind
+from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.ggf import GgfGame, name_of
@@ -25,7 +25,7 @@ PASSING = "(;GM[Othello]TY[4]BO[4 -*O*OOOO-*OO*OOO *];)"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
 
 
-def heard(text: str | bytes, session: Session | None = None) -> list[str]:
+def heard(text: str | bytes, session: EngineSession | None = None) -> list[str]:
     """Return the lines that are answered."""
     said: list[str] = []
     NBoard(session or session_of(), lines_of(text), said.append).serve()
@@ -94,7 +94,7 @@ def test_passes_may_be_said_or_left_out(moves: str) -> None:
 
 
 def test_solved_positions_are_exact() -> None:
-    session = session_of(mind=lambda game: SolvingMind(FirstMove(game), 4))
+    session = session_of(analyzer=lambda game: SolverAnalyzer(FirstMove(game), 4))
     found = heard(f"set game {PASSING}\nmove PA\nhint 9\nanalyze\n", session)
     assert [line for line in found if line.startswith(("search", "analysis"))] == [
         "search A1PAA3 12.00 0 100% solved",
@@ -152,12 +152,12 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(line: str, says: list[s
 
 
 def test_depth_is_the_budget_unless_the_command_line_has_one() -> None:
-    def budgets(session: Session) -> list[Budget]:
+    def limits(session: EngineSession) -> list[Limit]:
         heard("go\nset depth 10\ngo\nset depth    99\ngo\n", session)
-        return session.mind.budgets  # type: ignore[attr-defined, no-any-return]
+        return session.analyzer.limits  # type: ignore[attr-defined, no-any-return]
 
-    assert budgets(session_of()) == [Budget(), Budget(1024), Budget(65536)]
-    assert budgets(session_of(budget=Budget(seconds=2))) == [Budget(seconds=2)] * 3
+    assert limits(session_of()) == [Limit(), Limit(1024), Limit(65536)]
+    assert limits(session_of(limit=Limit(seconds=2))) == [Limit(seconds=2)] * 3
     assert [simulations_of(depth) for depth in (0, 1, 16, 60)] == [1, 2, 65536, 65536]
 
 
@@ -171,17 +171,17 @@ def test_depth_is_the_budget_unless_the_command_line_has_one() -> None:
 )
 @pytest.mark.parametrize("ends", ["ping 7", "quit"])
 def test_a_ping_stops_the_thinking(command: str, answer: list[str], ends: str) -> None:
-    session = session_of(mind=ThinksUntilStopped)
+    session = session_of(analyzer=ThinksUntilStopped)
     reading, writing = os.pipe()
     said: list[str] = []
-    serving = threading.Thread(target=NBoard(session, Lines(lambda: os.read(reading, 1000)), said.append).serve)
+    serving = threading.Thread(target=NBoard(session, InputLines(lambda: os.read(reading, 1000)), said.append).serve)
     serving.start()
     os.write(writing, f"{command}\n".encode())
-    assert session.mind.begun.wait(5)  # type: ignore[attr-defined]
+    assert session.analyzer.begun.wait(5)  # type: ignore[attr-defined]
     os.write(writing, f"{ends}\nquit\n".encode())
     serving.join(5)
     os.close(writing)
-    assert session.mind.stopped  # type: ignore[attr-defined]
+    assert session.analyzer.stopped  # type: ignore[attr-defined]
     found = [line.strip() for line in said]
     assert found[1:-1] == [*answer, "status"][: len(found) - 2]
     assert found[-1] == ("pong 7" if ends == "ping 7" else "status")
@@ -200,8 +200,8 @@ def test_values_in_discs_rise_with_the_value_and_are_odd() -> None:
 
 
 @pytest.mark.parametrize("solve", [0, 14])
-@pytest.mark.parametrize("budget", [Budget(), Budget(seconds=1e-4)], ids=["simulations", "no time"])
-def test_a_model_judges_every_position_of_a_game(solve: int, budget: Budget) -> None:
+@pytest.mark.parametrize("limit", [Limit(), Limit(seconds=1e-4)], ids=["simulations", "no time"])
+def test_a_model_judges_every_position_of_a_game(solve: int, limit: Limit) -> None:
     rng, position = np.random.default_rng(1), Position.start("reversi6")
     moves: list[str] = []
     while not position.is_over:
@@ -209,7 +209,7 @@ def test_a_model_judges_every_position_of_a_game(solve: int, budget: Budget) -> 
         moves.append(name_of(position.game, action))
         position = position.play(action)
     text = "".join(f"go\nhint 3\nmove {move}\nping 1\n" for move in moves)
-    said = heard(text + "analyze\n", model_session(solve, budget))
+    said = heard(text + "analyze\n", model_session(solve, limit))
     assert [line for line in said if "error" in line] == []
     assert sum(line.startswith("=== ") for line in said) == len(moves)
     assert sum(line.startswith("analysis ") for line in said) == len(moves) + 1
@@ -217,13 +217,13 @@ def test_a_model_judges_every_position_of_a_game(solve: int, budget: Budget) -> 
 
 def test_a_certain_result_is_no_margin() -> None:
     game = GgfGame(Position.parse("X--X--XXXX-OXOXXXOXXOX-OX-XXX---X--- O"))
-    said = heard(f"set game {game}\nhint 1\n", model_session(0, Budget(simulations=3000)))
+    said = heard(f"set game {game}\nhint 1\n", model_session(0, Limit(simulations=3000)))
     (line,) = [line for line in said if line.startswith("search ")]
     assert re.fullmatch(r"search \w+ 11\.91 0 100%W \d+ simulations", line)
 
 
 def test_a_player_that_does_not_say_what_it_thinks_is_not_quoted() -> None:
-    session = session_of(mind=lambda game: PlayerMind(game, GreedyPlayer(game, np.random.default_rng(1))))
+    session = session_of(analyzer=lambda game: PlayerAnalyzer(game, GreedyPlayer(game, np.random.default_rng(1))))
     said = heard("set depth 12\nhint 2\ngo\n", session)
     assert [line.split()[0] for line in said] == [
         "status",

@@ -27,6 +27,13 @@ def test_text_goes_round(game):
             assert Position.parse(f" {position}\n", game) == position
 
 
+def test_a_position_as_a_batch_of_one_and_its_empty_squares():
+    position = Position.start("reversi6").play("c2")
+    own, opp = position.as_batch()
+    assert (own.dtype, own.tolist(), opp.tolist()) == (np.uint64, [position.own], [position.opp])
+    assert position.empties == str(position).count("-") == 31
+
+
 def test_bits_and_colours():
     position = Position.parse("X-----O--------- O")
     assert (position.game.name, position.black_to_move) == ("reversi4", False)

@@ -13,11 +13,12 @@ from reversi.errors import IncompatibleModelError
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.position import Position
 from reversi.games.rules import game_named, legal_actions_mask
-from reversi.games.symmetry import SYMMETRIES, action_table, transform_masks
+from reversi.games.symmetry import SYMMETRIES, action_table
 from reversi.model import machine
 from reversi.model.action_values import Q_TEMPERATURE, judge_actions
 from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
+from tests.reversi.games.symmetries import transform_masks
 from tests.reversi.model.samples import STACKS, positions, stack, weights
 
 TOLERANCE = {"float32": 1e-4, "bf16": 0.1}
@@ -172,8 +173,6 @@ def test_what_sees_one_square_at_a_time_turns_with_the_board(backend, symmetry):
     own, opp = positions(GAME, 64)
     logits, value = (answer.copy() for answer in evaluator(own, opp))
     assert value.std() > 0.05
-    for side in (own, opp):
-        transform_masks(GAME.id, side, np.full(64, symmetry), side)
-    turned_logits, turned_value = evaluator(own, opp)
+    turned_logits, turned_value = evaluator(*(transform_masks(GAME.id, side, symmetry) for side in (own, opp)))
     np.testing.assert_allclose(turned_logits[:, action_table(GAME)[symmetry]], logits, atol=1e-4)
     np.testing.assert_allclose(turned_value, value, atol=1e-5)

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, Game, game_named
-from reversi.games.symmetry import SYMMETRIES, action_table, transform_masks
+from reversi.games.symmetry import SYMMETRIES, action_table
 from reversi.model.line_table import LineRows, LineTable, summed_rows
 from reversi.model.lines import DIRECTIONS, line_count, lines_of, shared_rows, sum_rows, table_rows, write_rows
 from tests.reversi.games import oracle
+from tests.reversi.games.symmetries import transform_masks
 
 EVERY_GAME = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 STEPS = [(0, 1), (1, 0), (1, 1), (1, -1)]
@@ -121,9 +122,7 @@ def test_a_symmetry_keeps_classes_and_contents_and_may_turn_the_reading(game: Ga
         return key, *min((digits, place), (digits[::-1], len(digits) - 1 - place))
 
     own, opp = oracle.scattered(game, 20, seed=2)
-    there = [np.zeros_like(own), np.zeros_like(opp)]
-    for masks, out in zip((own, opp), there, strict=True):
-        transform_masks(game.id, masks, np.full(20, symmetry), out)
+    there = [transform_masks(game.id, masks, symmetry) for masks in (own, opp)]
     goes = action_table(game)[symmetry]
     for b in range(20):
         before, after = lines_through(game, own[b], opp[b]), lines_through(game, there[0][b], there[1][b])
@@ -144,9 +143,7 @@ def test_lines_that_are_read_the_same_way_share_their_rows(
     game: Game, symmetry: int, pairs: list[tuple[int, int]]
 ) -> None:
     own, opp = oracle.scattered(game, 50, seed=3)
-    there = [np.zeros_like(own), np.zeros_like(opp)]
-    for masks, out in zip((own, opp), there, strict=True):
-        transform_masks(game.id, masks, np.full(50, symmetry), out)
+    there = [transform_masks(game.id, masks, symmetry) for masks in (own, opp)]
     rows, goes = rows_of(game, own, opp), action_table(game)[symmetry, :-1]
     images = rows_of(game, *there)[:, goes]
     for here, other in pairs:
@@ -178,9 +175,7 @@ def test_half_of_the_rows_are_learned(size: int, rows: int) -> None:
 @pytest.mark.parametrize("symmetry", range(SYMMETRIES))
 def test_squares_add_up_the_same_shared_rows_on_every_image_of_a_board(game: Game, symmetry: int) -> None:
     own, opp = oracle.scattered(game, 50, seed=5)
-    there = [np.zeros_like(own), np.zeros_like(opp)]
-    for masks, out in zip((own, opp), there, strict=True):
-        transform_masks(game.id, masks, np.full(50, symmetry), out)
+    there = [transform_masks(game.id, masks, symmetry) for masks in (own, opp)]
     here, images = (np.sort(shared_rows(game.size)[rows_of(game, *masks)]) for masks in ((own, opp), there))
     np.testing.assert_array_equal(images[:, action_table(game)[symmetry, :-1]], here)
 

@@ -9,7 +9,7 @@ from reversi.games.position import Position
 from reversi.games.rules import Game, legal_actions_mask, play_batch
 from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.evaluate import Evaluate
-from reversi.search.rule import Rule
+from reversi.search.params import SearchParams
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import PENDING, Tree, back_up, make_trees, tree_of
 from reversi.search.walk import expand, walk
@@ -64,15 +64,15 @@ def make_tree(game: Game, simulations: int) -> Tree:
     return tree_of(make_trees(game, 1, simulations), 0)
 
 
-def grow(tree: Tree, game: Game, rule: Rule, simulations: int, evaluate: Evaluate) -> None:
+def grow(tree: Tree, game: Game, params: SearchParams, simulations: int, evaluate: Evaluate) -> None:
     """Let a planted or kept tree grow to so many visits of its root's actions, a leaf at a time, as self-play does."""
     while tree.edges["visits"][0] <= simulations:
-        node = 0 if tree.nodes["degree"][0] == PENDING else walk(tree, game.id, rule, simulations)
+        node = 0 if tree.nodes["degree"][0] == PENDING else walk(tree, game.id, params, simulations)
         if is_settled(tree, node):
-            back_up_settled(tree, rule, node)
+            back_up_settled(tree, params, node)
         else:
             logits, value = evaluate(tree.nodes["own"][node : node + 1], tree.nodes["opp"][node : node + 1])
-            expand(tree, game.id, rule, node, logits[0])
+            expand(tree, game.id, params, node, logits[0])
             back_up(tree, node, value[0], 0)
 
 

@@ -11,11 +11,11 @@ from evaluator.stats import score_of
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game, legal_moves
 from reversi.players import AlphaBetaPlayer, GreedyPlayer, Player, RandomPlayer
-from reversi.search.alphabeta import CORNER, DIAGONAL, DISC, DISCS, MOBILITY, Choices, alphabeta, evaluation
+from reversi.search.alphabeta import CORNER, DIAGONAL, DISC, DISCS, MOBILITY, AlphaBetaResult, alphabeta, evaluation
 from reversi.search.parallel import Threads
 
 
-def search(positions: list[Position], depth: int, seed: int = 1, threads: int = 1) -> Choices:
+def search(positions: list[Position], depth: int, seed: int = 1, threads: int = 1) -> AlphaBetaResult:
     own, opp = (np.array([getattr(p, side) for p in positions], np.uint64) for side in ("own", "opp"))
     return alphabeta(positions[0].game, own, opp, depth, seed, Threads(threads))
 

@@ -13,8 +13,8 @@ from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search
 from reversi.search.bounds import is_settled, is_worse, settle
 from reversi.search.config import SearchConfig
+from reversi.search.params import params_of
 from reversi.search.root import plant_root, root_action, root_policy, root_value
-from reversi.search.rule import rule_of
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree, add_node
 from reversi.search.walk import expand
@@ -22,7 +22,7 @@ from reversi.search.walk import expand
 from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
-BOUNDED = rule_of(SearchConfig(bounds=True, min_visit_share=0.5))
+BOUNDED = params_of(SearchConfig(bounds=True, min_visit_share=0.5))
 
 
 @cache

@@ -7,7 +7,7 @@ import pytest
 
 from reversi.errors import ConfigError
 from reversi.search.config import SearchConfig
-from reversi.search.rule import Rule, rule_of
+from reversi.search.params import SearchParams, params_of
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_gumbel_and_a_kept_subtree_exclude_each_other() -> None:
 def test_gumbel_has_no_policy_temperature() -> None:
     with pytest.raises(ConfigError, match=r"^search\.policy_temperature must be 1 with search\.method=gumbel, got 2"):
         SearchConfig(method="gumbel", policy_temperature=2)
-    assert rule_of(SearchConfig(policy_temperature=1.75)).policy_temperature == 1.75
+    assert params_of(SearchConfig(policy_temperature=1.75)).policy_temperature == 1.75
 
 
 def test_a_rule_holds_what_kernels_need() -> None:
@@ -77,9 +77,9 @@ def test_a_rule_holds_what_kernels_need() -> None:
     )
     scalars = map(np.float32, (1.25, 0.5, 1, 0.75, 50, 0.25, 0.125))
     c_puct, fpu, temperature, share, c_visit, c_scale, margin_weight = scalars
-    assert rule_of(config) == Rule(
+    assert params_of(config) == SearchParams(
         True, c_puct, fpu, temperature, share, 3, 7, c_visit, c_scale, margin_weight, 9, False, False
     )
-    assert not rule_of(SearchConfig()).gumbel
-    assert rule_of(SearchConfig(bounds=True)).bounds
-    assert rule_of(SearchConfig(wipeouts=True)).wipeouts
+    assert not params_of(SearchConfig()).gumbel
+    assert params_of(SearchConfig(bounds=True)).bounds
+    assert params_of(SearchConfig(wipeouts=True)).wipeouts

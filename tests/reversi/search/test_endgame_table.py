@@ -24,7 +24,7 @@ def test_a_position_has_one_slot() -> None:
     for upper in (20, 10, 5):
         keep(table, 1, np.uint64(5), np.uint64(10), 0, upper, 1, 7)
     assert table[find(table, 1, np.uint64(5), np.uint64(10))]["upper"] == 5
-    assert np.count_nonzero(table["round"]) == 1
+    assert np.count_nonzero(table["generation"]) == 1
 
 
 def test_of_two_neighbours_the_cheaper_one_makes_room() -> None:
@@ -43,4 +43,4 @@ def test_positions_spread_over_the_table() -> None:
     for own, opp in masks(range(1, 2001)):
         keep(table, 1, own, opp, 0, 0, -1, 1)
     # 2000 balls in 2048 bins of two: 7 % do not fit
-    assert 0.88 < np.count_nonzero(table["round"]) / 2000 < 0.98
+    assert 0.88 < np.count_nonzero(table["generation"]) / 2000 < 0.98

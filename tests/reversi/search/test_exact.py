@@ -11,7 +11,7 @@ from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import NO_SCORE, Solver, solve_batch
 from reversi.search.exact import is_solvable, solve_moves, utility
-from reversi.search.rule import rule_of
+from reversi.search.params import params_of
 
 from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
@@ -32,9 +32,9 @@ REVERSI6 = GAMES["reversi6"]
     ],
 )
 def test_utility_by_hand(game: str, margin: int, weight: float, expected: float) -> None:
-    rule = rule_of(SearchConfig(margin_weight=weight))
-    assert utility(GAMES[game].id, rule, margin) == pytest.approx(expected, abs=1e-7)
-    assert utility(GAMES[game].id, rule, -margin) == pytest.approx(-expected, abs=1e-7)
+    params = params_of(SearchConfig(margin_weight=weight))
+    assert utility(GAMES[game].id, params, margin) == pytest.approx(expected, abs=1e-7)
+    assert utility(GAMES[game].id, params, -margin) == pytest.approx(-expected, abs=1e-7)
 
 
 def test_near_the_end_won_games_are_won_by_more_if_margins_count() -> None:
@@ -126,8 +126,8 @@ def test_tic_tac_toe_is_never_solved() -> None:
 
 @pytest.mark.parametrize(("name", "most"), [("reversi4", 5), ("reversi6", 12), ("reversi8", 14), ("tictactoe", -1)])
 def test_no_more_than_a_third_of_the_board_is_solved(name: str, most: int) -> None:
-    game, rule = GAMES[name], rule_of(SearchConfig(solve_empties=14))
+    game, params = GAMES[name], params_of(SearchConfig(solve_empties=14))
     squares = [1 << (8 * row + col) for row in range(game.size) for col in range(game.size)]
     for empties in range(game.squares):
         own = np.uint64(sum(squares[empties:]))
-        assert is_solvable(game.id, rule, own, np.uint64(0)) == (empties <= most)
+        assert is_solvable(game.id, params, own, np.uint64(0)) == (empties <= most)

@@ -14,6 +14,7 @@ from reversi.search import flat_mc
 from reversi.search.chance import stream
 from reversi.search.flat_mc import (
     BLOCK,
+    FlatMcResult,
     flat_monte_carlo,
     list_actions,
     list_children,
@@ -32,7 +33,7 @@ def masks(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
     return np.array([p.own for p in positions], np.uint64), np.array([p.opp for p in positions], np.uint64)
 
 
-def search(positions: list[Position], playouts: int, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def search(positions: list[Position], playouts: int, seed: int = 1) -> FlatMcResult:
     game = positions[0].game
     return flat_monte_carlo(game, *masks(*positions), playouts, seed)
 
@@ -112,8 +113,8 @@ def test_threads_find_the_same_in_flat_monte_carlo(count: int, threads: int) -> 
     positions = [position for position in positions if not position.is_over]
     alone = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7)
     together = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7, Threads(threads))
-    assert (together[0] == alone[0]).all()
-    assert (together[1] == alone[1]).all()
+    assert (together.wins == alone.wins).all()
+    assert (together.tried == alone.tried).all()
 
 
 def test_the_wins_are_those_of_the_playouts_one_by_one() -> None:

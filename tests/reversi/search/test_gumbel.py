@@ -15,8 +15,8 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits, mixed_value
+from reversi.search.params import params_of
 from reversi.search.root import plant_root, root_action, root_policy, root_value
-from reversi.search.rule import rule_of
 from reversi.search.tree import tree_of
 
 from .stubs import Answer, TableEvaluator, arrays, grow, make_tree, root_edges
@@ -143,19 +143,19 @@ def test_a_larger_scale_follows_the_values() -> None:
 def test_noise_decides_what_is_considered_and_played_but_not_what_is_learned() -> None:
     # g + l: b1 -.916, a2 -1.204, d3 -1.609 + 3 = 1.391, c4 -2.303 + 1 = -1.303; two are considered: d3 and b1.
     # 3q: d3 1.391 + 1.5 = 2.891, b1 -.316; third simulation: d3.
-    tree, rule = make_tree(REVERSI4, 3), rule_of(replace(GUMBEL, considered=2))
-    plant_root(tree, REVERSI4.id, rule, np.uint64(START.own), np.uint64(START.opp))
+    tree, params = make_tree(REVERSI4, 3), params_of(replace(GUMBEL, considered=2))
+    plant_root(tree, REVERSI4.id, params, np.uint64(START.own), np.uint64(START.opp))
     tree.gumbels[[D3, C4]] = 3, 1
-    grow(tree, REVERSI4, rule, 3, TableEvaluator(REVERSI4, GOLDEN))
+    grow(tree, REVERSI4, params, 3, TableEvaluator(REVERSI4, GOLDEN))
     edges = root_edges(tree)
     assert dict(zip(edges["action"].tolist(), edges["visits"].tolist(), strict=True)) == {B1: 1, A2: 0, D3: 2, C4: 0}
-    assert root_action(tree, rule) == D3
+    assert root_action(tree, params) == D3
     # Most visits 2, so 4q; d3 (0 + 0) / 2, q .5.  Mean by prior (.08 + .1) / .6 = .3; mix (.75 + 3 * .3) / 4 = .4125.
     # exp(-.916 + .8) = .8902, a2 exp(-1.204 + 1.65) = 1.5621, exp(-1.609 + 2) = 1.4778, c4 exp(-.653) = .5207: 4.4508.
     policy = np.zeros(REVERSI4.actions, np.float32)
-    root_policy(tree, rule, policy)
+    root_policy(tree, params, policy)
     np.testing.assert_allclose(policy[[B1, A2, D3, C4]], [0.2000, 0.3510, 0.3320, 0.1170], atol=1e-4)
-    plant_root(tree, REVERSI4.id, rule, np.uint64(START.own), np.uint64(START.opp))
+    plant_root(tree, REVERSI4.id, params, np.uint64(START.own), np.uint64(START.opp))
     assert not tree.gumbels.any()
 
 

@@ -13,8 +13,8 @@ from reversi.search.apv_mcts import Search
 from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits
+from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, plant_root, root_action, root_policy, root_value
-from reversi.search.rule import rule_of
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import TERMINAL, Tree, back_up
 from reversi.search.walk import expand, walk
@@ -23,7 +23,7 @@ from .gumbel_reference import Node, schedule
 from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
-RULE = rule_of(SearchConfig(method="gumbel"))
+PARAMS = params_of(SearchConfig(method="gumbel"))
 
 
 def test_the_schedule_can_be_kept_whatever_the_numbers() -> None:
@@ -54,7 +54,7 @@ def step(tree: Tree, game: Game, root: Node, path: list[int], evaluate: HashEval
         back_up(tree, node, tree.nodes[node]["value"], 0)
     else:
         logits, judged = evaluate(*arrays(position))
-        expand(tree, game.id, RULE, node, logits[0])
+        expand(tree, game.id, PARAMS, node, logits[0])
         back_up(tree, node, judged[0], 0)
     value, walked = leaf.value, [root]
     for action in path[:-1]:
@@ -86,7 +86,7 @@ def is_best(scores: dict[int, float], action: int) -> bool:
 def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int, considered: int) -> None:
     game, evaluate = GAMES[name], HashEvaluator(GAMES[name])
     config = SearchConfig(method="gumbel", considered=considered, c_visit=10, c_scale=0.5)
-    rule, rng = rule_of(config), np.random.default_rng(simulations)
+    params, rng = params_of(config), np.random.default_rng(simulations)
     clear = []
     for own, opp in zip(*random_positions(game, 12, simulations), strict=True):
         position = Position(game, int(own), int(opp))
@@ -94,12 +94,12 @@ def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int
             continue
         root, legal = Node.judged(position, evaluate), position.legal_actions()
         tree = make_tree(game, simulations)
-        plant_root(tree, game.id, rule, own, opp)
-        grow(tree, game, rule, 0, evaluate)
+        plant_root(tree, game.id, params, own, opp)
+        grow(tree, game, params, 0, evaluate)
         tree.gumbels[:] = rng.gumbel(size=game.actions) if noisy else 0
         gumbel = {action: float(tree.gumbels[action]) for action in legal}
         for visits in schedule(min(considered, len(legal)), simulations):
-            node = walk(tree, game.id, rule, simulations)
+            node = walk(tree, game.id, params, simulations)
             path = path_to(tree, node)
             clear.append(is_best(root.root_scores(config, gumbel, visits), path[0]))
             below = root
@@ -110,11 +110,13 @@ def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int
                 clear.append(is_best(below.interior_scores(config), following))
             step(tree, game, root, path, evaluate, node)
         policy = np.zeros(game.actions, np.float32)
-        root_policy(tree, rule, policy)
+        root_policy(tree, params, policy)
         improved = root.improved(config)
         np.testing.assert_allclose([policy[action] for action in legal], [improved[a] for a in legal], atol=2e-5)
         assert np.count_nonzero(policy) <= len(legal)
-        assert is_best(root.root_scores(config, gumbel, max(root.visits.values())), root_action(tree, rule)) is not None
+        assert (
+            is_best(root.root_scores(config, gumbel, max(root.visits.values())), root_action(tree, params)) is not None
+        )
         assert root_value(tree) == pytest.approx((root.value + sum(root.total.values())) / (1 + simulations), abs=1e-5)
     assert np.mean(clear) > 0.95
 
@@ -145,40 +147,40 @@ def test_with_exact_values_the_improved_policy_is_never_worse_than_the_prior(c_s
 def draw_noise(tree: Tree, config: SearchConfig, number: int) -> None:
     """Give the root Gumbel noise from stream `number`."""
     start, scratch = np.uint64(stream(np.uint64(5), number)), np.empty(len(tree.logits), np.float32)
-    draw_root_noise(tree, rule_of(config), start, config.dirichlet_alpha, config.dirichlet_weight, scratch)
+    draw_root_noise(tree, params_of(config), start, config.dirichlet_alpha, config.dirichlet_weight, scratch)
 
 
 def test_noise_draws_the_first_action_by_its_prior() -> None:
     """The largest of gumbel + logit is a draw from the softmax (the paper's section 2)."""
     count, start = 4000, Position.start(REVERSI4)
     config = SearchConfig(method="gumbel", simulations=1, considered=1)
-    tree, rule = make_tree(REVERSI4, 1), rule_of(config)
+    tree, params = make_tree(REVERSI4, 1), params_of(config)
     evaluate = TableEvaluator(REVERSI4, {start: ({"b1": 0.4, "a2": 0.3, "d3": 0.2, "c4": 0.1}, 0.5)})
     visits = np.zeros((count, 4), np.int32)
     for number in range(count):
-        plant_root(tree, REVERSI4.id, rule, np.uint64(start.own), np.uint64(start.opp))
-        grow(tree, REVERSI4, rule, 0, evaluate)
+        plant_root(tree, REVERSI4.id, params, np.uint64(start.own), np.uint64(start.opp))
+        grow(tree, REVERSI4, params, 0, evaluate)
         draw_noise(tree, config, number)
-        grow(tree, REVERSI4, rule, 1, evaluate)
+        grow(tree, REVERSI4, params, 1, evaluate)
         edges = root_edges(tree)
         visits[number] = edges["visits"]
-        assert root_action(tree, rule) == edges["action"][visits[number].argmax()]
+        assert root_action(tree, params) == edges["action"][visits[number].argmax()]
     np.testing.assert_array_equal(visits.sum(axis=1), 1)
     np.testing.assert_allclose(visits.mean(axis=0), [0.4, 0.3, 0.2, 0.1], atol=4.5 * 0.5 / np.sqrt(count))
 
 
 def test_noise_draws_actions_without_replacement_and_is_drawn_anew() -> None:
     config = SearchConfig(method="gumbel", simulations=3, considered=3)
-    rule, evaluate, tree = rule_of(config), HashEvaluator(REVERSI6), make_tree(REVERSI6, 3)
+    params, evaluate, tree = params_of(config), HashEvaluator(REVERSI6), make_tree(REVERSI6, 3)
     own, opp = random_positions(REVERSI6, 30, 4, plies=10)
 
     def visits(g: int, number: int | None) -> list[int]:
         """Return those of position g's actions, with the noise of stream `number`."""
-        plant_root(tree, REVERSI6.id, rule, own[g], opp[g])
-        grow(tree, REVERSI6, rule, 0, evaluate)
+        plant_root(tree, REVERSI6.id, params, own[g], opp[g])
+        grow(tree, REVERSI6, params, 0, evaluate)
         if number is not None:
             draw_noise(tree, config, number)
-        grow(tree, REVERSI6, rule, 3, evaluate)
+        grow(tree, REVERSI6, params, 3, evaluate)
         found = root_edges(tree)["visits"].tolist()
         assert np.count_nonzero(found) == min(len(found), 3)
         return [int(each) for each in found]

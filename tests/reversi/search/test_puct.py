@@ -10,8 +10,8 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.exponential import exponential
+from reversi.search.params import params_of
 from reversi.search.root import plant, plant_root, root_value
-from reversi.search.rule import rule_of
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
 from reversi.search.walk import expand, expand_leaves, select_leaves, walk
 
@@ -156,11 +156,11 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
                 leaf, plies = leaf.play(leaf.legal_actions()[0]), plies + 1
             if plies < 3 or leaf.is_over:
                 continue
-            tree, rule = tree_of(make_trees(game, 1, 32), 0), rule_of(SearchConfig())
-            plant_root(tree, game.id, rule, own, opp)
-            expand(tree, game.id, rule, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
+            tree, params = tree_of(make_trees(game, 1, 32), 0), params_of(SearchConfig())
+            plant_root(tree, game.id, params, own, opp)
+            expand(tree, game.id, params, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
             back_up(tree, 0, np.float32(0), 0)
-            node = walk(tree, game.id, rule, 32)
+            node = walk(tree, game.id, params, 32)
             assert (int(tree.nodes[node]["own"]), int(tree.nodes[node]["opp"])) == (leaf.own, leaf.opp)
             assert node == plies
             back_up(tree, node, np.float32(0.5), 0)
@@ -222,16 +222,16 @@ def test_virtual_loss_is_gone_when_the_leaves_are_backed_up() -> None:
 
 def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     trees, leaves = make_trees(REVERSI4, 1, 1), make_leaves(1)
-    rule = rule_of(SearchConfig())
-    assert plant(trees, REVERSI4.id, rule, *arrays(START), leaves) == 1
+    params = params_of(SearchConfig())
+    assert plant(trees, REVERSI4.id, params, *arrays(START), leaves) == 1
     logits = np.full((1, REVERSI4.actions), 80, np.float32)  # what illegal actions say must not matter
     logits[0, [B1, A2, D3, C4]] = [-3, 0, 2, -90]
-    expand_leaves(trees, REVERSI4.id, rule, leaves, 1, logits, np.zeros(1, np.float32))
+    expand_leaves(trees, REVERSI4.id, params, leaves, 1, logits, np.zeros(1, np.float32))
     edges = trees.edges[0, 1:5]
     weights = np.exp(np.array([-3, 0, 2, -90], np.float64))
     assert edges["action"].tolist() == [B1, A2, D3, C4]
     np.testing.assert_allclose(edges["prior"], weights / weights.sum(), rtol=1e-6, atol=1e-35)
-    assert select_leaves(trees, REVERSI4.id, 1, 0, 1, rule_of(SearchConfig()), leaves) == 0
+    assert select_leaves(trees, REVERSI4.id, 1, 0, 1, params_of(SearchConfig()), leaves) == 0
 
 
 def test_exp_agrees_with_double_precision() -> None:

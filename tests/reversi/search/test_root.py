@@ -12,15 +12,15 @@ from reversi.search.apv_mcts import Search
 from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, UniformEvaluate
+from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_root, keep_subtree, mix_root_noise, plant_root, root_action
-from reversi.search.rule import rule_of
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import NODES, PENDING, TERMINAL, UNVISITED, Tree, tree_of
 
 from .stubs import CountingHashEvaluator, grow, make_tree, random_positions, root_edges
 
 REVERSI6 = GAMES["reversi6"]
-RULE = rule_of(SearchConfig())
+PARAMS = params_of(SearchConfig())
 SIMULATIONS = 60
 SEED = np.uint64(3)
 
@@ -63,14 +63,14 @@ def check_tree(game: Game, tree: Tree) -> None:
 def planted(game: Game, own: np.uint64, opp: np.uint64) -> Tree:
     """Return a tree with room for 60 simulations whose root waits to be judged."""
     tree = make_tree(game, SIMULATIONS)
-    plant_root(tree, game.id, RULE, own, opp)
+    plant_root(tree, game.id, PARAMS, own, opp)
     return tree
 
 
 def grown(own: np.uint64, opp: np.uint64, evaluate: Evaluate, simulations: int = SIMULATIONS) -> Tree:
     """Return a tree of a 6x6 position after so many simulations."""
     tree = planted(REVERSI6, own, opp)
-    grow(tree, REVERSI6, RULE, simulations, evaluate)
+    grow(tree, REVERSI6, PARAMS, simulations, evaluate)
     return tree
 
 
@@ -80,7 +80,7 @@ def keep(tree: Tree, action: int) -> None:
 
 def keep_best(game: Game, tree: Tree) -> tuple[np.uint64, np.uint64]:
     """Play the tree's move, keep what is below it, and return the position that it leads to."""
-    action, root = root_action(tree, RULE), tree.nodes[0]
+    action, root = root_action(tree, PARAMS), tree.nodes[0]
     own, opp = play(game.id, root["own"], root["opp"], action)
     keep(tree, action)
     return np.uint64(own), np.uint64(opp)
@@ -98,7 +98,7 @@ def test_a_kept_tree_holds_together_through_a_whole_game(name: str) -> None:
     for own, opp in zip(*random_positions(game, 3, 5, plies=2), strict=True):
         tree = planted(game, own, opp)
         while tree.nodes[0]["degree"] != TERMINAL:
-            grow(tree, game, RULE, SIMULATIONS, evaluate)
+            grow(tree, game, PARAMS, SIMULATIONS, evaluate)
             check_tree(game, tree)
             assert sum(visits_of(tree).values()) == SIMULATIONS
             own, opp = keep_best(game, tree)
@@ -106,7 +106,7 @@ def test_a_kept_tree_holds_together_through_a_whole_game(name: str) -> None:
                 check_tree(game, tree)
                 kept += 1
             else:
-                plant_root(tree, game.id, RULE, own, opp)
+                plant_root(tree, game.id, PARAMS, own, opp)
             plies += 1
         assert Position(game, int(own), int(opp)).is_over
     assert kept > plies // 2
@@ -143,12 +143,12 @@ def test_a_kept_subtree_is_exactly_what_was_below_the_action() -> None:
     for own, opp in zip(*random_positions(REVERSI6, 20, 1, plies=8), strict=True):
         tree = grown(own, opp, evaluate)
         edges = root_edges(tree)
-        best = edges[edges["action"] == root_action(tree, RULE)][0]
+        best = edges[edges["action"] == root_action(tree, PARAMS)][0]
         visits, total = int(best["visits"]), np.float32(best["total"])
         asked = len(evaluate.batches)
         after = keep_best(REVERSI6, tree)
         assert has_root(tree, *after)
-        grow(tree, REVERSI6, RULE, 0, evaluate)
+        grow(tree, REVERSI6, PARAMS, 0, evaluate)
         assert len(evaluate.batches) == asked  # nothing to evaluate
         assert sum(visits_of(tree).values()) == visits - 1  # the root's own evaluation is one of its visits
         assert (tree.edges[0]["visits"], tree.edges[0]["total"]) == (visits, total)
@@ -161,7 +161,7 @@ def test_kept_visits_save_evaluations_and_count_as_simulations() -> None:
     assert len(evaluate.batches) == 61
     most = max(visits_of(tree).values())
     assert has_root(tree, *keep_best(REVERSI6, tree))
-    grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+    grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
     assert sum(visits_of(tree).values()) == 60
     assert len(evaluate.batches) == 61 + 60 - (most - 1)
 
@@ -186,8 +186,8 @@ def test_after_an_action_without_a_node_the_tree_is_empty_and_grows_like_a_fresh
     keep(tree, 0)  # nor is there anything below it
     assert tree.used[NODES] == 0
     assert not has_root(tree, own, opp)
-    plant_root(tree, REVERSI6.id, RULE, own, opp)
-    grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+    plant_root(tree, REVERSI6.id, PARAMS, own, opp)
+    grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
     assert visits_of(tree) == visits_of(fresh)
 
 
@@ -201,16 +201,16 @@ def test_another_position_than_the_one_kept_is_no_root_and_gets_a_fresh_tree() -
         assert has_root(tree, *after)
         assert not has_root(tree, own, opp)
         assert not has_root(tree, other_own, other_opp)
-        plant_root(tree, REVERSI6.id, RULE, other_own, other_opp)
+        plant_root(tree, REVERSI6.id, PARAMS, other_own, other_opp)
         assert not has_root(tree, other_own, other_opp)  # not yet judged
-        grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+        grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
         assert visits_of(tree) == visits_of(grown(other_own, other_opp, evaluate))
 
 
 def draw_noise(tree: Tree, number: int, weight: float) -> NDArray[np.float32]:
     """Give the root Dirichlet noise from stream `number`, and return its priors."""
     start, scratch = np.uint64(stream(SEED, number)), np.empty(len(tree.logits), np.float32)
-    draw_root_noise(tree, RULE, start, SearchConfig().dirichlet_alpha, weight, scratch)
+    draw_root_noise(tree, PARAMS, start, SearchConfig().dirichlet_alpha, weight, scratch)
     priors: NDArray[np.float32] = root_edges(tree)["prior"].copy()
     return priors
 
@@ -225,7 +225,7 @@ def test_noise_touches_legal_actions_only_and_priors_still_sum_to_one() -> None:
         assert (mixed >= 0.5 * pure - 1e-6).all()
         if len(pure) > 1:
             assert np.abs(mixed - pure).max() > 1e-4
-        grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+        grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
         assert sorted(visits_of(tree)) == Position(REVERSI6, int(own), int(opp)).legal_actions()
         assert sum(visits_of(tree).values()) == SIMULATIONS
         moved += visits_of(tree) != visits_of(grown(own, opp, evaluate))
@@ -255,7 +255,7 @@ def test_noise_at_a_kept_root_counts_the_priors_of_visited_actions_anew() -> Non
         if not visited.all():
             assert abs(explored - before) > 1e-4
             part += 1
-        grow(tree, REVERSI6, RULE, SIMULATIONS, evaluate)
+        grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
         check_tree(REVERSI6, tree)
     assert part > 10
 

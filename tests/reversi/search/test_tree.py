@@ -1,4 +1,4 @@
-"""What holds of trees whatever the rule: kernels that count no references leave none behind and take none away."""
+"""What holds of trees with any parameters: kernels that count no references leave none behind and take none away."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from reversi.games.rules import GAMES, play_batch
 from reversi.search.apv_mcts import Search
 from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
+from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_root, keep_subtree, plant_root, root_action
-from reversi.search.rule import rule_of
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import tree_of
 
@@ -41,17 +41,17 @@ def test_a_search_leaves_the_references_to_its_arrays_as_they_were(
 def test_noise_and_kept_subtrees_leave_them_as_they_were(method: Literal["puct", "gumbel"]) -> None:
     game, evaluate = GAMES["reversi6"], HashEvaluator(GAMES["reversi6"])
     own, opp = random_positions(game, 1, 3, plies=6)
-    rule, tree = rule_of(SearchConfig(method=method)), make_tree(game, 20)
+    params, tree = params_of(SearchConfig(method=method)), make_tree(game, 20)
     scratch, marked = np.empty(game.actions, np.float32), np.empty(len(tree.nodes), np.bool_)
     arrays = [*tree, scratch, marked]
     before = [sys.getrefcount(array) for array in arrays]
     for ply in range(5):
         if not has_root(tree, own[0], opp[0]):
-            plant_root(tree, game.id, rule, own[0], opp[0])
-        grow(tree, game, rule, 0, evaluate)
-        draw_root_noise(tree, rule, np.uint64(stream(np.uint64(1), ply)), 10.0, 0.25, scratch)
-        grow(tree, game, rule, 20, evaluate)
-        action = root_action(tree, rule)
+            plant_root(tree, game.id, params, own[0], opp[0])
+        grow(tree, game, params, 0, evaluate)
+        draw_root_noise(tree, params, np.uint64(stream(np.uint64(1), ply)), 10.0, 0.25, scratch)
+        grow(tree, game, params, 20, evaluate)
+        action = root_action(tree, params)
         keep_subtree(tree, action if method == "puct" else -1, marked)
         play_batch(game.id, own, opp, np.array([action], np.int32))
     assert [sys.getrefcount(array) for array in arrays] == before

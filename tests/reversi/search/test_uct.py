@@ -17,10 +17,10 @@ from reversi.search import uct as uct_module
 from reversi.search.chance import stream
 from reversi.search.flat_mc import random_playouts
 from reversi.search.parallel import Threads
-from reversi.search.uct import EXPANSION, Nodes, Trees, best_child, grow_tree, make_nodes, random_game, uct
+from reversi.search.uct import EXPANSION, Nodes, UctResult, best_child, grow_tree, make_nodes, random_game, uct
 
 
-def search(positions: list[Position], playouts: int, seed: int = 1, threads: int = 1) -> Trees:
+def search(positions: list[Position], playouts: int, seed: int = 1, threads: int = 1) -> UctResult:
     own, opp = (np.array([getattr(p, side) for p in positions], np.uint64) for side in ("own", "opp"))
     return uct(positions[0].game, own, opp, playouts, seed, Threads(threads))
 

@@ -10,8 +10,8 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.bounds import settle
 from reversi.search.config import SearchConfig
+from reversi.search.params import params_of
 from reversi.search.root import plant_root
-from reversi.search.rule import rule_of
 from reversi.search.tree import PENDING, TERMINAL, add_node
 from reversi.search.walk import expand
 
@@ -60,21 +60,21 @@ def test_a_move_that_lets_the_other_side_turn_everything_is_not_played(bounds: b
 
 
 def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lower() -> None:
-    rule, tree = rule_of(SearchConfig(bounds=True, margin_weight=0.5, wipeouts=True)), make_tree(REVERSI6, 20)
-    plant_root(tree, REVERSI6.id, rule, np.uint64(WON.own), np.uint64(WON.opp))
+    params, tree = params_of(SearchConfig(bounds=True, margin_weight=0.5, wipeouts=True)), make_tree(REVERSI6, 20)
+    plant_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
     sure = 0.5 + 0.5 * 6 / 36
     assert tree.nodes["degree"][0] == PENDING
     assert (tree.nodes["lower"][0], tree.nodes["upper"][0]) == (pytest.approx(sure), 1)
-    expand(tree, REVERSI6.id, rule, 0, np.zeros(REVERSI6.actions, np.float32))
+    expand(tree, REVERSI6.id, params, 0, np.zeros(REVERSI6.actions, np.float32))
     below = WON.play(int(tree.edges["action"][1]))
-    child = add_node(tree, REVERSI6.id, rule, 0, 1, np.uint64(below.own), np.uint64(below.opp))
+    child = add_node(tree, REVERSI6.id, params, 0, 1, np.uint64(below.own), np.uint64(below.opp))
     tree.nodes["lower"][child] = tree.nodes["upper"][child] = 0.75
     settle(tree, child)
     assert tree.nodes["lower"][0] == pytest.approx(sure)
 
 
 def test_where_only_winning_counts_the_node_is_over() -> None:
-    rule, tree = rule_of(SearchConfig(wipeouts=True)), make_tree(REVERSI6, 20)
-    plant_root(tree, REVERSI6.id, rule, np.uint64(WON.own), np.uint64(WON.opp))
+    params, tree = params_of(SearchConfig(wipeouts=True)), make_tree(REVERSI6, 20)
+    plant_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
     node = tree.nodes[0]
     assert (node["degree"], node["value"], node["lower"], node["upper"]) == (TERMINAL, 1, 1, 1)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from reversi.frontends.lines import LONGEST_LINE, MOST_WAITING, Lines
+from reversi.frontends.input_lines import LONGEST_LINE, MOST_WAITING, InputLines
 
 from .stubs import lines_of
 
 
-def every(lines: Lines) -> list[str]:
+def every(lines: InputLines) -> list[str]:
     found = []
     while (line := lines.next()) is not None:
         found.append(line)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from reversi.frontends.mind import Budget, PlayerMind, SearchMind
+from reversi.frontends.analysis import Limit, PlayerAnalyzer, SearchAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.players import make_player, playing_config
@@ -33,16 +33,16 @@ class SlowEvaluate(HashEvaluator):
 
 @pytest.mark.parametrize("simulations", [1, 64, 500])
 def test_a_search_mind_finds_what_a_search_does(simulations: int) -> None:
-    mind = SearchMind("m", GAME, HashEvaluator(GAME), 400)
-    thought = mind.think(START.play("c2"), Budget(simulations=simulations), never)
+    analyzer = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400)
+    analysis = analyzer.analyse(START.play("c2"), Limit(simulations=simulations), never)
     position = START.play("c2")
     search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1)
     result = search.run(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
-    assert thought.best.action == result.action[0]
-    assert {m.action: m.visits for m in thought.moves} == {
+    assert analysis.best.action == result.action[0]
+    assert {m.action: m.visits for m in analysis.moves} == {
         action: result.visits[0, action] for action in position.legal_actions()
     }
-    assert thought.nodes == simulations + 1
+    assert analysis.nodes == simulations + 1
 
 
 SOLVED = Position.parse("OXXXXXOOXXXXOXOXXXOXXOXXOXOXOXO----- X")
@@ -55,64 +55,66 @@ WON_AT_ONCE = Position.parse("--------------XX----O--------------- X")
 @pytest.mark.parametrize("position", [SOLVED, WON_AT_ONCE], ids=["solved", "won at once"])
 @pytest.mark.parametrize("simulations", [1, 64])
 def test_where_the_result_is_known_without_a_tree_the_best_moves_have_it(position: Position, simulations: int) -> None:
-    thought = SearchMind("m", GAME, HashEvaluator(GAME), 400).think(position, Budget(simulations=simulations), never)
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400).analyse(
+        position, Limit(simulations=simulations), never
+    )
     search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1)
     result = search.run(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
-    assert thought.best.action == result.action[0]
-    assert {move.action for move in thought.moves} == set(np.flatnonzero(result.policy[0]))
-    assert {(move.value, move.certain) for move in thought.moves} == {(float(result.value[0]), True)}
+    assert analysis.best.action == result.action[0]
+    assert {move.action for move in analysis.moves} == set(np.flatnonzero(result.policy[0]))
+    assert {(move.value, move.certain) for move in analysis.moves} == {(float(result.value[0]), True)}
     if position is WON_AT_ONCE:
-        assert thought.best.value == 1
+        assert analysis.best.value == 1
 
 
 def test_what_the_tree_is_certain_of_is_said_to_be() -> None:
     position = Position.parse("X--X--XXXX-OXOXXXOXXOX-OX-XXX---X--- O")
-    thought = SearchMind("m", GAME, HashEvaluator(GAME), 400).think(position, Budget(simulations=3000), never)
-    assert thought.best.certain
-    assert thought.best.value in (-1, 0, 1)
-    assert thought.best.visits > 0
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400).analyse(position, Limit(simulations=3000), never)
+    assert analysis.best.certain
+    assert analysis.best.value in (-1, 0, 1)
+    assert analysis.best.visits > 0
 
 
 def test_without_a_budget_it_takes_its_own_number() -> None:
-    assert SearchMind("m", GAME, HashEvaluator(GAME), 40).think(START, Budget(), never).nodes == 41
+    assert SearchAnalyzer("m", GAME, HashEvaluator(GAME), 40).analyse(START, Limit(), never).nodes == 41
 
 
 def test_without_simulations_the_network_says_the_move_and_the_value() -> None:
     evaluate = HashEvaluator(GAME)
-    thought = SearchMind("m", GAME, evaluate, 40).think(START, Budget(simulations=0), never)
+    analysis = SearchAnalyzer("m", GAME, evaluate, 40).analyse(START, Limit(simulations=0), never)
     logits, value = evaluate(np.array([START.own], np.uint64), np.array([START.opp], np.uint64))
-    assert thought.best.action == max(START.legal_actions(), key=lambda action: logits[0, action])
-    assert thought.best.value == pytest.approx(value[0])
+    assert analysis.best.action == max(START.legal_actions(), key=lambda action: logits[0, action])
+    assert analysis.best.value == pytest.approx(value[0])
 
 
 def test_time_ends_a_search_before_it_is_up() -> None:
-    mind = SearchMind("m", GAME, SlowEvaluate(GAME), 400)
+    analyzer = SearchAnalyzer("m", GAME, SlowEvaluate(GAME), 400)
     start_s = time.monotonic()
-    thought = mind.think(START, Budget(seconds=0.2), never)
+    analysis = analyzer.analyse(START, Limit(seconds=0.2), never)
     assert time.monotonic() - start_s < 1.2
-    assert thought.nodes > 5
-    assert 0.1 < thought.seconds < 1.2
+    assert analysis.nodes > 5
+    assert 0.1 < analysis.seconds < 1.2
 
 
 def test_simulations_end_a_search_that_has_time() -> None:
-    thought = SearchMind("m", GAME, HashEvaluator(GAME), 400).think(START, Budget(64, 60.0), never)
-    assert thought.nodes == 65
-    assert thought.seconds < 5
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400).analyse(START, Limit(64, 60.0), never)
+    assert analysis.nodes == 65
+    assert analysis.seconds < 5
 
 
 @pytest.mark.parametrize("seconds", [1e-9, 0.0])
 def test_no_time_still_gives_a_move(seconds: float) -> None:
-    thought = SearchMind("m", GAME, SlowEvaluate(GAME), 400).think(START, Budget(seconds=seconds), never)
-    assert thought.best.action in START.legal_actions()
-    assert thought.nodes == 1
+    analysis = SearchAnalyzer("m", GAME, SlowEvaluate(GAME), 400).analyse(START, Limit(seconds=seconds), never)
+    assert analysis.best.action in START.legal_actions()
+    assert analysis.nodes == 1
 
 
 def test_a_search_stops_when_it_is_told_to() -> None:
     asked = iter([False] * 3 + [True])
     evaluate = SlowEvaluate(GAME)
-    thought = SearchMind("m", GAME, evaluate, 100_000).think(START, Budget(), lambda: next(asked))
-    assert thought.nodes == evaluate.positions
-    assert 1 < thought.nodes <= 1 + 3 * 32
+    analysis = SearchAnalyzer("m", GAME, evaluate, 100_000).analyse(START, Limit(), lambda: next(asked))
+    assert analysis.nodes == evaluate.positions
+    assert 1 < analysis.nodes <= 1 + 3 * 32
 
 
 def test_warming_up_meets_every_batch_size() -> None:
@@ -123,17 +125,17 @@ def test_warming_up_meets_every_batch_size() -> None:
             sizes.add(len(own))
             return super().__call__(own, opp)
 
-    SearchMind("m", GAME, Watched(GAME), 400).warm_up()
+    SearchAnalyzer("m", GAME, Watched(GAME), 400).warm_up()
     assert sizes == {1, 2, 4, 8, 16, 32}
 
 
 def test_a_players_mind_plays_as_the_player() -> None:
-    mind = PlayerMind(GAME, make_player("greedy", GAME, seed=3))
+    analyzer = PlayerAnalyzer(GAME, make_player("greedy", GAME, seed=3))
     greedy = make_player("greedy", GAME, seed=3)
     position = START
     while not position.is_over:
-        best = mind.think(position, Budget(), never).best
+        best = analyzer.analyse(position, Limit(), never).best
         own, opp = np.array([position.own], np.uint64), np.array([position.opp], np.uint64)
         assert (best.action, best.value, best.line) == (greedy.choose(own, opp)[0], None, (best.action,))
         position = position.play(best.action)
-    assert mind.name == "greedy"
+    assert analyzer.name == "greedy"

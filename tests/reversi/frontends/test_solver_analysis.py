@@ -6,14 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from reversi.frontends.mind import Budget
-from reversi.frontends.solving import SolvingMind
+from reversi.frontends.analysis import Limit
+from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 
 from .stubs import FirstMove
 
-BUDGET = Budget(64, 20.0)
+LIMIT = Limit(64, 20.0)
 
 
 def never() -> bool:
@@ -48,15 +48,15 @@ def minimax(position: Position) -> int:
 @pytest.mark.parametrize("seed", range(6))
 def test_near_the_end_every_move_has_its_exact_score(name: str, seed: int) -> None:
     position = near_the_end(GAMES[name], 6, seed)
-    mind = FirstMove(position.game)
-    thought = SolvingMind(mind, 6).think(position, BUDGET, never)
-    assert {move.action: move.score for move in thought.moves} == {
+    analyzer = FirstMove(position.game)
+    analysis = SolverAnalyzer(analyzer, 6).analyse(position, LIMIT, never)
+    assert {move.action: move.score for move in analysis.moves} == {
         action: -minimax(position.play(action)) for action in position.legal_actions()
     }
-    assert thought.best.score == minimax(position)
-    assert mind.budgets == []
+    assert analysis.best.score == minimax(position)
+    assert analyzer.limits == []
     end = position
-    for action in thought.best.line:
+    for action in analysis.best.line:
         end = end.play(action)
     assert end.is_over
     sign = 1 if end.black_to_move == position.black_to_move else -1
@@ -65,29 +65,31 @@ def test_near_the_end_every_move_has_its_exact_score(name: str, seed: int) -> No
 
 def test_with_more_empty_squares_the_other_mind_is_asked() -> None:
     position = near_the_end(GAMES["reversi6"], 7, 0)
-    mind = FirstMove(position.game)
-    assert SolvingMind(mind, 6).think(position, BUDGET, never) == FirstMove(position.game).think(
-        position, BUDGET, never
+    analyzer = FirstMove(position.game)
+    assert SolverAnalyzer(analyzer, 6).analyse(position, LIMIT, never) == FirstMove(position.game).analyse(
+        position, LIMIT, never
     )
-    assert mind.budgets == [BUDGET]
+    assert analyzer.limits == [LIMIT]
 
 
 def test_what_is_not_solved_in_half_of_the_time_is_left_to_the_other_mind() -> None:
     position = near_the_end(GAMES["reversi8"], 24, 0)
-    mind = FirstMove(position.game)
-    thought = SolvingMind(mind, 30).think(position, Budget(7, 0.2), never)
-    assert all(move.score is None for move in thought.moves)
-    assert thought.nodes >= 20  # those of the stub, and what the solver got through
-    (budget,) = mind.budgets
-    assert budget.simulations == 7
-    assert budget.seconds is not None
-    assert 0 <= budget.seconds <= 0.1
+    analyzer = FirstMove(position.game)
+    analysis = SolverAnalyzer(analyzer, 30).analyse(position, Limit(7, 0.2), never)
+    assert all(move.score is None for move in analysis.moves)
+    assert analysis.nodes >= 20  # those of the stub, and what the solver got through
+    (limit,) = analyzer.limits
+    assert limit.simulations == 7
+    assert limit.seconds is not None
+    assert 0 <= limit.seconds <= 0.1
 
 
 def test_a_solution_stops_when_it_is_told_to() -> None:
     position = near_the_end(GAMES["reversi8"], 24, 0)
     begun_s = time.monotonic()
     stop_s = begun_s + 0.1
-    thought = SolvingMind(FirstMove(position.game), 30).think(position, Budget(), lambda: time.monotonic() > stop_s)
+    analysis = SolverAnalyzer(FirstMove(position.game), 30).analyse(
+        position, Limit(), lambda: time.monotonic() > stop_s
+    )
     assert time.monotonic() - begun_s < 1.5
-    assert thought.best.score is None
+    assert analysis.best.score is None

@@ -1,4 +1,4 @@
-"""`Rule`: what kernels need to know of a `SearchConfig`, as scalars."""
+"""`SearchParams`: the fields of `SearchConfig` that kernels read, as scalars."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from reversi.search.config import SearchConfig
 
 
-class Rule(NamedTuple):
-    """How a walk chooses among edges, and how a root is read; the fields are those of `SearchConfig`."""
+class SearchParams(NamedTuple):
+    """Scalars for kernels; the fields are those of `SearchConfig`."""
 
     gumbel: bool  # `method` is gumbel
     c_puct: np.float32
@@ -27,9 +27,9 @@ class Rule(NamedTuple):
     wipeouts: bool
 
 
-def rule_of(config: SearchConfig) -> Rule:
-    """Return the scalars of a config."""
-    return Rule(
+def params_of(config: SearchConfig) -> SearchParams:
+    """Return the kernel parameters of a config."""
+    return SearchParams(
         gumbel=config.method == "gumbel",
         c_puct=np.float32(config.c_puct),
         fpu_reduction=np.float32(config.fpu_reduction),

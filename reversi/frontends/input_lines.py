@@ -1,4 +1,4 @@
-"""`Lines`: the lines of an input, read by a thread, so that a program that thinks can see what has come meanwhile."""
+"""`InputLines`: the lines of an input, read by a thread, so that a running search can see what has arrived."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections import deque
 from collections.abc import Callable
 
 LONGEST_LINE = 1 << 16
-"""Characters that are kept of a line; the rest of it is dropped."""
+"""Characters kept of a line; the rest is dropped."""
 
 MOST_WAITING = 1000
-"""Lines that may wait; then reading waits, too."""
+"""Largest number of waiting lines; reading pauses while it is reached."""
 
 
-class Lines:
-    """What `read` returns, cut into lines; `read()` blocks until there are bytes and returns b"" at the end."""
+class InputLines:
+    """The lines of the bytes that `read` returns; `read()` blocks until there are bytes and returns b"" at the end."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
-        """Begin to read.  The thread is a daemon: it may be blocked in `read` when the program ends."""
+        """Start reading, in a daemon thread, since it may be blocked in `read` when the program ends."""
         self._read = read
         self._waiting: deque[str] = deque()
         self._ended = self._closed = False
@@ -33,14 +33,14 @@ class Lines:
             return self._waiting.popleft() if self._waiting else None
 
     def holds(self, wanted: Callable[[str], bool]) -> bool:
-        """Return whether a line that fulfils `wanted` waits, at once."""
-        if not self._waiting:  # the common case costs no lock: a search asks after every batch
+        """Return, without blocking, whether a waiting line satisfies `wanted`."""
+        if not self._waiting:  # no lock in the common case: a search calls this after every batch
             return False
         with self._changed:
             return any(wanted(line) for line in self._waiting)
 
     def close(self) -> None:
-        """Want no more: what waits is dropped, and reading ends with the read that is under way."""
+        """Drop the waiting lines and stop reading once the current read returns."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -54,7 +54,7 @@ class Lines:
                 begun = begun[:LONGEST_LINE]
                 for line in whole:
                     self._put(line)
-        except OSError:  # a terminal that is gone: the input has ended
+        except OSError:  # the terminal is gone: the input has ended
             return
         finally:
             if begun:

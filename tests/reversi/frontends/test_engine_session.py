@@ -67,16 +67,16 @@ def test_forced_moves_are_not_thought_about() -> None:
     assert session.choose(never).best.action == GAME.pass_action
     session.begin(Position.parse("XXXXXXXXOOOOOOOO X"))
     assert session.choose(never).best.action == GAME.pass_action
-    assert session.mind.budgets == []  # type: ignore[attr-defined]
+    assert session.analyzer.limits == []  # type: ignore[attr-defined]
     session.begin(Position.start(GAME))
     assert session.choose(never).best.action == act("b1")
-    assert len(session.mind.budgets) == 1  # type: ignore[attr-defined]
+    assert len(session.analyzer.limits) == 1  # type: ignore[attr-defined]
 
 
 def test_a_board_keeps_its_mind() -> None:
     session = session_of()
-    first = session.mind
+    first = session.analyzer
     session.begin(Position.start("reversi6"))
-    assert session.mind.game is GAMES["reversi6"]
+    assert session.analyzer.game is GAMES["reversi6"]
     session.begin(Position.start("reversi4"))
-    assert session.mind is first
+    assert session.analyzer is first

@@ -1,0 +1,172 @@
+"""`Analyzer`: analyses one position at a time for a front end, within a `Limit`, until it is told to stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from reversi.games.position import Position
+from reversi.games.rules import Game
+from reversi.players import MARGIN_WEIGHT, Player, playing_config
+from reversi.search.apv_mcts import Search, SearchResult
+from reversi.search.config import MAX_SIMULATIONS, SearchConfig
+from reversi.search.evaluate import Evaluate
+
+MOST_LEAVES = 32
+"""Largest batch that an analyzer sends to its network."""
+
+SIMULATIONS_PER_S = 250_000
+"""Capacity of a tree in simulations per second of its time limit; only the smallest networks evaluate as many."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limits of one analysis; the first one reached ends it.  Without either the analyzer's default applies."""
+
+    simulations: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class MoveAnalysis:
+    """The analysis of one move."""
+
+    action: int
+    value: float | None = None
+    """Expected result for the side to move, -1 to 1; None if unknown."""
+    visits: int = 0
+    line: tuple[int, ...] = ()
+    """The principal variation, beginning with the action."""
+    score: int | None = None
+    """The exact margin of perfect play for the side to move; None if unknown."""
+    certain: bool = False
+    """Whether `value` is proven to be the result of perfect play (its margin may be unknown)."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The analysis of one position."""
+
+    moves: tuple[MoveAnalysis, ...]
+    """Best first; an analyzer that only chooses a move gives one."""
+    nodes: int
+    seconds: float
+
+    @property
+    def best(self) -> MoveAnalysis:
+        """The move to play."""
+        return self.moves[0]
+
+
+class Analyzer(Protocol):
+    """Analyses positions of one game."""
+
+    name: str
+    game: Game
+    uses_limit: bool
+    """Whether the limit has an effect."""
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        """Return the analysis of an unfinished position, soon after `stop` turns true at the latest."""
+
+
+class PlayerAnalyzer:
+    """Adapts a `Player`: returns its move alone; ignores the limit and `stop`."""
+
+    uses_limit = False
+
+    def __init__(self, game: Game, player: Player) -> None:
+        self.name, self.game = player.name, game
+        self._player = player
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        """Return the player's move."""
+        start_s = time.monotonic()
+        action = int(self._player.choose(*position.as_batch())[0])
+        return Analysis((MoveAnalysis(action, line=(action,)),), 1, time.monotonic() - start_s)
+
+
+class SearchAnalyzer:
+    """A tree search with a network; it can be stopped between batches of leaves."""
+
+    uses_limit = True
+
+    def __init__(
+        self, name: str, game: Game, evaluate: Evaluate, simulations: int, margin_weight: float = MARGIN_WEIGHT
+    ) -> None:
+        """`simulations` is the default without a limit; `evaluate` must be opened with the same `margin_weight`."""
+        self.name, self.game = name, game
+        self._evaluate, self._simulations, self._margin_weight = evaluate, simulations, margin_weight
+        self._search = self._make_search(self._playing(simulations))
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        """Search until the limit is reached, the last batch of leaves included, or `stop` is true."""
+        watch = _Watch(limit.seconds, stop)
+        config = self._config(limit)
+        if config != self._search.config:
+            self._search = self._make_search(config)
+        result = self._search.run(*position.as_batch(), stop=watch)
+        return Analysis(tuple(self._moves(result)), 1 + int(result.visits.sum()), watch.seconds)
+
+    def _moves(self, result: SearchResult) -> Iterator[MoveAnalysis]:
+        """Yield the moves of the root, best first; where the result is known without a tree, only the best moves."""
+        value, found = float(result.value[0]), self._search.report(0)
+        if not found:
+            best = sorted(np.flatnonzero(result.policy[0]).tolist(), key=lambda action: action != result.action[0])
+            yield from (MoveAnalysis(action, value, line=(action,), certain=True) for action in best)
+        visited = bool(result.visits.any())  # without any visit the network's value of the root is the only one
+        for move in found:
+            expected = move.value if move.visits else None if visited else value
+            yield MoveAnalysis(move.action, expected, move.visits, move.line, certain=move.certain)
+
+    def warm_up(self) -> None:
+        """Run every batch size and a first search, so that the first move is not delayed; well under a second."""
+        own, opp = (np.full(MOST_LEAVES, mask, np.uint64) for mask in (self.game.start_own, self.game.start_opp))
+        size = 1
+        while size <= MOST_LEAVES:
+            self._evaluate(own[:size], opp[:size])
+            size *= 2
+        self.analyse(Position.start(self.game), Limit(simulations=2), lambda: False)
+
+    def _config(self, limit: Limit) -> SearchConfig:
+        """Return the config for a limit; its `simulations` size the tree.
+
+        With a time limit they are a power of two, so that few different trees are allocated.
+        """
+        if limit.seconds is None:
+            return self._playing(self._simulations if limit.simulations is None else limit.simulations)
+        expected = limit.seconds * SIMULATIONS_PER_S
+        room = min(MAX_SIMULATIONS, 1 << max(10, math.ceil(math.log2(max(1.0, min(expected, MAX_SIMULATIONS))))))
+        if limit.simulations is not None:
+            room = min(room, limit.simulations)
+        return self._playing(room)
+
+    def _playing(self, simulations: int) -> SearchConfig:
+        return playing_config(simulations, margin_weight=self._margin_weight)
+
+    def _make_search(self, config: SearchConfig) -> Search:
+        return Search(self.game, config, self._evaluate, 1)
+
+
+class _Watch:
+    """The `stop` of a search: true if `stop` is, or if another batch as long as the last would exceed the limit."""
+
+    def __init__(self, limit_s: float | None, stop: Callable[[], bool]) -> None:
+        self._start_s = self._last_s = time.monotonic()
+        self._end_s = math.inf if limit_s is None else self._start_s + limit_s
+        self._stop = stop
+
+    def __call__(self) -> bool:
+        now_s = time.monotonic()
+        batch_s, self._last_s = now_s - self._last_s, now_s
+        return now_s + batch_s > self._end_s or self._stop()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self._start_s
