@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any, Literal, TypeVar
 
-from reversi.errors import RunError, UnreachableError, UsageError
+from reversi.errors import RunError, UnreachableError, UsageError, first_line
 from scripts.ray_environment import use_token
 
 T = TypeVar("T")
@@ -186,7 +186,7 @@ class Jobs:
             return ask()
         except AuthenticationError as error:
             raise UnreachableError(
-                f"the cluster at {self.address} refuses: {_first_line(error)}; give its token by --token-file FILE, "
+                f"the cluster at {self.address} refuses: {_clause(error)}; give its token by --token-file FILE, "
                 "RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
             ) from error
         except (ConnectionError, OSError) as error:
@@ -194,9 +194,9 @@ class Jobs:
                 f"no Ray cluster answers at {self.address}; expected its dashboard, as in http://head:8265"
             ) from error
         except ValueError as error:
-            raise UsageError(f"{self.address}: {_first_line(error)}") from error
+            raise UsageError(f"{self.address}: {_clause(error)}") from error
         except RuntimeError as error:
-            raise RunError(f"the cluster at {self.address} answers: {_first_line(error)}") from error
+            raise RunError(f"the cluster at {self.address} answers: {_clause(error)}") from error
 
 
 def _job(detail: Any) -> Job:
@@ -210,7 +210,7 @@ def _job(detail: Any) -> Job:
         started=_time(detail.start_time),
         ended=_time(detail.end_time),
         exit_code=detail.driver_exit_code,
-        message=_first_line(detail.message or ""),
+        message=_clause(detail.message) if detail.message else "",
     )
 
 
@@ -218,5 +218,6 @@ def _time(milliseconds: int | None) -> str | None:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else None
 
 
-def _first_line(error: object) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:, ")
+def _clause(error: object) -> str:
+    """Return the first line without the punctuation at its end, to go on with."""
+    return first_line(error).rstrip(".:, ")

@@ -15,7 +15,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from reversi.errors import ConfigError, UnreachableError
+from reversi.errors import ConfigError, UnreachableError, first_line
 from scripts.cluster_config import ClusterConfig, LocalClusterConfig, RayClusterConfig
 from scripts.config import JobConfig
 from scripts.placement import Node, Place, Placement, cluster_placement, local_placement
@@ -50,7 +50,7 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
             _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
-        raise UnreachableError(f"cannot use Ray at {place}: {_first_line(error)}{token}") from error
+        raise UnreachableError(f"cannot use Ray at {place}: {first_line(error)}{token}") from error
     try:
         yield
     finally:
@@ -200,7 +200,3 @@ def _check_reachable(address: str) -> None:
         raise UnreachableError(
             f"no Ray answers at cluster.address={address} ({error}); start one, or take cluster=local"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
