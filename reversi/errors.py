@@ -72,3 +72,8 @@ class NoGatedModelError(ReversiError):
     """A valid registry without a gated model."""
 
     exit_code = 4
+
+
+def first_line(error: object) -> str:
+    """Return the first line of an error's message, or the error's type if it has none; some libraries write pages."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""Hydra's part: compose `conf/` with the command line's overrides, and say in one line what is wrong with them."""
+"""Compose `conf/` with the command line's overrides through Hydra; every error is one line."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from reversi.errors import ConfigError
 _ABSENT = object()
 
 KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind")
-"""Keys that say what a run is; with another value it would be another run."""
+"""Keys that a resumed run must keep; with another value it would be a different run."""
 
 MOST_BYTES = 1 << 18
-"""Of a saved configuration; ours have 6,000."""
+"""Size limit of a saved configuration; they have about 6,000 bytes."""
 
 LADDERS = "ladder"
-"""The folder under `conf/` that is no group of a job: `scripts/ladders.py` reads it."""
+"""The folder under `conf/` that is not a group of a job; `scripts/ladders.py` reads it."""
 
 DEFAULT_GAME = "reversi6"
-"""The game of the default job (`experiment` in `conf/train.yaml`), which was tuned for that board alone."""
+"""The game of the default job (`experiment` in `conf/train.yaml`), which was tuned for that board only."""
 
 RESUME = "resume"
-"""The one key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
+"""The only key that belongs to a sitting and not to the run; `scripts/train.py` reads it from the command line."""
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def each_job(overrides: list[str]) -> list[list[str]]:
 
 
 def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
-    """Return the configuration of a run that goes on: what was saved, with single values changed by `overrides`."""
+    """Return the configuration of a resumed run: the saved one, with single values changed by `overrides`."""
     import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -108,7 +108,7 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
 
 
 def saved_values(file: Path) -> dict[str, Any]:
-    """Return what a configuration file holds, a mapping; ConfigError if there is none or it is something else."""
+    """Return the mapping in a configuration file; ConfigError if it cannot be read or holds something else."""
     import yaml
 
     try:
@@ -167,7 +167,7 @@ def plain(config: Any) -> dict[str, Any]:
 
 
 def _one_line(error: Exception, overrides: list[str]) -> str:
-    """Say what Hydra said in one line: the bad key or value, and what is valid there."""
+    """Return Hydra's error as one line: the bad key or value, and the valid ones."""
     text = str(error)
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"unknown key {found[1]!r}{_valid_keys(_default_config(), found[1])}"
@@ -198,7 +198,7 @@ def _default_config() -> Any:
 
 
 def _valid_keys(node: Any, key: str) -> str:
-    """Say which keys there are in configuration `node` at the place where `key` leaves it."""
+    """Return the keys of configuration `node` at the point where `key` does not match."""
     path: list[str] = []
     for part in key.split("."):
         if not hasattr(node, "keys") or part not in node:

@@ -1,7 +1,7 @@
-"""From Hydra's composed configuration to frozen dataclasses: the only file that knows both.
+"""Build frozen dataclasses from Hydra's composed configuration; the only file that knows both.
 
-A number people tune lives in one YAML file under `conf/`; what it means, its unit and its range stand in the
-dataclass of the part it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
+A tunable number has its value in one YAML file under `conf/`, and its meaning, unit and range in the dataclass of the
+part that it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The driver of a run on Ray: its course from the first round to the last match, who plays, when it is saved.
+"""The driver of a run on Ray: it decides when actors play, when the run is saved and how it ends.
 
-One call of every role is under way at a time; `scripts/supervisor.py` hears the answers and answers deaths.  The driver
-never waits for one role while others could work, and for an actor that is slow no longer than for the others.
+Every role has one call in flight at a time; `scripts/supervisor.py` collects the answers and handles deaths.  The
+driver never waits for one role while others could work, and never longer for a slow actor than for the others.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from scripts.supervisor import LOST, MEASURE_EVERY_S, POLL_S, START_S, STOP_S, W
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 1.0
-"""Seconds between two looks at what `reversi scale` has asked for."""
+"""Seconds between two checks of the target that `reversi scale` sets."""
 
 LATE_S = 5.0
-"""An actor is late when it has been silent for so long and for twice the time that a round usually takes.  A checkpoint
-and the end of the run are made without it; the others wait for it no longer than this."""
+"""An actor is late after this many seconds without an answer, and after twice the usual time of a round.  Checkpoints
+and the end of the run do not wait for a late actor."""
 
 RELEASED_S = 2.0
-"""Nor is it late so soon after the waits for room in the replay were released: it may have been one of those."""
+"""No actor is late within this many seconds of a release of the waits for room in the replay: it may have waited."""
 
 HUNG_S = 10.0
-"""No checkpoint is begun while the learner, the gate or the replay owes an answer for so long."""
+"""No checkpoint is started while the learner, the gate or the replay has been silent for this many seconds."""
 
 STATE_TIMEOUT_S = 60.0
-"""Longest a role may take to hand out its state; the replay's is the largest, some 100 MB."""
+"""Longest time in seconds for a role to return its state; the replay's is the largest, some 100 MB."""
 
 ACTOR_STATES_S = 5.0
-"""Longest that actors between two rounds may take for theirs."""
+"""The same for actors between two rounds."""
 
 
 class Driver:
-    """Leads a run."""
+    """Runs the training loop of a run on Ray."""
 
     def __init__(self, sitting: Sitting, parts: Parts, watcher: TargetWatcher) -> None:
-        """Start every role, and give each its part of the sitting's checkpoint."""
+        """Start every role with its part of the sitting's checkpoint."""
         self._sitting, self._parts, self._watcher = sitting, parts, watcher
         self._supervisor = Supervisor(sitting, parts)
         self._looked = self._felt = self._weighed = self._released = float("-inf")
@@ -58,9 +58,9 @@ class Driver:
         self._ask()
 
     def wait_until_up(self) -> bool:
-        """Let every process start, which takes Ray some seconds: the clock of the run begins when games do.
+        """Wait until every process has started, which takes Ray some seconds; the run's clock starts with the games.
 
-        False if a signal asked for the end before.
+        Returns False if a signal stopped the run before.
         """
         awaited = [role for role in self._parts.all if role.awaited]
         while not self._sitting.interrupt.requested:
@@ -71,7 +71,7 @@ class Driver:
         return False
 
     def turn(self) -> None:
-        """Hear every round that is done and ask for the next ones; waits at most `POLL_S`."""
+        """Collect the finished rounds and start the next ones; waits at most `POLL_S`."""
         self._scale()
         self._ask()
         self._supervisor.hear(POLL_S)
@@ -86,9 +86,9 @@ class Driver:
         progress.tick()
 
     def stop_play(self) -> None:
-        """Let the rounds under way end, with the replay's waits released, and ask for no more.
+        """Let the current rounds end, with the replay's waits released, and start no more.
 
-        Actors that have not answered `STOP_S` later are left: one that hangs must not keep others from being saved.
+        Actors that have not answered after `STOP_S` are left out: one that hangs must not prevent the checkpoint.
         """
         deadline = time.monotonic() + STOP_S
         self._answer(self._parts.replay, "stop")
@@ -97,7 +97,7 @@ class Driver:
             self._supervisor.hear(POLL_S)
 
     def save(self, judged: bool = False) -> bool:
-        """Write a checkpoint and play on; False if a role that must be part of it is down, or does not answer.
+        """Write a checkpoint and continue; False if a role that must be part of it is down or does not answer.
 
         judged  whether the match of the last candidate is over
         """
@@ -109,8 +109,8 @@ class Driver:
         return True
 
     def save_at_last(self, judged: bool = False) -> None:
-        """Write a checkpoint, or end the run: without it all since the last one is lost.  A role that died is waited
-        for, unless a signal asked for the end."""
+        """Write the final checkpoint or raise RunError, as everything since the last one would be lost.  Waits for
+        a role that died to restart, unless a signal stopped the run."""
         began = time.monotonic()
         while not isinstance(files := self._states(), dict):
             if time.monotonic() - began > (STOP_S if self._sitting.interrupt.requested else START_S):
@@ -119,10 +119,10 @@ class Driver:
         self._sitting.save(files, judged)
 
     def offer_last(self) -> None:
-        """Offer the learner's last averaged weights, once in a run, and see that the gate has them.
+        """Offer the learner's last averaged weights, once per run, and wait until the gate has them.
 
-        From here on they are part of the gate's state: a run that is stopped goes on with their match, and judges
-        nothing twice.
+        From then on they are part of the gate's state: a stopped run continues their match, and no candidate is judged
+        twice.
         """
         while not self._sitting.last_offered and not self._sitting.interrupt.requested:
             if self._parts.learner.idle and self._parts.gate.idle:
@@ -146,14 +146,14 @@ class Driver:
             self._sitting.progress.tick()
 
     def leave_behind(self) -> None:
-        """End the processes of actors that still owe an answer: one that hangs would hold up the end of Ray."""
+        """End the processes of actors that have not answered: one that hangs would delay the shutdown of Ray."""
         for role in self._parts.actors.members:
             if role.handle is not None and role.calls:
                 end_process(role)
 
     def _ask(self, play: bool = True) -> None:
-        """Ask everyone who is idle for the next round, as long as the run goes on, actors only if they shall `play`; an
-        actor that leaves is let go."""
+        """Start the next round of every idle role while the run continues, of actors only if `play`; remove those that
+        are leaving."""
         parts, now, goes_on = self._parts, time.monotonic(), self._sitting.goes_on
         for role in parts.actors.members:
             if role.idle and role.leaving:
@@ -169,7 +169,7 @@ class Driver:
                 self._supervisor.ask(role)
 
     def _scale(self) -> None:
-        """Look now and then at how many actors there shall be; start new ones, and let others leave."""
+        """Check the target number of actors from time to time; start new actors, or mark others as leaving."""
         if time.monotonic() - self._looked < LOOK_EVERY_S:
             return
         self._looked = time.monotonic()
@@ -185,7 +185,7 @@ class Driver:
                 self._gone(role)
 
     def _let_go(self, role: Role) -> None:
-        """Wait until all that an actor has delivered is stored, then end it."""
+        """Remove an actor once everything that it delivered is stored."""
         self._supervisor.call(role, role.handle.settled.remote(), lambda _: self._gone(role))
 
     def _gone(self, role: Role) -> None:
@@ -195,7 +195,7 @@ class Driver:
         log.info("%s has left; its %d games in progress are abandoned", role.name, abandoned)
 
     def _playing(self) -> list[Role]:
-        """Return the actors whose round is under way and not late."""
+        """Return the actors whose round is in progress and not late."""
         patience_s, now = max(LATE_S, 2 * self._parts.actors.usual_s), time.monotonic()
         excused_s = self._released + RELEASED_S
         return [
@@ -205,12 +205,12 @@ class Driver:
         ]
 
     def _states(self) -> dict[str, bytes] | Role:
-        """Return every part's state by the name of its file, or the role that keeps this from being a checkpoint.
+        """Return every part's state by file name, or the role that did not return its state.
 
-        The actors come first, between two rounds, and the replay last: what they have delivered it then holds.  While
-        they finish their rounds the learner goes on, or an actor that waits for room would wait for ever.  An actor
-        that is down, still starting or late is left out: it begins new games.  Over Redis that is so of all: they are
-        not part of a checkpoint, and what they deliver is kept by the server.
+        The actors are read first, between two rounds, and the replay last, so that it holds everything they delivered.
+        While they finish their rounds the learner continues, as otherwise an actor that waits for room would wait for
+        ever.  An actor that is down, still starting or late is left out and begins new games after a resume.  Over
+        Redis this holds for all actors: they are not part of a checkpoint, and the server keeps what they deliver.
         """
         learner, gate, replay = self._parts.learner, self._parts.gate, self._parts.replay
         now = time.monotonic()
@@ -229,9 +229,9 @@ class Driver:
         return files | dict(zip(names, (*trained, held[0]), strict=True))
 
     def _actor_states(self) -> dict[str, bytes]:
-        """Return the states of the actors that are between two rounds; those under way are waited for, unless late.
+        """Return the states of the actors between two rounds, after waiting for current rounds that are not late.
 
-        A round that has delivered waits for nothing but room in the replay, and is let go.
+        A round that has delivered its games can only be waiting for room in the replay; that wait is released.
         """
         pool, replay = self._parts.actors, self._parts.replay
         self._released = time.monotonic()
@@ -249,7 +249,7 @@ class Driver:
         return {f"{name}.safetensors": data for name, data in files.items()}
 
     def _answers(self, *calls: tuple[Role, str]) -> list[Any] | Role:
-        """Return what the roles of a checkpoint answer, asked at the same time, or the first that gives no answer."""
+        """Call several roles at the same time; return their answers, or the first role that gave none."""
         for role, _ in calls:
             if role.handle is None:
                 return role
@@ -262,7 +262,7 @@ class Driver:
         return answers
 
     def _answer(self, role: Role, call: str, *arguments: Any) -> Any:
-        """Return the answer of a role to one call, or LOST."""
+        """Return a role's answer to one call, or LOST."""
         if role.handle is None:
             self._supervisor.hear(POLL_S)
             return LOST

@@ -1,7 +1,7 @@
-"""Jobs of a Ray cluster, by the port of its dashboard: submitted, found again, followed, stopped, asked.
+"""Jobs on a Ray cluster, through its dashboard: submit, find, follow and stop them, and run short commands on the head.
 
-A job of ours carries the run's name and folder with it, so that it is found by either.  Everything Ray says no with
-becomes one line.
+Jobs carry the run's name and folder as metadata, so that they are found by either.  Every refusal of Ray becomes a
+one-line error.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any, Literal, TypeVar
 
-from reversi.errors import RunError, UnreachableError, UsageError
+from reversi.errors import RunError, UnreachableError, UsageError, first_line
 from scripts.ray_environment import use_token
 
 T = TypeVar("T")
 
 ADDRESS_VARIABLE = "RAY_API_SERVER_ADDRESS"
-"""Names the cluster where --address does not; Ray's own commands read it too."""
+"""Environment variable that names the cluster if --address does not; Ray's own commands read it too."""
 
 AGENT_WAIT_S = 60.0
-"""Longest a submission waits for a cluster whose head has just come up."""
+"""Longest time in seconds that a submission waits for a head that has just started."""
 
 STOP_WAIT_S = 120
-"""Seconds that a job has to save before Ray kills it; three, unless told otherwise."""
+"""Seconds before Ray kills a job that is stopping; Ray's default is 3."""
 
 ANSWER_S = 60.0
-"""Longest a question to the cluster may take."""
+"""Longest time in seconds for a short command on the head."""
 
 POLL_S = 0.5
 ENDED = ("succeeded", "stopped", "failed")
@@ -40,22 +40,22 @@ State = Literal["pending", "running", "succeeded", "stopped", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One job of ours."""
+    """One job that `reversi launch` submitted."""
 
     id: str
     run: str
     folder: str
     state: State
     started: str | None
-    """When, in UTC."""
+    """Time in UTC."""
     ended: str | None
     exit_code: int | None
     message: str
-    """What Ray says of it, one line."""
+    """Ray's message about it, one line."""
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, one way or another."""
+        """Whether it has ended, successfully or not."""
         return self.state in ENDED
 
 
@@ -76,19 +76,19 @@ class Jobs:
     def submit(
         self, entrypoint: Sequence[str], *, run: str, folder: str, runtime_env: Mapping[str, Any], id: str | None = None
     ) -> Job:
-        """Start a command on the head as a job of the run; a cluster that has just begun is waited for."""
+        """Start a command on the head as a job of the run; waits for a cluster that has just started."""
         number = id or f"{run}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         self._submit(entrypoint, number, runtime_env, {"reversi_run": run, "reversi_folder": folder})
         return self.job(number)
 
     def all(self) -> list[Job]:
-        """Return our jobs, oldest first; questions are none."""
+        """Return the jobs of runs, oldest first, without the short commands of `ask`."""
         found = self._call(self._client.list_jobs)
         ours = [detail for detail in found if "reversi_run" in (detail.metadata or {})]
         return [_job(detail) for detail in sorted(ours, key=lambda detail: detail.start_time or 0)]
 
     def job(self, id: str) -> Job:
-        """Return one job as it stands."""
+        """Return the current state of a job."""
         return _job(self._call(lambda: self._client.get_job_info(id)))
 
     def find(self, what: str) -> Job:
@@ -100,12 +100,12 @@ class Jobs:
         return found[-1]
 
     def log(self, id: str) -> str:
-        """Return all that the job has written."""
+        """Return the whole output of a job."""
         text: str = self._call(lambda: self._client.get_job_logs(id))
         return text
 
     def follow(self, id: str, out: IO[str]) -> Job:
-        """Write what the job writes, from its beginning, until it ends; return how it ended."""
+        """Copy a job's output, from its beginning, until it ends; return its final state."""
         written = 0
         while not (job := self.job(id)).over:
             written = self._call(lambda seen=written: asyncio.run(self._tail(id, out, seen)))  # type: ignore[misc]
@@ -115,13 +115,13 @@ class Jobs:
         return job
 
     def stop(self, id: str, timeout_s: float) -> Job:
-        """Ask a job to save and end, and wait until it has; RunError if it takes longer."""
+        """Ask a job to save and end, and wait for it; RunError if it takes longer than `timeout_s`."""
         if not self.job(id).over:
             self._call(lambda: self._client.stop_job(id))
         return self._wait(id, timeout_s, "stop")
 
     def ask(self, command: Sequence[str], *, run: str, runtime_env: Mapping[str, Any]) -> str:
-        """Return the last line that a short command prints on the head, where the run's folder is."""
+        """Run a short command on the head, where the run's folder is; return the last line that it prints."""
         id = f"question-{time.time_ns()}"
         self._submit(command, id, runtime_env)
         try:
@@ -134,7 +134,7 @@ class Jobs:
         return lines[-1]
 
     def runtime_env(self, id: str) -> dict[str, Any]:
-        """Return the runtime environment of a job, for another that shall find the same code."""
+        """Return the runtime environment of a job, for another one that needs the same code."""
         return dict(self._call(lambda: self._client.get_job_info(id)).runtime_env or {})
 
     def _submit(
@@ -179,14 +179,14 @@ class Jobs:
         return job
 
     def _call(self, ask: Callable[[], T]) -> T:
-        """Return what Ray answers; what it refuses is one line, without the pages that follow it."""
+        """Return Ray's answer; its refusals are raised as one line, without the pages that follow it."""
         from ray.exceptions import AuthenticationError
 
         try:
             return ask()
         except AuthenticationError as error:
             raise UnreachableError(
-                f"the cluster at {self.address} refuses: {_first_line(error)}; give its token by --token-file FILE, "
+                f"the cluster at {self.address} refuses: {_clause(error)}; give its token by --token-file FILE, "
                 "RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
             ) from error
         except (ConnectionError, OSError) as error:
@@ -194,9 +194,9 @@ class Jobs:
                 f"no Ray cluster answers at {self.address}; expected its dashboard, as in http://head:8265"
             ) from error
         except ValueError as error:
-            raise UsageError(f"{self.address}: {_first_line(error)}") from error
+            raise UsageError(f"{self.address}: {_clause(error)}") from error
         except RuntimeError as error:
-            raise RunError(f"the cluster at {self.address} answers: {_first_line(error)}") from error
+            raise RunError(f"the cluster at {self.address} answers: {_clause(error)}") from error
 
 
 def _job(detail: Any) -> Job:
@@ -210,7 +210,7 @@ def _job(detail: Any) -> Job:
         started=_time(detail.start_time),
         ended=_time(detail.end_time),
         exit_code=detail.driver_exit_code,
-        message=_first_line(detail.message or ""),
+        message=_clause(detail.message) if detail.message else "",
     )
 
 
@@ -218,5 +218,6 @@ def _time(milliseconds: int | None) -> str | None:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}" if milliseconds else None
 
 
-def _first_line(error: object) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:, ")
+def _clause(error: object) -> str:
+    """Return the first line without the punctuation at its end, to go on with."""
+    return first_line(error).rstrip(".:, ")

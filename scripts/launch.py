@@ -1,8 +1,8 @@
-"""Submit a training job to a Ray cluster and leave it there: `reversi train` on the head, its roles on the nodes.
+"""Submit a training job to a Ray cluster: `reversi train` runs on the head, its roles on the nodes.
 
 The overrides are those of `reversi train`; they are checked here before anything is sent.  The run's folder must be an
-absolute path: of the head, or of a disk that all share.  The job goes on without this terminal; `reversi status` and
-`reversi stop` find it again by the run's name, and `resume=FOLDER` launches a stopped run again.
+absolute path, on the head or on a shared disk.  The job keeps running without this terminal; `reversi status` and
+`reversi stop` find it by the run's name, and `resume=FOLDER` launches a stopped run again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ reversi launch --address http://head:8265 resume=/shared/runs/night run.minutes=
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be submitted."""
+    """What to submit."""
 
     run: str
     folder: str
@@ -42,15 +42,17 @@ class Order:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the cluster, whether to follow, and the overrides."""
+    """Declare the cluster, --follow and the overrides."""
     add_cluster(parser)
-    parser.add_argument("--follow", action="store_true", help="show what the job prints; Ctrl-C lets it go on")
+    parser.add_argument(
+        "--follow", action="store_true", help="show the job's output until it ends; Ctrl-C leaves the job running"
+    )
     add_json(parser, "one JSON object")
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="what `reversi train` takes")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="overrides, as for `reversi train`")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, submit, say how to go on; with --follow stay until the job ends and end as it does."""
+    """Check and submit the job; with --follow wait until it ends and return its exit code."""
     order = order_of(args.overrides)
     from scripts.jobs import Jobs
 
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def order_of(overrides: list[str]) -> Order:
-    """Return what to submit for `overrides`, or raise the error that the job would die of."""
+    """Return what to submit for `overrides`, or raise the error that the job would fail with."""
     if secret := [item.partition("=")[0] for item in overrides if has_password(item)]:
         raise UsageError(
             f"{secret[0]}: a password on a job's command line is shown by the cluster's dashboard; put it into an "

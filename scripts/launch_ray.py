@@ -1,7 +1,7 @@
-"""The Ray launcher: every part an actor, wired so that the driver only passes reports on.
+"""The Ray launcher: every part is a Ray actor, wired so that the driver only passes on reports.
 
-Records flow actor -> replay -> learner and weights learner -> weights actor -> everyone without the driver, which
-`scripts/driver.py` is.
+Records flow actor -> replay -> learner, and weights learner -> weights actor -> everyone, without passing through the
+driver (`scripts/driver.py`).
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ GATE_SLICE_S = 2.0
 """Seconds of a gate match per round of the gate."""
 
 KEPT_UP: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
-"""Of actors that others call: Ray starts them again under the same handle, and calls wait for that.  The driver counts
-their deaths and bounds them."""
+"""Options of Ray actors that others call: Ray restarts them under the same handle, and calls wait meanwhile.  The
+driver counts their deaths and limits them."""
 
 REPLAY_CALLS = 4 * MOST_ON_A_CLUSTER
-"""Calls that the replay in memory serves at once.  Every actor may wait there for room with deliveries under way, and
-the learner's question, which makes room, must still be heard."""
+"""Calls that the replay in memory serves at once.  Every actor may be waiting there for room with deliveries in flight,
+and the learner's call, which makes room, must still be served."""
 
 STARTS_APART = 1_000_000
-"""Numbers of producers' names between two starts of a run: a role is not started again so often in one."""
+"""Producer numbers reserved per start of a run; more than the restarts a role can have."""
 
 
 def run_ray(sitting: Sitting) -> None:
-    """Train on Ray actors until the time is up or a signal comes, then save; the last candidate gets its match.
+    """Train on Ray actors until the time is up or a signal arrives, then save; the last candidate still gets its match.
 
-    A checkpoint before the last candidate is offered, one when the gate has it and one when it is judged: whenever the
-    run is stopped or killed, it is offered and judged once.
+    There is a checkpoint before the last candidate is offered, one when the gate has it and one when it is judged:
+    whenever the run is stopped or killed, the candidate is offered and judged exactly once.
     """
     job = sitting.job
     with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
@@ -151,7 +151,7 @@ def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, wa
 
 
 def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -> tuple[Any, Any]:
-    """Return the replay's actor and what the workers deliver to: the actor, or the Redis stream that it follows."""
+    """Return the replay actor and the sink for the workers' records: that actor, or the Redis stream that it reads."""
     job, folder = sitting.job, sitting.folder.path
     storage = {
         "game": job.game.name,
@@ -176,7 +176,7 @@ def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -
 
 
 def _saved_replay(folder: Path) -> bytes | None:
-    """Return what the run in `folder` saved last of its replay, None if it has saved nothing yet."""
+    """Return the last saved replay state of the run in `folder`, None if there is none yet."""
     if not checkpoints_in(folder):
         return None
     return newest_whole(folder).get("replay.safetensors")

@@ -1,14 +1,14 @@
-"""The serial launcher: actors, learner and gate in one `for` loop, no Ray, no other process.
+"""The serial launcher: actors, learner and gate in one `for` loop, without Ray or other processes.
 
-It is the debugger's and the test's mode, and the place to read how the parts work together; `scripts/launch_ray.py`
-runs the same classes side by side.
+It is meant for debugging and tests, and is the place to read how the parts work together; `scripts/launch_ray.py` runs
+the same classes in parallel.
 
-All work is cut by counts: a turn of the loop is one draw of the learner, one ply of the gate's match, and, where there
-was nothing to learn from, a round of every actor.  What a turn does hangs on the state before it alone, and a
-checkpoint between two turns is all of that state.  So a run with `run.minutes=null` on one machine's CPU is the same
-every time, and the same bit for bit however often it is stopped, killed and resumed: weights, optimiser, average,
-replay, random state, counters, gate and registry.  Only what measures time differs (seconds of a match, of a run).
-With `run.minutes` the schedules follow the clock, and no such promise is made.
+All work is divided by counts: a turn of the loop is one draw of the learner, one ply of the gate's match, and, if there
+was nothing to learn from, a round of every actor.  A turn depends only on the state before it, and a checkpoint between
+two turns contains all of that state.  So a run with `run.minutes=null` on one machine's CPU is the same every time, bit
+for bit, however often it is stopped, killed and resumed: weights, optimiser, average, replay, random state, counters,
+gate and registry.  Only measured times differ (seconds of a match, of a run).  With `run.minutes` the schedules follow
+the clock, and runs are not reproducible.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ReplaySink:
         self._replay = replay
 
     def push(self, data: bytes) -> None:
-        """Add the records at once; the loop plays on only where there is room."""
+        """Add the records at once; the loop only plays while there is room."""
         self._replay.add(data)
 
 
@@ -87,9 +87,10 @@ class SerialParts:
         return {name: part.state() for name, part in self._named()}
 
     def restore(self, sitting: Sitting) -> None:
-        """Take back what the checkpoint of `sitting` has; a new run has nothing.
+        """Restore the parts from the checkpoint of `sitting`; for a new run it is empty.
 
-        Over Redis workers begin anew: what they delivered after the checkpoint has been taken under their old names.
+        Over Redis workers are not restored: the deliveries they made after the checkpoint were already taken under
+        their old names.
         """
         for name, part in self._named():
             if name in sitting.checkpoint and not (isinstance(part, Worker) and self._redis):
@@ -113,7 +114,7 @@ def run_serial(sitting: Sitting) -> None:
 
 @contextmanager
 def replay_of(sitting: Sitting, redis: RedisRun | None) -> Iterator[Replay]:
-    """Yield the replay of the job, in this process; over Redis it ends its thread and its connections."""
+    """Yield the job's replay, in this process; over Redis its thread and connections are closed afterwards."""
     job, rejected = sitting.job, sitting.folder.path / "rejected"
     memory = MemoryReplay(game_named(job.game.name), job.replay, job.run.seed, rejected, job.algorithm)
     if redis is None:
@@ -139,7 +140,7 @@ def _run(sitting: Sitting, parts: SerialParts) -> None:
 
 
 def _turn(sitting: Sitting, parts: SerialParts) -> None:
-    """Learn from one draw, go on with the gate's match by a ply, and play if there was nothing to learn from."""
+    """Learn from one draw, advance the gate's match by a ply, and play if there was nothing to learn from."""
     learned = parts.learner.round(sitting.fraction, draws=1)
     sitting.learner(learned)
     sitting.progress.gate(parts.gate.round(0))
@@ -151,7 +152,7 @@ def _turn(sitting: Sitting, parts: SerialParts) -> None:
 
 
 def _finish(sitting: Sitting, parts: SerialParts) -> None:
-    """Offer the last candidate, unless a sitting before did, and play the gate's matches to their end."""
+    """Offer the last candidate, unless an earlier sitting did, and play the gate's matches to their end."""
     if not sitting.last_offered:
         sitting.offered(parts.learner.offer_candidate())
     while parts.gate.poll() and not sitting.interrupt.requested:

@@ -1,9 +1,9 @@
-"""The memory of a run over time, part by part, out of its metrics: which numbers, since when, how much may grow.
+"""The memory of each part of a run over time, read from its metrics, and the growth that is expected of it.
 
-A series begins anew where its process does: at every restart of its role, and of all where the run was resumed.  The
-ring of the replay and the stream on the Redis server fill up as games come, to a bound that the configuration sets, and
-the driver holds a copy of the ring while it writes a checkpoint.  What that explains is no leak: once the ring has been
-full for long enough such a series is judged from there on (`full_s`), before that `filling_mb_per_h` is allowed for.
+A series starts with its process: at every restart of its role, and for all parts where the run was resumed.  The ring
+of the replay and the stream on the Redis server fill up with games, to a bound set by the configuration, and the driver
+holds a copy of the ring while it writes a checkpoint.  That growth is no leak: once the ring has been full for long
+enough such a series is judged from that time on (`full_s`); before, `filling_mb_per_h` is subtracted.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ Row = dict[str, Any]
 ROLES = ("learner", "gate", "replay", "weights")
 
 FILLING_BYTES = 128
-"""Most that a position takes in the ring (102 bytes on 8x8) or on the Redis server (73)."""
+"""Upper bound of a position's bytes in the ring (102 on 8x8) or on the Redis server (73)."""
 
 FULL = 0.999
-"""Share of its capacity at which the ring is full."""
+"""Share of its capacity at which the ring counts as full."""
 
 FULL_SHARE = 1 / 3
-"""Share of the time seen that the ring has to have been full for what comes after to be judged alone."""
+"""The time with a full ring is judged alone once it is at least this share of the whole series."""
 
 
 @dataclass
 class Series:
-    """Memory of one part since it was started last."""
+    """Memory of one part since its last start."""
 
     part: str
-    """`learner`, `actors` (one of them, in the mean), `driver`, `object store`, `redis`, `whole run`, ..."""
+    """`learner`, `actors` (mean of one actor), `driver`, `object store`, `redis`, `whole run`, ..."""
     times_s: list[float] = field(default_factory=list)
-    """Seconds of training, as the metrics have them."""
+    """Seconds of training, from the metrics."""
     mb: list[float] = field(default_factory=list)
     filling_mb_per_h: float = 0.0
-    """Growth that the filling of the replay explains, at most."""
+    """Largest growth explained by the replay filling up."""
     full_s: float | None = None
-    """When the replay's ring was full, if this part grows with it and enough was seen since."""
+    """When the replay's ring became full, if this part grows with it and enough time has passed since."""
 
 
 def series_of(rows: Iterable[Row]) -> list[Series]:
-    """Return every series that the metrics of a run have, the whole run first."""
+    """Return every series in the metrics of a run, the whole run first."""
     rows = list(rows)
     lives = list(_sittings(rows))
     rows = lives[-1] if lives else []
@@ -62,7 +62,7 @@ def series_of(rows: Iterable[Row]) -> list[Series]:
 
 
 def _mark_filling(found: list[Series], rows: list[Row]) -> None:
-    """Say of the parts that grow with the replay's ring when it was full, or else how fast it makes them grow."""
+    """For each part that grows with the ring, note when the ring filled, or the growth it explains."""
     parts = {each.part: each for each in found}
     rings = {"replay": 1, "driver": 1, "redis": 1, "whole run": 3 if "redis" in parts else 2}
     full_s = next((row["elapsed_s"] for row in rows if row.get("replay/fill", 0.0) >= FULL), None)
@@ -79,9 +79,9 @@ def _mark_filling(found: list[Series], rows: list[Row]) -> None:
 
 
 def _sittings(rows: list[Row]) -> Iterator[list[Row]]:
-    """Cut the rows where the run was resumed: fewer seconds of the sitting, or of all training, than the row before.
+    """Split the rows where the run was resumed: the seconds of the sitting, or of all training, decrease there.
 
-    Rows of an older program say nothing of their sitting, and end where others follow.
+    Rows of older versions lack the seconds of the sitting; they end where rows with it begin.
     """
     begin, last_s, last_sitting_s = 0, 0.0, 0.0
     for index, row in enumerate(rows):
@@ -95,7 +95,7 @@ def _sittings(rows: list[Row]) -> Iterator[list[Row]]:
 
 
 def _role(role: str, rows: list[Row]) -> Series:
-    """Return the memory of a process of a role; of actors, which come and go, the mean."""
+    """Return the memory of a role's process since its last restart; for actors the mean over those alive."""
     begin, restarts = 0, 0.0
     for index, row in enumerate(rows):
         now = row.get(f"health/{role}/restarts", restarts)

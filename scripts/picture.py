@@ -1,11 +1,11 @@
 """Draw a run's learning curves from its metrics, as `reversi train` does at the end of every run.
 
-What is drawn hangs on what was learned: AlphaZero's champion in Elo and its losses; the results of Q-learning against
-its opponent; the loss and the mean value of a Q-network; losses and accuracies, in training and on the games kept
-aside, of a policy.
+The panels depend on the algorithm: for AlphaZero the champion's Elo and the losses; for Q-learning the results against
+its opponent; for a Q-network the loss and the mean value; for a policy from games the losses and accuracies, in
+training and on the validation games.
 
-Each step of the Elo curve is a promotion, its height the difference measured by that match, added up from the first
-model on.  A network beats its own predecessor by more than a stranger would see.
+Each step of the Elo curve is a promotion, as high as the Elo difference of its match, summed from the first model on.
+This overestimates progress, as a network beats its own predecessor by more than it gains against other players.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run and where the picture goes."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"where to (default: RUN/{PICTURE})")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"file to write (default: RUN/{PICTURE})")
 
 
 def run(args: argparse.Namespace) -> int:

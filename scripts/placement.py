@@ -1,8 +1,8 @@
-"""Who runs on which node: every process of a run with what it asks for, laid out on the nodes before any is started.
+"""Which process runs on which node: all processes of a run are placed on the nodes before any of them is started.
 
-Ray would let a request that no node can fill wait without a word; here it is one line that names it.  On a cluster each
-process is given a node, so that the layout that was found is the one that comes about; where a node dies Ray takes
-another that fits.
+Ray would wait silently for a request that no node can satisfy; here it is a one-line error.  On a cluster each process
+is assigned to its node, so that the actual layout is the one that was computed; if a node dies Ray uses another one
+that fits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scripts.cluster_config import ActorGroupConfig, RayClusterConfig, RoleConfi
 from scripts.config import JobConfig, build
 
 OF_RAY_ITSELF = ("node:", "memory", "object_store_memory", "bundle", "accelerator_type:")
-"""How resources begin that Ray adds to every node and nobody here asks for."""
+"""Prefixes of the resources that Ray adds to every node and that no process here requests."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Node:
     id: str
     name: str
     resources: Mapping[str, float]
-    """What it offers in all: `CPU`, `GPU` and custom resources."""
+    """Its total resources: `CPU`, `GPU` and custom ones."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Place:
     labels: Mapping[str, str] = field(default_factory=dict)
     beside_driver: bool = False
     node: str | None = None
-    """Id of the node that was found for it; None leaves the choice to Ray, which on one machine has none."""
+    """Id of the node chosen for it; None leaves the choice to Ray."""
 
     def fits(self, node: Node, free: Mapping[str, float]) -> bool:
         """Whether `node` has the labels, and of every resource enough in `free`."""
@@ -82,7 +82,7 @@ class Placement:
 
 
 def local_placement(job: JobConfig, gpus: int) -> Placement:
-    """Place a run on this machine: no tickets for CPUs, as threads are set; GPUs are shared by who may use them."""
+    """Place a run on this machine: no CPUs are reserved, as threads are set; the GPUs are shared."""
     devices = [job.learner.device, *[job.actor_device] * job.actor_count]
     wanted = sum(device != "cpu" for device in devices)
     share = 1 / math.ceil(wanted / gpus) if wanted and gpus else 0.0
@@ -101,12 +101,12 @@ def local_placement(job: JobConfig, gpus: int) -> Placement:
 
 
 def cluster_placement(job: JobConfig, nodes: Iterable[Node], driver: str) -> Placement:
-    """Lay a run out on `nodes`, roles first, then the actors of one group after another.
+    """Place a run on `nodes`, first the roles, then the actors, group by group.
 
     driver  id of the node with the run's folder
 
-    ConfigError names the first process that finds no room.  A group with count=null takes what is left; there must be
-    an actor at least.
+    Raises ConfigError, which names the first process without room.  A group with count=null takes the remaining room;
+    there must be at least one actor.
     """
     cluster = job.cluster
     assert isinstance(cluster, RayClusterConfig)
@@ -130,7 +130,7 @@ def cluster_placement(job: JobConfig, nodes: Iterable[Node], driver: str) -> Pla
 
 
 def another_place(job: JobConfig, placement: Placement, group: str) -> ActorPlace:
-    """Return what one more actor of a group asks for, its node left to Ray, which may let it wait for one."""
+    """Return the place of one more actor of a group; Ray chooses its node, or lets it wait for one."""
     if not isinstance(job.cluster, RayClusterConfig):
         return placement.actors[0]
     config = group_config(job, group)
@@ -177,7 +177,7 @@ def _wanted(role: str, config: RoleConfig, threads: int) -> Place:
 
 
 class _Room:
-    """What is still free on every node."""
+    """The free resources of every node."""
 
     def __init__(self, nodes: Iterable[Node], driver: str) -> None:
         self._nodes, self._driver = list(nodes), driver

@@ -1,6 +1,6 @@
-"""What can be found wrong with a job before anything is started: cores, GPU, openings, the registry's game.
+"""Checks of a job before anything is started: cores, GPU, openings, the registry's game.
 
-A process that starts on another node can only die of these; here they are one line each.
+Each failure is a one-line error here; later it would crash a process, perhaps on another node.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from scripts.placement import group_config
 
 
 def check_machine(job: JobConfig) -> None:
-    """Refuse a job that wants more threads than the machine has, or a GPU that is not there.
+    """Raise ConfigError for a job that needs more threads than the machine has, or a GPU that does not exist.
 
-    A cluster brings machines of its own: `scripts/placement.py` asks it for them.  They must reach its replay.
+    On a cluster `scripts/placement.py` checks the nodes instead; here only that they can reach the replay's server.
     """
     if (
         isinstance(job.cluster, RayClusterConfig)
@@ -47,7 +47,7 @@ def check_machine(job: JobConfig) -> None:
 
 
 def check_kept(job: JobConfig) -> None:
-    """Refuse relative places for what a job on a cluster leaves: its working directory is a cache that Ray clears."""
+    """Raise ConfigError for relative output paths of a job on a cluster: its working directory is a cache of Ray."""
     places = {"run.dir": job.run.dir, "registry.url": job.registry.url}
     for key, place in places.items():
         if place is not None and not Path(place).is_absolute() and "://" not in place:
@@ -61,7 +61,7 @@ def check_kept(job: JobConfig) -> None:
 
 
 def check_threads(job: JobConfig, cores: int) -> None:
-    """Refuse a job that wants more threads than there are `cores`: Ray would wait for them, or all would crawl."""
+    """Raise ConfigError for a job that needs more threads than `cores`: Ray would wait for them, or all be slow."""
     each = actor_threads(job.actors)
     wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):
@@ -72,7 +72,7 @@ def check_threads(job: JobConfig, cores: int) -> None:
 
 
 def check_openings(job: JobConfig) -> None:
-    """Refuse a gate or a summary that cannot have as many distinct openings as its matches need."""
+    """Raise an error for a gate or a summary whose matches need more distinct openings than there are."""
     game, gate, seed = game_named(job.game.name), job.gate, job.run.seed
     if gate.openings is None:
         random_openings(game, gate.openings_drawn, gate.opening_plies, seed, gate.games // 2)
@@ -86,7 +86,7 @@ def check_openings(job: JobConfig) -> None:
 
 
 def check_game_files(job: JobConfig) -> None:
-    """Refuse a job that learns from games in files where there are none, and say where some are to be had."""
+    """Raise ConfigError for a job that learns from game files if there are none, and say where to find some."""
     if not isinstance(job.actors, GamesActorConfig):
         return
     for pattern in job.actors.paths:
@@ -99,7 +99,7 @@ def check_game_files(job: JobConfig) -> None:
 
 
 def check_registry(job: JobConfig, registry: Registry) -> None:
-    """Refuse to publish into a registry that holds models of another game or network."""
+    """Raise IncompatibleModelError for a registry that holds models of another game or network."""
     for model in registry.models()[-1:]:
         if (model.game, model.network) != (job.game.name, job.network):
             raise IncompatibleModelError(

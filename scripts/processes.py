@@ -1,4 +1,4 @@
-"""The processes below another one, Ray's included: which they are, how much memory they hold, and their end."""
+"""The child processes of a process, Ray's included: list them, measure their memory, kill them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import psutil
 
 
 def children(pid: int) -> list[tuple[psutil.Process, str]]:
-    """Return every process below `pid` that lives, with its command line; Ray names its own after their classes."""
+    """Return every living process below `pid` with its command line; Ray names its own after their classes."""
     found = []
     with contextlib.suppress(psutil.NoSuchProcess):
         for child in psutil.Process(pid).children(recursive=True):
@@ -19,14 +19,14 @@ def children(pid: int) -> list[tuple[psutil.Process, str]]:
 
 
 def kill_children(pid: int) -> None:
-    """Kill every process below `pid`: left alone, Ray's would stay for minutes."""
+    """Kill every process below `pid`; otherwise Ray's would stay for minutes."""
     for child, _ in children(pid):
         with contextlib.suppress(psutil.NoSuchProcess):
             child.kill()
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether a process lives."""
+    """Return whether a process is alive."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

@@ -1,6 +1,6 @@
-"""Fetch a model from a registry, by default the newest that has passed the gate.
+"""Download a model from a registry, by default the newest that has passed the gate.
 
-The file's SHA-256 is checked before anything is written.  The folder can then be named wherever a model is asked for.
+The file's SHA-256 is checked before anything is written.  The folder can then be used wherever a model can be named.
 Exit code 3 if the registry cannot be reached, 4 if it holds no gated model yet.
 """
 
@@ -20,9 +20,9 @@ reversi pull --registry runs/long/registry --version 12 -o twelve --json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the registry, the version and where the model goes."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to put the model into")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write the model to")
     add_registry(parser)
-    parser.add_argument("--version", type=natural, metavar="N", help="a version (default: the gated one)")
+    parser.add_argument("--version", type=natural, metavar="N", help="version of the model (default: the gated one)")
     add_json(parser, "one JSON object")
 
 

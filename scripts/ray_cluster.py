@@ -1,4 +1,4 @@
-"""Ray itself: start one of our own or join the one that is named, find room on it; what is wrong is one line."""
+"""Ray itself: start it or join a cluster, and place the roles on its nodes; every failure is a one-line error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ray._private import services as ray_services
 from ray._private import utils as ray_utils
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from reversi.errors import ConfigError, UnreachableError
+from reversi.errors import ConfigError, UnreachableError, first_line
 from scripts.cluster_config import ClusterConfig, LocalClusterConfig, RayClusterConfig
 from scripts.config import JobConfig
 from scripts.placement import Node, Place, Placement, cluster_placement, local_placement
@@ -27,24 +27,24 @@ from scripts.processes import children
 from scripts.ray_environment import in_job
 
 POLL_S = 1.0
-"""Seconds between two looks at a cluster that has no room yet."""
+"""Seconds between two checks of a cluster that has no room yet."""
 
 STARTS = 3
-"""How often a Ray of our own is started before the run gives up."""
+"""Attempts to start Ray on this machine before the run gives up."""
 
 TOO_LATE = "timed out during startup"
-"""What Ray says, after 30 s that cannot be changed, where a busy machine was not ready."""
+"""Part of Ray's message when a busy machine did not start it within 30 s, which cannot be changed."""
 
 AVAILABLE = 0.999
-"""Share of a resource that counts as all of it; Ray's own sums are rounded."""
+"""Share of a resource that counts as all of it, as Ray rounds its sums."""
 
 
 @contextmanager
 def ray_of(config: ClusterConfig) -> Iterator[None]:
-    """Start a Ray of our own, or join the one at `cluster.address`; leave it, or end it, afterwards.
+    """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards.
 
-    `scripts/ray_environment.py` has prepared the process.  A plain `ray.init()` would join, or hang on, whatever Ray
-    was left behind on the machine.
+    `scripts/ray_environment.py` must have prepared the process.  A plain `ray.init()` would join, or hang on, any Ray
+    that was left behind on the machine.
     """
     where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
@@ -53,7 +53,7 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
             _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
-        raise UnreachableError(f"cannot use Ray at {place}: {_first_line(error)}{token}") from error
+        raise UnreachableError(f"cannot use Ray at {place}: {first_line(error)}{token}") from error
     try:
         yield
     finally:
@@ -130,7 +130,7 @@ def options(place: Place) -> dict[str, Any]:
 
 
 def _init(where: dict[str, Any], starts: int) -> None:
-    """Connect to Ray; one of our own that was not up in time is ended and started again, `starts` times in all."""
+    """Connect to Ray; a local Ray that was not up in time is ended and started again, at most `starts` times in all."""
     for left in reversed(range(starts)):
         before = {child.pid for child, _ in children(os.getpid())}
         try:
@@ -169,7 +169,7 @@ def _joined(config: RayClusterConfig) -> dict[str, Any]:
 
 
 def _check_available(placement: Placement) -> None:
-    """Refuse a layout that fits the nodes but not beside what other jobs have reserved on them."""
+    """Raise ConfigError for a layout that fits the nodes, but not next to what other jobs have reserved there."""
     free = ray.available_resources()
     wanted: dict[str, float] = {}
     places = (placement.replay, placement.weights, placement.gate, placement.learner)
@@ -186,7 +186,7 @@ def _check_available(placement: Placement) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep what signals do, meanwhile too: Ray's own answer to SIGTERM ends the process before anything is saved."""
+    """Keep our signal handlers, meanwhile and afterwards: Ray's of SIGTERM ends the process before anything is saved."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     ours = ray_utils.set_sigterm_handler
     ray_utils.set_sigterm_handler = lambda handler: None
@@ -214,7 +214,7 @@ def _own_process_groups() -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Fail in seconds where `ray.init` would wait minutes for a cluster that is gone."""
+    """Raise UnreachableError within seconds where `ray.init` would wait minutes for a cluster that is gone."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=3).close()
@@ -222,7 +222,3 @@ def _check_reachable(address: str) -> None:
         raise UnreachableError(
             f"no Ray answers at cluster.address={address} ({error}); start one, or take cluster=local"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""Environment variables that Ray reads once, when it is imported: set before that, or never."""
+"""Environment variables that Ray reads once, when it is imported, and that must be set before."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from reversi.errors import ConfigError
 from scripts.cluster_config import ClusterConfig, RayClusterConfig
 
 ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Has Ray believe that it runs on one machine alone: its processes then listen on 127.0.0.1 and nowhere else.  Nothing
-else does it on Linux, where an address given to `ray.init` is only told to others (Ray 2.60)."""
+"""Makes Ray assume a single machine, so that its processes listen on 127.0.0.1 only.  Nothing else does this on Linux,
+where an address given to `ray.init` is only announced to others (Ray 2.60)."""
 
 JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
-"""Set by Ray in the driver of a submitted job; its runtime environment then comes from the submission."""
+"""Variable that Ray sets in the driver of a submitted job, whose runtime environment comes from the submission."""
 
 
 def in_job() -> bool:
-    """Whether this process is the driver of a job that was submitted to a cluster."""
+    """Return whether this process is the driver of a job that was submitted to a cluster."""
     return JOB in os.environ
 
 
 def prepare(cluster: ClusterConfig) -> None:
-    """Set what Ray shall find when it is imported for a run on `cluster`.
+    """Set Ray's environment variables for a run on `cluster`; call it before Ray is imported.
 
-    A Ray of our own listens on loopback alone and gets a token that nobody else has.
+    A Ray that the run starts itself listens on loopback only and gets a random token.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_task_events_report_interval_ms", "0")  # the GCS stays flat, and calls are 30 % faster
@@ -39,7 +39,7 @@ def prepare(cluster: ClusterConfig) -> None:
 
 
 def use_token(token_file: str | None) -> None:
-    """Have Ray's calls from this process carry the cluster's token: the one in the file, else the environment's."""
+    """Send the cluster's token with Ray's calls from this process: the one in the file, else the environment's."""
     if token_file is not None:
         if not Path(token_file).is_file():
             raise ConfigError(f"expected the cluster's token in a file, there is none at {token_file}")

@@ -1,4 +1,4 @@
-"""What a run over Redis has besides its parts: the server, its own key there, and which of its starts this one is."""
+"""The Redis side of a run: its server, its key there, and the number of its starts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from learner.replay.redis_url import RedisServer
 
 @dataclass(frozen=True, kw_only=True)
 class RedisRun:
-    """Where a run's records go."""
+    """The Redis server and key of a run."""
 
     config: RedisReplayConfig
     server: RedisServer
     key: str
-    """Names the run on the server, the same after a resume."""
+    """Key of the run on the server, the same after a resume."""
     start: int
-    """Starts of the run before this one, those without a checkpoint too: no producer's name ever comes again."""
+    """Earlier starts of the run, also those without a checkpoint, so that no producer name is used twice."""
 
 
 @contextmanager
 def redis_of(config: ReplayConfig, folder: Path) -> Iterator[RedisRun | None]:
-    """Yield what the run in `folder` has on Redis, with a server of its own if it wants one; None without Redis.
+    """Yield the Redis server and key of the run in `folder`, starting its own server if configured; None without Redis.
 
     Raises UnreachableError, before anything else is started, if the server does not answer.
     """

@@ -1,4 +1,4 @@
-"""The roles of a run on Ray: what each is, which process it has, and how that process is ended."""
+"""The roles of a run on Ray: the state of each, its process, and how to end that process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """Where a role runs, as it says itself."""
+    """The process of a role, as reported by itself."""
 
     pid: int
     node: str
@@ -30,56 +30,56 @@ class Process:
 
 @dataclass(eq=False)
 class Role:
-    """One remote part: how to start it, how to ask for a round, what to do with the answer, and how it is."""
+    """One remote part: how to start it, how to call a round, what to do with the answer, and its state."""
 
     name: str
     start: Callable[[], Any]
-    """Starts a process and returns its handle; an actor gets another producer's name each time."""
+    """Starts a process and returns its handle; an actor gets a new producer name each time."""
     ask: Callable[[Any], Any]
-    """Begins a round by a handle and returns the reference of its answer."""
+    """Starts a round on a handle and returns the reference to its answer."""
     hear: Callable[[Any], None]
-    """Takes the answer."""
+    """Receives the answer."""
     restart_policy: RestartPolicy
-    """Its deaths, and when it starts again after one."""
+    """Counts its deaths and decides when it restarts."""
     by_ray: bool = False
-    """Whether Ray starts it again itself, under the same handle."""
+    """Whether Ray restarts it, under the same handle."""
     group: str | None = None
-    """Of an actor, the group it belongs to."""
+    """Group of an actor; None for the other roles."""
     games: int = 0
-    """Of an actor, the games it has in progress at any time."""
+    """Games that an actor has in progress at any time."""
     awaited: bool = True
-    """Whether the run's clock waits for it: room was found for it before it was started."""
+    """Whether the run's clock waits for it; only for actors that were placed before the run started."""
     handle: Any = None
     """None before its first start, while it is dead, and once it has left."""
     restarts: int = 0
-    """Deaths that were answered by a new start."""
+    """Restarts after deaths."""
     up: bool = False
-    """Whether it has answered since it was started."""
+    """Whether it has answered since its last start."""
     due: float | None = None
-    """When, by the monotonic clock as all times here, it is to be started again; None unless it is dead."""
+    """When to restart it (monotonic clock, as for all times here); None unless it is dead."""
     leaving: bool = False
-    """Whether it has been dismissed: the round under way is its last one."""
+    """Whether it is a surplus actor whose current round is its last."""
     saved: bytes | None = None
-    """What it goes on from, as long as it has not been asked for its first round since."""
+    """State to restore it from, until its first round is started."""
     calls: int = 0
-    """Calls under way."""
+    """Calls in flight."""
     asked: float = 0.0
     """When the last call was made."""
     took_s: float = 0.0
-    """Of an actor, the seconds that its last round played; waiting for the replay is not its own."""
+    """Seconds of play in an actor's last round, without waiting for the replay."""
     process: Process | None = None
-    """What it said last of its process; None before, and after a death."""
+    """Its process as last reported; None before the first report and after a death."""
     measured: float = 0.0
-    """When it was asked for that."""
+    """When that report was requested."""
 
     @property
     def idle(self) -> bool:
-        """Whether it is there and no call is under way."""
+        """Whether it has a process and no call in flight."""
         return self.handle is not None and self.calls == 0
 
     @property
     def free(self) -> bool:
-        """Whether it can be asked: it is up and idle."""
+        """Whether it is up and idle."""
         return self.up and self.idle
 
 
@@ -93,7 +93,7 @@ class Parts:
     replay: Role
     weights: Role
     stateless: bool
-    """Whether actors begin anew instead of going on from a checkpoint: over Redis, under new producers' names."""
+    """Whether resumed actors begin new games, under new producer names, instead of restoring a state: over Redis."""
 
     @property
     def all(self) -> tuple[Role, ...]:
@@ -102,7 +102,7 @@ class Parts:
 
 
 def measured(handle: Any) -> Any:
-    """Ask a role which process it is and how large."""
+    """Request a role's process, node and memory."""
     return handle.__ray_call__.remote(_process)
 
 
@@ -112,7 +112,7 @@ def _process(part: object) -> Process:
 
 
 def end_process(role: Role) -> None:
-    """End the process of a role.  Ray's own way asks the process, which one that is stopped does not hear."""
+    """Kill the process of a role.  `ray.kill` asks the process to exit, which a stopped process cannot do."""
     if role.process is None:
         ray.kill(role.handle, no_restart=not role.by_ray)
     elif role.process.node == ray.get_runtime_context().get_node_id():

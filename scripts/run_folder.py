@@ -49,9 +49,9 @@ class RunFolder:
 
     @classmethod
     def create(cls, directory: str, name: str) -> RunFolder:
-        """Make a new run; a name that is taken is refused.
+        """Create a new run; RunError if the name is taken.
 
-        A folder that a run left before it had its configuration is no run: its name is free.
+        A folder that a run left before it wrote its configuration is no run: its name is free.
         """
         path = Path(directory).absolute() / name
         with _explained(path):
@@ -73,7 +73,7 @@ class RunFolder:
             return cls(folder, _locked(folder), begun=True)
 
     def close(self) -> None:
-        """Give the run free."""
+        """Release the lock on the run."""
         self._lock.close()
 
     def discard(self) -> None:
@@ -81,7 +81,7 @@ class RunFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def write_setup(self, config_yaml: str) -> None:
-        """Keep the resolved configuration and the versions of everything that computes."""
+        """Write the resolved configuration and the versions of all packages that affect results."""
         with _explained(self.path):
             write_atomic(self.path / "config.yaml", config_yaml.encode())
             write_atomic(self.path / "versions.json", json.dumps(versions(), indent=1).encode())
@@ -214,7 +214,7 @@ def _locked(path: Path) -> IO[str]:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one line about the run folder."""
+    """Turn errors of the file system into a RunError about the run folder."""
     try:
         yield
     except OSError as error:
@@ -224,7 +224,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of everything that computes."""
+    """Return the versions of all packages that affect results."""
     packages = ("reversi-zero", "numpy", "numba", "torch", "openvino", "ray", "safetensors", "hydra-core", "wandb")
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in packages:

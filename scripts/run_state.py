@@ -1,4 +1,4 @@
-"""What a run is doing, read from its folder by a process that has nothing to do with it."""
+"""The state of a run, read from its folder by another process."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from typing import Any, Literal
 from reversi.errors import ReversiError, RunError
 
 TAIL_BYTES = 1 << 18
-"""Bytes at the end of `metrics.jsonl` that are read: some hundred rows, of all kinds."""
+"""Bytes read from the end of `metrics.jsonl`: some hundred rows, of all kinds."""
 
 SAVED_S = 15.0
-"""Seconds that metrics may be newer than the last checkpoint in a run that saved before it ended."""
+"""Seconds by which the metrics may be newer than the last checkpoint of a run that saved before it ended."""
 
 State = Literal["training", "finished", "stopped", "died", "empty"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunState:
-    """One run as it stands."""
+    """The state of one run."""
 
     run: str
     """Its name."""
     folder: str
-    """Where it lies, absolute."""
+    """Its absolute path."""
     state: State
-    """`training`; `finished` with a summary; `stopped` and saved; `died` with more trained than saved; `empty`."""
+    """`training`; `finished` with a summary; `stopped` and saved; `died` with unsaved training; `empty`."""
     pid: int | None
-    """The driver's process, if it is of this machine."""
+    """The driver's process, if it runs on this machine."""
     game: str
-    """What it learns."""
+    """Name of the game."""
     elapsed_s: float
     """Seconds of training, all sittings."""
     games: int
-    """Games made."""
+    """Games played."""
     positions_per_s: float
     """Positions that teach a move per second, in the last row of metrics."""
     step: int
@@ -48,9 +48,9 @@ class RunState:
     champion: int | None
     """The gated version, None before there is one."""
     candidates: int
-    """Versions that the registry holds, whatever their verdict."""
+    """Models in the registry, whatever their verdict."""
     restarts: int
-    """Roles that died and were started again."""
+    """Restarts of roles that died."""
     resident_mb: float
     """Resident memory of the driver's machine's share of the run."""
     metrics_age_s: float | None
@@ -68,18 +68,18 @@ class RunState:
     keeps_records: bool
     """Whether a run without a checkpoint can go on from the records that Redis holds."""
     more: str | None
-    """The setting that lets a finished run go on, such as `run.minutes=20`."""
+    """Setting that lets a finished run continue, such as `run.minutes=20`."""
 
     @property
     def resume_command(self) -> str | None:
-        """The command line that goes on with it; None if nothing was saved."""
+        """The command line that resumes it; None if nothing was saved."""
         if self.checkpoint is None and not self.keeps_records:
             return None
         return " ".join(filter(None, (f"reversi train resume={self.folder}", self.more)))
 
 
 def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
-    """Return the folder of a run: `what` as a path, as a name in `runs`, or for None the run that changed last."""
+    """Return the folder of a run: `what` as a path or as a name in `runs`; for None the run that changed last."""
     if what is None:
         found = [path.parent for path in runs.glob("*/config.yaml")]
         if not found:
@@ -127,14 +127,14 @@ def read_run(folder: Path) -> RunState:
 
 
 def more(minutes: float | None, games: int | None, played: int) -> str:
-    """Return the setting that makes a run twice as long, of the limit that it has come to."""
+    """Return the setting that doubles the limit which ended a run."""
     if games is not None and (minutes is None or played >= games):
         return f"run.games={2 * games}"
     return f"run.minutes={2 * (minutes or 0.0):g}"
 
 
 def lock_holder(folder: Path) -> tuple[bool, int | None]:
-    """Return whether a process holds the run, and its number if it is a process of this machine that does."""
+    """Return whether a process holds the run's lock, and its pid if it runs on this machine."""
     import psutil
 
     path = folder / "run.lock"
@@ -166,7 +166,7 @@ def _ended_state(folder: Path, saved: Path | None) -> State:
 
 
 def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
-    """Return the gated version and the number of models of the run's registry, as far as it can be reached."""
+    """Return the gated version and the number of models of the run's registry; (None, 0) if it cannot be reached."""
     from reversi.model.registry import Registry
 
     registry = Registry(str(_at(config, "registry", "url") or folder / "registry"))

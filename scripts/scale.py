@@ -1,8 +1,8 @@
-"""Change how many actors a running run has, without a restart: more join, or some finish their round and leave.
+"""Change the number of actors of a training run without a restart: some start, or finish their round and end.
 
-RUN is a run's folder or its name in runs/; with --address (or RAY_API_SERVER_ADDRESS) a job of a Ray cluster, by its
-run's name or its own.  The number stays with the run when it is stopped and resumed, until resume= is given another by
-an override.  Actors that the cluster has no room for wait for a node; `reversi status` says how many are at work.
+RUN is a run's folder or its name in runs/; with --address (or RAY_API_SERVER_ADDRESS) a job on a Ray cluster, by its
+run's name or its own.  The number is kept when the run is stopped and resumed, unless an override sets another one on
+resume.  Actors that the cluster has no room for wait for a node; `reversi status` shows how many are alive.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ reversi scale night 2 --group gpu --address http://head:8265
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the run, the number, the group, the cluster and the form of the answer."""
+    """Declare the run, the number, the group, the cluster and the output format."""
     parser.add_argument("what", metavar="RUN", help="a run's folder or name, or a job")
-    parser.add_argument("count", type=natural, metavar="N", help="actors that there shall be")
-    parser.add_argument("--group", metavar="NAME", help="of which group of actors, if there are several (cpu, gpu)")
+    parser.add_argument("count", type=natural, metavar="N", help="number of actors to have")
+    parser.add_argument("--group", metavar="NAME", help="group of actors, if there are several (cpu, gpu)")
     add_cluster(parser)
     add_json(parser, "one JSON object")
 
@@ -75,7 +75,7 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
 
 def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
-    """Ask on the head, where the run's folder is."""
+    """Run the command on the head, where the run's folder is."""
     from scripts.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)
@@ -92,7 +92,7 @@ def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _group(given: str | None, groups: dict[str, int | None]) -> str:
-    """Return the group that is meant: the only one that has actors, unless one is named."""
+    """Return the group named by --group, else the only group that has actors."""
     used = [name for name, count in groups.items() if count != 0]
     if given is None and len(used) != 1:
         raise UsageError(f"expected --group, one of {', '.join(groups)}, as this run has several; got none")
@@ -104,7 +104,7 @@ def _key(job: JobConfig, group: str) -> str:
 
 
 def _warn(job: JobConfig, count: int) -> None:
-    """Say so if a run on this machine will have more threads than it has cores."""
+    """Print a warning if a run on this machine will have more threads than the machine has cores."""
     from actors.config import actor_threads
 
     threads, cores = count * actor_threads(job.actors) + job.learner.threads, os.cpu_count() or 1

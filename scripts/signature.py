@@ -1,7 +1,7 @@
-"""Print one number that says whether the search behaves as before.
+"""Print one number that changes when the search behaves differently.
 
-Fixed positions are searched with a fixed stand-in for the network, in whole numbers, so that every machine prints the
-same. A change that alters it changes what the search does, and says so in the CHANGELOG.
+Fixed positions are searched with a fixed substitute for the network that answers in whole numbers, so that every
+machine prints the same number.  A change that alters it changes the search, and must be noted in the CHANGELOG.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One sitting of a run: its clock, its folder, its dashboard and when to save; the same for every kind of cluster."""
+"""One sitting of a run, from start or resume to its end: clock, folder, dashboard and checkpoints, on any cluster."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 IDLE_ROUNDS = 2
-"""Rounds of the learner without a step, after the last game, that end the run; one may have begun before that game."""
+"""Rounds of the learner without a step after the last game that end the run; one may have begun before that game."""
 
 SAVE_AGAIN_S = 5.0
-"""Pause before the end of a run is tried to be saved again."""
+"""Seconds between two attempts to save a run at its end."""
 
 LAST_SAVE_S = 12 * 3600.0
-"""Longest that a run waits at its end for a disk to take it: somebody has to come and make room."""
+"""Longest time in seconds that a run waits at its end for room on a full disk, which someone has to make."""
 
 
 @dataclass
 class Sitting:
-    """What a launcher needs besides the parts it starts."""
+    """Everything a launcher needs besides the parts that it starts."""
 
     job: JobConfig
     folder: RunFolder
@@ -55,11 +55,11 @@ class Sitting:
     games: int = 0
     """Games that the replay has taken."""
     validation: ValidationReport | None = None
-    """What the last candidate makes of all games kept aside."""
+    """The last candidate's results on all validation games."""
     last_offered: bool = False
     """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
     repeats: bool = False
-    """Whether what came after the checkpoint comes again, bit for bit: see `JobConfig.repeats`."""
+    """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
     _number: int = 0
     _before_s: float = 0.0
     _began: float = field(default_factory=time.monotonic)
@@ -69,7 +69,7 @@ class Sitting:
     _idle_rounds: int = 0
 
     def load_checkpoint(self) -> None:
-        """Find the newest checkpoint and go on from it; without one, over Redis, from the games in the stream alone."""
+        """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
         where = self.folder.path
         if not self.folder.checkpoints() and isinstance(self.job.replay, RedisReplayConfig):
             print("no checkpoint yet: the learner begins anew, with the games that redis holds", file=sys.stderr)
@@ -101,7 +101,7 @@ class Sitting:
             self._expect_more()
 
     def _expect_more(self) -> None:
-        """Refuse to go on with a run that has come to its end, unless it was given more minutes or games."""
+        """Raise ConfigError for a finished run that was not given more minutes or games."""
         run = self.job.run
         if run.minutes is not None and self._time_share >= 1.0:
             again = f"{self.resume_command} {more(run.minutes, None, 0)}"
@@ -111,7 +111,7 @@ class Sitting:
             raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
 
     def begin(self) -> None:
-        """Start the clock: everything is up and training begins."""
+        """Start the clock: all processes are up and training begins."""
         self.folder.begun = True
         self._began = self._saved = time.monotonic()
         minutes = self.job.run.minutes
@@ -129,35 +129,35 @@ class Sitting:
 
     @property
     def plays_on(self) -> bool:
-        """False when the run's games are played, or all that were to be read."""
+        """False when the run's games are played, or all game files are read."""
         return not self._files_read and self._games_share < 1.0
 
     @property
     def goes_on(self) -> bool:
-        """False when the time is up, nothing is left to learn from, training is done or a signal asked for the end."""
+        """False when the time is up, nothing is left to learn from, training is done or a signal stopped the run."""
         return not (
             self.interrupt.requested or self._learned or self._time_share >= 1.0 or self._idle_rounds >= IDLE_ROUNDS
         )
 
     def actor(self, report: ActorReport) -> None:
-        """Hear what an actor's round made."""
+        """Take the report of an actor's round."""
         self._files_read |= report.finished
         self.progress.actor(report)
 
     def learner(self, report: LearnerReport) -> None:
-        """Hear what a round of training did."""
+        """Take the report of a round of training."""
         self._learned |= report.finished
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
 
     def offered(self, validation: ValidationReport | None) -> None:
-        """Hear what the last candidate, offered now, makes of all games kept aside, if there are any."""
+        """Note that the last candidate is offered, and its results on the validation games, if there are any."""
         self.last_offered, self.validation = True, validation
         if validation is not None:
             self.progress.validated(validation)
 
     def replay(self, report: ReplayReport) -> None:
-        """Hear what the replay holds."""
+        """Take the replay's report."""
         self.games = report.games_total
         self.progress.replay(report)
 
@@ -218,7 +218,7 @@ class Sitting:
 
     @property
     def _setup(self) -> str:
-        """A digest of everything that decides what a run does: its configuration, the machine's kind, the packages."""
+        """Digest of everything that determines a run: configuration, kind of machine, package versions."""
         return hashlib.sha256(json.dumps([asdict(self.job), versions()], sort_keys=True).encode()).hexdigest()
 
     @property
@@ -239,13 +239,13 @@ class Sitting:
 
     @property
     def shown_path(self) -> str:
-        """The run's folder as a person would type it."""
+        """The run's folder, relative to the current one if possible."""
         path, here = self.folder.path, Path.cwd()
         return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
     @property
     def resume_command(self) -> str:
-        """The command line that goes on with this run."""
+        """The command line that resumes this run."""
         return f"reversi train resume={self.shown_path}"
 
 

@@ -1,8 +1,8 @@
-"""What a run is doing: games, versions, the champion, the health of its roles, the last checkpoint.
+"""Show a run: games, versions, the champion, the health of its roles, the last checkpoint.
 
 RUN is a run's folder or its name in runs/, by default the newest.  With --address (or RAY_API_SERVER_ADDRESS) it is a
-job of a Ray cluster, by its run's name or its own; without RUN all jobs are listed.  Where the run's folder is not to
-be seen from here the cluster is asked to look at it, which takes some seconds.
+job on a Ray cluster, by its run's name or its own; without RUN all jobs are listed.  If the run's folder is not on this
+machine, it is read on the cluster's head, which takes some seconds.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ reversi status night --address http://head:8265
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the run, the cluster and the form of the answer."""
+    """Declare the run, the cluster and the output format."""
     parser.add_argument("what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest)")
     add_cluster(parser)
     add_json(parser, "one JSON object, or a list of jobs")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print how the run stands, and its job if it is one."""
+    """Print the state of the run, and of its job if it has one."""
     from scripts.jobs import ADDRESS_VARIABLE
 
     if not args.address and not os.environ.get(ADDRESS_VARIABLE):
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_of(jobs: Jobs, job: Job) -> RunState | None:
-    """Return the state of a job's run: read here if its folder is to be seen, else by a question to the cluster."""
+    """Return the state of a job's run, read here if its folder is on this machine, else on the head."""
     folder = Path(job.folder)
     if (folder / "config.yaml").is_file():
         return read_run(folder)

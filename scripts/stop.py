@@ -1,7 +1,7 @@
-"""Ask a run to save and end, wait until it has, and say how to go on with it.
+"""Save and stop a run, wait until it has ended, and print the command that resumes it.
 
-RUN is a run's folder or its name in runs/, by default the newest; with --address (or RAY_API_SERVER_ADDRESS) a job of a
-Ray cluster, by its run's name or its own.  A run that has ended already is left as it is.
+RUN is a run's folder or its name in runs/, by default the newest; with --address (or RAY_API_SERVER_ADDRESS) a job on a
+Ray cluster, by its run's name or its own.  A run that has already ended is left as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ POLL_S = 0.2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the run, the cluster, how long to wait and the form of the answer."""
+    """Declare the run, the cluster, the time limit and the output format."""
     parser.add_argument("what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest)")
     add_cluster(parser)
     parser.add_argument("--timeout", type=positive, default=120, metavar="S", help="seconds to wait (default 120)")
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Stop it and print what is left to do."""
+    """Stop the run and print how to resume it."""
     from scripts.jobs import ADDRESS_VARIABLE
 
     on_cluster = args.address or os.environ.get(ADDRESS_VARIABLE)

@@ -1,4 +1,4 @@
-"""The first and the last words of a run: where it lies, what the champion is worth, what to type next."""
+"""What a run prints at its start and its end: the job and its folder, the champion's results, the next commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 
 
 def announce(sitting: Sitting) -> None:
-    """Say what is trained, where, for how long and on what."""
+    """Print what is trained, how long, on which processes and in which folder."""
     job = sitting.job
     where = {
         "serial": "one process",
@@ -39,7 +39,7 @@ def announce(sitting: Sitting) -> None:
 
 
 def summarise(sitting: Sitting) -> None:
-    """Play the champion against the fixed players, print and keep what came out."""
+    """Play the champion against the fixed players, print and save the results."""
     job, registry = sitting.job, sitting.open_registry()
     try:
         champion = registry.gated()
@@ -81,7 +81,7 @@ def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
 
 
 def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
-    """Play out every game of the champion, its bare network and its search; return what came out by player."""
+    """Enumerate every game of the champion, without and with search; return the results by player."""
     game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
     found: dict[str, Any] = {}
     for simulations in sorted({0, sitting.job.run.summary_simulations}):

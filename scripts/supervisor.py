@@ -28,45 +28,45 @@ from scripts.sitting import Sitting
 log = logging.getLogger(__name__)
 
 POLL_S = 0.25
-"""Longest that one look for answers waits, before the clock and signals are looked at."""
+"""Longest time in seconds to wait for answers before the clock and signals are checked again."""
 
 BACK = "%s works again"
-"""What the log says when a role that died has done its first round; `reversi drill` waits for it."""
+"""Log message when a restarted role has completed its first round; `reversi drill` waits for it."""
 
 WATCH_EVERY_S = 1.0
-"""Seconds between two looks at the replay; asked without a pause, the answers alone took a whole core."""
+"""Seconds between two reports of the replay; without a pause their answers alone took a whole core."""
 
 MEASURE_EVERY_S = 10.0
-"""Seconds between two questions to a role for its process and its memory."""
+"""Seconds between two measurements of a role's process and memory."""
 
 STOP_S = 5.0
-"""Longest that rounds under way, or an answer, are waited for once a signal has asked for the end."""
+"""Longest time in seconds to wait for current rounds, or an answer, after a signal to stop."""
 
 UNREACHED_S = 1.0
-"""Seconds after which an actor that could not be reached is asked again."""
+"""Seconds after which an unreachable actor is called again."""
 
 LOST = object()
-"""Instead of an answer: the role died, or took too long."""
+"""Stands for a missing answer: the role died or took too long."""
 
 START_S = 300.0
-"""Longest from a start to the first answer: imports, kernels, CUDA graphs, a node that is still coming up."""
+"""Longest time in seconds from start to first answer: imports, kernels, CUDA graphs, a node that is still starting."""
 
 
 @dataclass(eq=False)
 class _Call:
-    """A call under way: whose it is, of which of its processes, and who hears the answer."""
+    """A call in flight: its role, the process that was called, and the callback for the answer."""
 
     role: Role
     hear: Callable[[Any], None]
     handle: Any
     works: bool
-    """Whether the answer says that the role is up, as a round's does; that it has taken its state does not."""
+    """Whether the answer shows that the role is up: true for a round, false for restoring a state."""
     began: float
-    """When it was made, or its process killed for it."""
+    """When it was made, or when its process was killed for not answering."""
 
 
 class Supervisor:
-    """Holds the calls of a run's roles; `hear` is where everything happens."""
+    """Tracks the calls of a run's roles; all work happens in `hear`."""
 
     def __init__(self, sitting: Sitting, parts: Parts) -> None:
         self._sitting, self._parts = sitting, parts
@@ -80,32 +80,33 @@ class Supervisor:
         self._full = time.monotonic()
 
     def start(self, role: Role) -> None:
-        """Start a process for a role; if there is something to go on from it is given that first."""
+        """Start a process for a role and restore its saved state, if there is one."""
         role.handle = role.start()
         role.restart_policy.started(time.monotonic())
         if role.saved is not None:
             self.call(role, role.handle.restore.remote(role.saved), _nothing, works=False)
 
     def until_idle(self, roles: Sequence[Role]) -> None:
-        """Wait until none of `roles` has a call under way or is to be started again."""
+        """Wait until none of `roles` has a call in flight or a restart pending."""
         while not all(role.idle for role in roles):
             self.hear(POLL_S)
 
     def ask(self, role: Role) -> None:
-        """Ask a role for a round."""
+        """Start a round of a role."""
         role.saved = None
         self.call(role, role.ask(role.handle), self._hear_replay if role is self._parts.replay else role.hear)
 
     def call(self, role: Role, reference: Any, hear: Callable[[Any], None], works: bool = True) -> None:
-        """Let `hear` have the answer to a call, when it comes; if the role dies before, nobody hears of it."""
+        """Pass the answer of a call to `hear` when it arrives; if the role dies first, `hear` is never called."""
         role.calls += 1
         role.asked = time.monotonic()
         self._pending[reference] = _Call(role, hear, role.handle, works, role.asked)
 
     def answers(self, calls: Sequence[tuple[Role, Any]], within_s: float) -> list[Any]:
-        """Return the answers to calls just made, hearing others meanwhile; LOST for a role that died or was too late.
+        """Return the answers to calls just made, LOST for a role that died or was too late.
 
-        Nobody is asked anew meanwhile.  A signal that asks for the end leaves `STOP_S`.
+        Other answers are collected meanwhile, but no new rounds are started.  After a signal to stop at most `STOP_S`
+        are left.
         """
         got: dict[int, Any] = {}
         handles = [role.handle for role, _ in calls]
@@ -121,7 +122,7 @@ class Supervisor:
         return [got.get(number, LOST) for number in range(len(calls))]
 
     def hear(self, timeout_s: float) -> None:
-        """Take what is answered within `timeout_s`, answer deaths, start again who is due."""
+        """Collect the answers that arrive within `timeout_s`, handle deaths, restart the roles that are due."""
         self._start_due()
         self._reach_due()
         self._kill_stalled()
@@ -136,10 +137,10 @@ class Supervisor:
             self._heard(reference)
 
     def account(self, report: ReplayReport) -> None:
-        """Compare, for a checkpoint, what the actors say they delivered with what the replay has taken.
+        """Compare, for a checkpoint, the games that the actors delivered with those that the replay has taken.
 
-        Both are exact then, as nothing is under way: if the replay has died since the last one, the difference is what
-        its death has cost.  Over Redis nothing is lost, and entries may still be unread.
+        Both numbers are exact then, as nothing is in flight: if the replay has died since the last checkpoint, the
+        difference is what its death cost.  Over Redis nothing is lost, but entries may still be unread.
         """
         before = self._unaccounted
         self._unaccounted = self._sitting.progress.games - report.games_total - report.rejected_games
@@ -148,9 +149,9 @@ class Supervisor:
         self._bereft = False
 
     def drop(self, role: Role) -> None:
-        """End the process of a role that is not needed any more; what it was asked is forgotten.
+        """End the process of a role that is no longer needed and forget its calls.
 
-        Left to Ray, which asks a process whose last handle is gone to end by itself, some hang in that and stay.
+        Ray would ask a process without handles to exit by itself, but some hang while they do and never end.
         """
         self._pending = {reference: call for reference, call in self._pending.items() if call.role is not role}
         if role.handle is not None:
@@ -158,7 +159,7 @@ class Supervisor:
         role.handle, role.process, role.due, role.up, role.calls = None, None, None, False, 0
 
     def end(self, what: str, error: Exception | None = None) -> RunError:
-        """Return the error that ends the run: what happened, how to go on, where to read more."""
+        """Return the error that ends the run: what happened, how to continue, where to read more."""
         log.error(what, exc_info=error)
         there = self._sitting.folder.checkpoints()
         again = (
@@ -169,7 +170,7 @@ class Supervisor:
         return RunError(f"{what}; {again}; see {self._sitting.folder.path / 'logs' / 'run.log'}")
 
     def health(self) -> dict[str, HealthReport]:
-        """Return the health of each role; actors are one, as there may be a thousand."""
+        """Return the health of each role; all actors are one entry, as there may be a thousand."""
         parts, pool = self._parts, self._parts.actors
         groups: dict[str, Sequence[Role]] = {
             role.name: [role] for role in (parts.learner, parts.gate, parts.replay, parts.weights)
@@ -189,7 +190,7 @@ class Supervisor:
     def _heard(self, reference: Any) -> None:
         call = self._pending.pop(reference, None)
         if call is None or call.handle is not call.role.handle:
-            return  # of a role that has left, or of a process that is gone
+            return  # from a role that has left, or from a process that no longer exists
         role = call.role
         role.calls -= 1
         try:
@@ -203,7 +204,7 @@ class Supervisor:
                 self._died(role, error)
             return
         if role.handle is None:
-            return  # it has left, by what was heard
+            return  # the callback has removed it
         if not role.up and call.works:
             role.up = True
             role.restart_policy.started(time.monotonic())
@@ -212,7 +213,7 @@ class Supervisor:
         self._measure(role)
 
     def _measure(self, role: Role) -> None:
-        """Ask a role that is free, now and then, which process it is and how large."""
+        """Ask an idle role from time to time for its process and memory."""
         now = time.monotonic()
         every_s = WATCH_EVERY_S if role.by_ray else MEASURE_EVERY_S
         if now - role.measured >= every_s and not any(role is asked for asked, _ in self._measuring.values()):
@@ -226,42 +227,43 @@ class Supervisor:
         for reference in done:
             role, handle = self._measuring.pop(reference)
             if role.handle is not handle:
-                continue  # told of a process that is gone
-            with contextlib.suppress(RayError):  # its death is heard where its round is
+                continue  # about a process that no longer exists
+            with contextlib.suppress(RayError):  # its death is handled with its round
                 process: Process = ray.get(reference)
                 if role.by_ray and role.process is not None and role.process.pid != process.pid:
                     self._restarted_by_ray(role)
                 role.process = process
 
     def _kill_stalled(self) -> None:
-        """Kill who was asked and has been silent for too long; the call then fails, as it does after any death.
+        """Kill roles that have not answered for too long; their calls then fail like after any death.
 
-        Actors are not late while the replay is full, or cannot write: they wait for the learner, or for a disk.
+        Actors do not count as stalled while the replay is full or its server cannot write: they wait for the learner,
+        or for a disk.
         """
         now, held = time.monotonic(), self._held
         if held and (held.tokens >= self._sitting.job.replay.bucket_capacity or not held.server_writes):
             self._full = now
         silent_s = {call.role: 0.0 for call in self._pending.values()}
         for call in self._pending.values():
-            if call.handle is call.role.handle:  # else of a process that is gone: who is there now was not asked
+            if call.handle is call.role.handle:  # else the called process is gone, and its successor has no call
                 since = call.began if call.role.group is None else max(call.began, self._full)
                 silent_s[call.role] = max(silent_s[call.role], now - since)
         for role, seconds in silent_s.items():
             if seconds < (self._stall_s if role.up else max(self._stall_s, START_S)):
                 continue
             if not role.up and role.group is not None:
-                continue  # it waits for a node with room; the others play on
+                continue  # it waits for a node with room; the others continue
             log.error("%s has not answered for %.0f s and is killed", role.name, seconds)
             for call in self._pending.values():
                 if call.role is role:
-                    call.began = now  # its death takes a moment to be heard
+                    call.began = now  # it takes a moment until its death arrives
             end_process(role)
 
     def _unreachable(self, role: Role, error: RayError) -> None:
-        """Leave an actor alone for a while: its machine is cut off, and it may live on, with its games in progress.
+        """Pause calls to an actor whose machine cannot be reached: it may still be alive, with its games in progress.
 
-        What it was asked is lost, or its answer is: as after a death, what that round delivered counts in the replay.
-        If the machine stays away Ray gives it up, and the next answer is a death.
+        The call or its answer is lost; as after a death, what that round delivered still counts in the replay.  If the
+        machine stays unreachable Ray declares it dead, and the next answer is a death.
         """
         if role.up:
             log.warning("%s cannot be reached, and is asked until Ray gives it up: %s", role.name, _last_line(error))
@@ -269,14 +271,14 @@ class Supervisor:
         self._unreached[role] = role.handle, time.monotonic() + UNREACHED_S
 
     def _reach_due(self) -> None:
-        """Let those be asked again who could not be reached a while ago."""
+        """Allow calls again to actors that were unreachable `UNREACHED_S` ago."""
         for role, (handle, due) in list(self._unreached.items()):
             if time.monotonic() >= due:
                 del self._unreached[role]
-                role.calls -= role.handle is handle  # else it has left, or died
+                role.calls -= role.handle is handle  # else it has left or died
 
     def _died(self, role: Role, error: RayError) -> None:
-        """Note a death and when to start again; one death too many ends the run."""
+        """Record a death and schedule the restart; one death too many ends the run."""
         log.error("%s died", role.name, exc_info=error)
         if role.leaving:
             self._parts.actors.remove(role)
@@ -296,10 +298,10 @@ class Supervisor:
             log.error("%s is started again in %.0f s", role.name, pause_s)
 
     def _start_due(self) -> None:
-        """Start every role again whose pause is over.
+        """Restart every role whose pause is over.
 
-        The learner and the gate go on from the last checkpoint.  An actor begins new games under a new producer name,
-        as its old sequence numbers have been counted already, unless it died before its first round.
+        The learner and the gate continue from the last checkpoint.  An actor begins new games under a new producer
+        name, as its old sequence numbers have been counted already, unless it died before its first round.
         """
         for role in self._parts.all:
             if role.due is None or time.monotonic() < role.due:
@@ -311,7 +313,7 @@ class Supervisor:
             self.start(role)
 
     def _restarted_by_ray(self, role: Role) -> None:
-        """Hear that Ray has started the replay or the weights actor again; one death too many ends the run."""
+        """Record that Ray has restarted the replay or the weights actor; one death too many ends the run."""
         role.restarts += 1
         self._sitting.progress.restarted()
         if role.restart_policy.died(time.monotonic()) is None:
@@ -324,13 +326,13 @@ class Supervisor:
             self._bereft = True
 
     def _send_champion(self) -> None:
-        """Give a weights actor that begins anew what the gate will not say again; the learner publishes by itself."""
+        """Send a restarted weights actor the champion, which the gate announces only once."""
         registry = self._sitting.open_registry()
         with contextlib.suppress(NoGatedModelError):
             self._parts.weights.handle.promoted.remote(registry.load(registry.gated()).to_bytes())
 
     def _hear_replay(self, report: ReplayReport) -> None:
-        """Pass on what the replay holds; fewer games than before are seen before its new process is."""
+        """Pass on the replay's report; a drop in its games shows a restart before its new process is measured."""
         if self._held is None:
             self.account(report)
         elif report.games_total < self._held.games_total:
@@ -340,10 +342,10 @@ class Supervisor:
 
 
 def _nothing(answer: Any) -> None:
-    """Hear nothing: a role has taken its state and is free."""
+    """Ignore the answer of a restore: the role is idle again."""
 
 
 def _last_line(error: Exception) -> str:
-    """Return the first sentence of the last line; Ray goes on for paragraphs, which the log has."""
+    """Return the first sentence of the last line; the log has the rest of Ray's message."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1].strip().split(". ")[0]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SWEEP = {"--multirun", "-m"}
-"""Hydra's flag for one job after another, with the values of `key=a,b` by turns."""
+"""Hydra's flags for a sweep: one job after another for each value of `key=a,b`."""
 
 HYDRA_FLAGS = {
     *("--cfg", "-c", "--resolve", "--package", "-p", "--info", "-i", "--run", "-r", "--hydra-help", "--version"),
@@ -35,11 +35,11 @@ HYDRA_FLAGS = {
 """The other flags of Hydra's command line."""
 
 LOG_BYTES, OLD_LOGS = 8 << 20, 3
-"""Size at which `logs/run.log` is put aside, and how many old ones stay: a run's log has 32 MB at most."""
+"""Size at which `logs/run.log` is rotated, and the number of old files kept: at most 32 MB per run."""
 
 
 def run(overrides: list[str]) -> int:
-    """Train as `overrides` say; return the exit code."""
+    """Train the job that `overrides` describe; return the exit code."""
     if SWEEP.intersection(overrides):
         return _sweep([item for item in overrides if item not in SWEEP])
     flags = [item.partition("=")[0] for item in overrides if item.startswith("-")]
@@ -183,7 +183,7 @@ def _hand_to_hydra(arguments: list[str]) -> int:
 
 @contextmanager
 def _logged_to(path: Path) -> Iterator[None]:
-    """Write the process's log into a file meanwhile; RunError if the disk does not take one."""
+    """Write the process's log to a file in the meantime; RunError if that cannot be written."""
     logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
     threading.excepthook = _log_end_of_thread
     try:

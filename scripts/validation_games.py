@@ -1,4 +1,4 @@
-"""The games that a run reads from files: what was found is told, what is skipped is listed, the learner gets some."""
+"""The validation games of a run that reads its games from files; prints how many were found and lists those skipped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from reversi.record import Records
 
 SKIPPED = "skipped.txt"
-"""File of the run's folder with a line for every game or file that is left out, and why."""
+"""File in the run's folder with a line for every game or file that was skipped, and why."""
 
 
 def validation_games(sitting: Sitting) -> Records | None:
-    """Return the games that are kept aside, or None for a job that plays its games itself."""
+    """Return the games kept aside for validation, or None for a job that plays its games itself."""
     from actors.files import read_games
 
     config = sitting.job.actors

@@ -1,6 +1,6 @@
-"""Compile every kernel a job uses, once and in one process, before many processes want them.
+"""Compile every kernel that a job uses, once and in one process, before many processes need them.
 
-numba keeps the machine code on disk in a cache folder; without this each actor would compile them for itself.
+numba caches the machine code on disk; without this each actor would compile the kernels for itself.
 """
 
 from __future__ import annotations

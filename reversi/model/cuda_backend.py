@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reversi.errors import first_line
 from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_masks
 from reversi.games.rules import Game, game_named
@@ -72,7 +73,7 @@ def open_cuda_backend(
                 raise NoGpuError(f"{lack} ({error})") from error
             run_positions = -(-run_positions // 2)
         except torch.AcceleratorError as error:
-            raise NoGpuError(_first_line(error)) from error
+            raise NoGpuError(first_line(error)) from error
         torch.cuda.empty_cache()  # here, and not above, a failed backend is gone
     if run_positions < batch:
         log.warning("GPU memory is short: batches of %d positions run %d at a time", batch, run_positions)
@@ -211,8 +212,4 @@ def _out_of_memory_named() -> Iterator[None]:
     except RuntimeError as error:
         if not any(mark in str(error) for mark in ("out of memory", "ALLOC_FAILED")):
             raise
-        raise NoDeviceMemoryError(_first_line(error)) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+        raise NoDeviceMemoryError(first_line(error)) from None

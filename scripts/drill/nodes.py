@@ -131,11 +131,6 @@ class Nodes:
             self.joined.remove(node)
             self.join(*node.options, machine=node.machine)
 
-    def wait_for_dashboard(self) -> None:
-        """Wait until jobs can be submitted."""
-        _wait_for_port(self.dashboard_port, "dashboard")
-        _wait_for_port(self.agent_port, "agent")
-
 
 @contextmanager
 def ray_nodes(*head_options: str, network: Network | None = None) -> Iterator[Nodes]:
@@ -209,14 +204,3 @@ def _free_ports(count: int) -> list[int]:
             probe.bind(("127.0.0.1", port))
             found.append(port)
     return found
-
-
-def _wait_for_port(port: int, what: str) -> None:
-    deadline = time.monotonic() + START_S
-    while True:
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        if time.monotonic() >= deadline:
-            raise UnreachableError(f"expected Ray's {what} on port {port} within {START_S:.0f} s, none came")
-        time.sleep(0.2)

@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from learner.replay.deliveries import Deliveries
+from learner.replay.memory import STATE_FORMAT
 from learner.replay.redis_stream import KEY_FILE, streams
 from learner.replay.redis_url import RedisServer
 from reversi import archive
@@ -248,7 +249,7 @@ class DrillRun:
 
     def _replay_header(self) -> archive.Header:
         data = (self.checkpoints()[-1] / "replay.safetensors").read_bytes()
-        return archive.unpack(data, "replay", 1, "replay state")[1]
+        return archive.unpack(data, "replay", STATE_FORMAT, "replay state")[1]
 
     def _spawn(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         out = self.path.parent / f"{self.path.name}.out"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.drill.nodes import ROOT, Node, Nodes, ray_nodes
+from scripts.drill.nodes import ROOT, START_S, Node, Nodes, ray_nodes
 
 
 @dataclass(frozen=True)
@@ -65,5 +68,17 @@ def two_nodes() -> Iterator[TwoNodes]:
     """Start a head with 3 CPUs and a node with 2 CPUs, a GPU by name only and the label role=actors; end them after."""
     with ray_nodes("--num-cpus=3", "--num-gpus=0") as nodes:
         worker = nodes.join("--num-cpus=2", "--num-gpus=1", "--labels=role=actors")
-        nodes.wait_for_dashboard()
+        for port in (nodes.dashboard_port, nodes.agent_port):  # jobs can be submitted once both answer
+            wait_for_port(port)
         yield TwoNodes(nodes, worker)
+
+
+def wait_for_port(port: int) -> None:
+    """Wait until something listens on a port of this machine."""
+    deadline = time.monotonic() + START_S
+    while True:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        assert time.monotonic() < deadline, f"nothing listens on port {port}"
+        time.sleep(0.2)
