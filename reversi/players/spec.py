@@ -1,9 +1,9 @@
-"""Every player by its name, which is how commands ask for one.
+"""Player specifications, as commands accept them.
 
     random          uniformly random legal moves
-    greedy          the move after which it has most discs; equals at random
+    greedy          the move after which it has the most discs; ties at random
     flat-mc:N       flat Monte Carlo, N random games per decision (150 by default), spread evenly over the legal moves
-    uct:N           plain UCT: UCB1 over a tree that N random games grow
+    uct:N           plain UCT: UCB1 over a tree grown by N random games
     alphabeta:D     alpha-beta, D moves deep, with a plain evaluation (mobility, corners, discs)
     policy:M        model M's bare policy, the likeliest move
     mcts:M:S        model M searched with S simulations, without noise; S may be followed by
@@ -11,11 +11,11 @@
                     c_puct; temperature, which is policy_temperature; share, which is min_visit_share;
                     bounds and wipeouts, 0 or 1)
     M               the same with the command's number of simulations
-    gtp:COMMAND     a program of other people that speaks GTP, as in gtp:'edax -gtp -l 5'
-    nboard:COMMAND  one that speaks the NBoard protocol
+    gtp:COMMAND     an external program that speaks GTP, as in gtp:'edax -gtp -l 5'
+    nboard:COMMAND  an external program that speaks the NBoard protocol
 
-M is `gated`, `latest`, a version number or the path of a model; the player's name has the version that the first two
-are at the moment, as it can be asked for again.  COMMAND is split like a shell's line and run without a
+M is `gated`, `latest`, a version number or the path of a model.  For `gated` and `latest` the player's name contains
+the current version, so that the name identifies the player.  COMMAND is split like a shell's line and run without a
 shell.
 """
 
@@ -41,19 +41,19 @@ KINDS = (
     "or a model's path, and a search may have options, as in mcts:M:64,margin=0.1,solve=0; or another program, "
     "gtp:COMMAND or nboard:COMMAND"
 )
-"""What `make_player` understands, for messages."""
+"""The specifications that `make_player` accepts, for messages."""
 
 PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", "gtp", "nboard")
-"""What names begin with, up to the first colon, that are not a model's alone."""
+"""Prefixes, up to the first colon, of all specifications but a bare model."""
 
 MOVING = ("gated", "latest")
-"""Names of models that mean another one tomorrow."""
+"""Model names whose version changes over time."""
 
 PLAYOUTS = 150
 """Random games per decision of plain `flat-mc`."""
 
 MAX_PLAYOUTS = 1_000_000
-"""Of `flat-mc` and `uct`."""
+"""Maximum for `flat-mc` and `uct`."""
 
 OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "margin": ("margin_weight", float),
@@ -64,10 +64,10 @@ OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "bounds": ("bounds", int),
     "wipeouts": ("wipeouts", int),
 }
-"""Options of `mcts`: the field of `SearchConfig` that each sets, and how its value is read."""
+"""Options of `mcts`: the field of `SearchConfig` that each sets, and the parser of its value."""
 
 SIMULATIONS = 64
-"""Simulations of a model that is named without a number."""
+"""Simulations of a model specified without a number."""
 
 
 def make_player(
@@ -81,12 +81,12 @@ def make_player(
     simulations: int = SIMULATIONS,
     limits: EngineLimits | None = None,
 ) -> Player:
-    """Return the player that `spec` names (see the top of this file).
+    """Return the player that `spec` specifies (see the module docstring).
 
-    simulations  for a model that is named without any
-    limits       for another program; it is started here, and a program that does not come up is an error here
+    simulations  for a model specified without a number
+    limits       for an external program, which is started here; it is an error if it does not start
 
-    Raises UsageError for what names no player, and what loading a model or starting a program raises.
+    Raises UsageError for an invalid specification, and the errors of loading a model or starting a program.
     """
     kind, _, rest = spec.partition(":")
     if kind in ("gtp", "nboard"):
@@ -121,7 +121,7 @@ def make_player(
 
 
 def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | None:
-    """Return the player without a network that `spec` names, or None."""
+    """Return the player without a network that `spec` specifies, or None."""
     kind, _, rest = spec.partition(":")
     rng = np.random.default_rng(seed)
     if spec == "random":
@@ -152,10 +152,10 @@ def _options(spec: str, text: str) -> dict[str, Any]:
 
 
 def _is_file(spec: str) -> bool:
-    """Return whether there is such a file or folder."""
+    """Return whether `spec` is the path of a file or folder."""
     try:
         return spec != "" and Path(spec).exists()
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         return False
 
 
