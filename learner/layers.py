@@ -28,8 +28,8 @@ from learner.fused import (
     sum_features,
     unnormalise,
 )
+from reversi.model.line_patterns import DIRECTIONS, lines_of, shared_rows, write_rows
 from reversi.model.line_table import LineTable
-from reversi.model.lines import DIRECTIONS, lines_of, shared_rows, write_rows
 
 
 @dataclass(frozen=True, kw_only=True)

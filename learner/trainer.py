@@ -30,7 +30,7 @@ from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, StackConfig
 from reversi.model.network import DualNetwork, Outputs, build_network, fold
-from reversi.model.stack import StackNetwork
+from reversi.model.stack_network import StackNetwork
 from reversi.model.weights import Weights
 from reversi.search.parallel import Threads
 
@@ -213,7 +213,7 @@ class Trainer:
     def _gradients(self, loss: Callable[[Any], Tensor], batch: Batch) -> Tensor:
         self._gradient.zero_()
         values = loss(batch)
-        values[0].backward()  # type: ignore[no-untyped-call]
+        values[0].backward()
         return values.detach()
 
     def _losses(self, batch: Batch) -> Tensor:

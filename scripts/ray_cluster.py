@@ -186,7 +186,7 @@ def _check_available(placement: Placement) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep our signal handlers, meanwhile and afterwards: Ray's of SIGTERM ends the process before anything is saved."""
+    """Keep our signal handlers, meanwhile too: Ray's handler of SIGTERM ends the process before anything is saved."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     ours = ray_utils.set_sigterm_handler
     ray_utils.set_sigterm_handler = lambda handler: None

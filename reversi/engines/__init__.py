@@ -1,1 +1,1 @@
-"""Other people's programs as players."""
+"""External programs as players."""

@@ -1,4 +1,4 @@
-"""`Engine`: what a started program can do, whatever it speaks; `EngineLimits`: how long it is waited for."""
+"""`Engine`: the interface of a started program, for any protocol; `EngineLimits`: its time limits and restarts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from reversi.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class EngineLimits:
-    """How much patience a program gets."""
+    """Time limits and restarts of a program."""
 
     start_s: float = 30.0
-    """From the program's start until it has agreed to the board."""
+    """Time from the program's start until it has accepted the board."""
 
     move_s: float = 60.0
-    """For a move, the moves before it that it has to be told included."""
+    """Time for a move, including the transmission of earlier moves."""
 
     restarts: int = 5
-    """How often a program that failed is started again; after one more failure it gives up all games that are left.
-    Failures are forgotten after a hundred moves without one."""
+    """Maximum number of restarts after failures; after one more failure the program forfeits all games that are left.
+    The count is reset after a hundred moves without a failure."""
 
     def __post_init__(self) -> None:
         if not (self.start_s > 0 and self.move_s > 0 and self.restarts >= 0):
@@ -29,12 +29,13 @@ class EngineLimits:
 
 
 class Engine(Protocol):
-    """A program that runs and has agreed to play; every method raises EngineError when it does not do as it should."""
+    """A running program that has accepted the game."""
 
     def choose(self, history: Sequence[int], /) -> int | None:
-        """Return what it answers after these actions from the start position, unchecked; None if it resigns."""
-        ...
+        """Return its action, unchecked, after these actions from the start position; None if it resigns.
+
+        Raises EngineError if the program fails.
+        """
 
     def stop(self) -> None:
-        """End the program: ask it to, then make it.  Never fails, may be called again."""
-        ...
+        """End the program, by request first and then by force.  Never fails; may be called again."""

@@ -1,4 +1,4 @@
-"""How a game came to a position, found from the positions that were asked about before."""
+"""Reconstructs the moves of a game that led to a position, from the positions requested before."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from reversi.games.position import Position
 from reversi.games.rules import Game
 
 REACH = 2
-"""Moves between two positions asked about, passes not counted: one's own and the other side's."""
+"""Maximum moves between two requested positions, without passes: one of each side."""
 
 
 class Follower:
-    """Follows one game through its positions; taking moves back is allowed."""
+    """Follows one game through its positions; undone moves are supported."""
 
     def __init__(self, game: Game) -> None:
         self._start = Position.start(game)
         self._history: list[int] = []
 
     def history_of(self, own: int, opp: int) -> list[int]:
-        """Return actions that lead from the start to the position, by way of one asked about before if possible.
+        """Return actions that lead from the start to the position, through the latest earlier position possible.
 
-        Raises EngineError if it is further than REACH moves from all of them and from the start.
+        Raises EngineError if the position is further than REACH moves from all positions of the game so far.
         """
         line = [self._start]
         for action in self._history:
@@ -37,7 +37,7 @@ class Follower:
 
 
 def _way(position: Position, own: int, opp: int, reach: int) -> list[int] | None:
-    """Return actions that lead to the position (own, opp) and put at most `reach` discs down, or None."""
+    """Return actions that lead to the position (own, opp) and place at most `reach` discs, or None."""
     if (position.own, position.opp) == (own, opp):
         return []
     missing = (own | opp).bit_count() - (position.own | position.opp).bit_count()

@@ -1,9 +1,9 @@
 """`GtpEngine`: a program that speaks GTP 2, as Othello programs do.
 
-Programs differ in passes.  Some want them said, some take them as implied by the side that plays next and accept them
-said too, some refuse the word and pass by themselves: a pass is said until it is refused, then no more.  Commands carry
-no number, since Edax writes wrong ones before errors; a program that failed once is not asked again, so that no answer
-can belong to an earlier question.
+Programs differ in passes.  Some require them, some accept them but also infer them from the side that plays next, some
+reject them and pass by themselves: so passes are sent until one is rejected, and not after that.  Commands have no
+number, since Edax writes wrong ones before errors; a program that failed gets no more commands, so that no response can
+belong to an earlier command.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ RESIGN = "resign"
 
 
 class GtpEngine:
-    """A started program that has agreed to the board's size."""
+    """A started program that has accepted the board size."""
 
     def __init__(self, command: Sequence[str], game: Game, limits: EngineLimits) -> None:
-        """Start `command`; raises EngineError if it does not come up in time or does not play on such a board."""
+        """Start `command`; raises EngineError if it does not start in time or does not support the board."""
         self._game, self._limits = game, limits
         self._process = EngineProcess(command, farewell="quit")
-        self._known: list[int] = []  # the actions the program has been told or chose since its board was cleared
+        self._known: list[int] = []  # the actions played on the program's board since it was cleared
         self._says_passes = True
         try:
             deadline = time.monotonic() + limits.start_s
@@ -38,7 +38,7 @@ class GtpEngine:
             raise
 
     def choose(self, history: Sequence[int], /) -> int | None:
-        """Bring the program to this point of the game and let it play."""
+        """Send the moves that the program does not know, and return the move that it plays."""
         deadline = time.monotonic() + self._limits.move_s
         self._tell(history, deadline)
         command = f"genmove {_side(len(history))}"
@@ -57,7 +57,7 @@ class GtpEngine:
         self._process.stop()
 
     def _tell(self, history: Sequence[int], deadline: float) -> None:
-        """Tell the program what it does not know of the game, or the whole game if it knows another one."""
+        """Send the moves that the program does not know, or the whole game if its game is another one."""
         if self._known != list(history[: len(self._known)]):
             self._order("clear_board", deadline)
             self._known = []
@@ -70,14 +70,14 @@ class GtpEngine:
             self._known.append(action)
 
     def _order(self, command: str, deadline: float) -> str:
-        """Return the answer to a command that has to succeed."""
+        """Return the response to a command; EngineError if the command fails."""
         succeeded, answer = self._ask(command, deadline)
         if not succeeded:
             raise EngineError(f"expected {command!r} to be accepted, got '? {answer}'")
         return answer
 
     def _ask(self, command: str, deadline: float) -> tuple[bool, str]:
-        """Send a command; return whether it succeeded and the first line of the answer."""
+        """Send a command; return whether it succeeded and the first line of the response."""
         line = self._process.ask(command, ("=", "?"), deadline)
         return line[0] == "=", line[1:].strip()
 

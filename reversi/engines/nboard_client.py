@@ -1,7 +1,7 @@
 """`NBoardEngine`: a program that speaks the NBoard protocol, version 2 (NTest, Edax and others).
 
-It answers few commands; `ping N` and `pong N` tell that it has taken in what came before.  `go` chooses a move without
-playing it.  Lines it writes that nobody waits for (status, nodestats, hints) are passed over, as the protocol says.
+Most commands have no response; `pong N` after `ping N` shows that the program has processed everything before.  `go`
+chooses a move without playing it.  Unsolicited lines (status, nodestats, hints) are ignored, as the protocol requires.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MOVE = re.compile(r"===\s*([^\s/]*)")
 
 
 class NBoardEngine:
-    """A started program that answers."""
+    """A started program that responds."""
 
     def __init__(self, command: Sequence[str], game: Game, limits: EngineLimits) -> None:
-        """Start `command`; raises EngineError if it does not come up in time."""
+        """Start `command`; raises EngineError if it does not start in time."""
         self._game, self._limits = game, limits
         self._process = EngineProcess(command, farewell="quit")
-        self._told: list[int] | None = None  # the actions of the game that the program was given, None before any
+        self._told: list[int] | None = None  # the actions of the program's game, None before the first game
         self._pings = 0
         try:
             self._process.send("nboard 2")
@@ -38,7 +38,7 @@ class NBoardEngine:
             raise
 
     def choose(self, history: Sequence[int], /) -> int | None:
-        """Bring the program to this point of the game and let it choose; it has no way to resign."""
+        """Send the moves that the program does not know, and return its choice; NBoard has no resignation."""
         deadline = time.monotonic() + self._limits.move_s
         self._tell(history)
         self._synchronise(deadline)
@@ -54,7 +54,7 @@ class NBoardEngine:
         self._process.stop()
 
     def _tell(self, history: Sequence[int]) -> None:
-        """Tell the program what it does not know of the game, or the whole game if it knows another one."""
+        """Send the moves that the program does not know, or the whole game if its game is another one."""
         told = self._told
         if told is None or told != list(history[: len(told)]):
             plies = tuple(GgfMove(action) for action in history)
@@ -65,6 +65,6 @@ class NBoardEngine:
         self._told = list(history)
 
     def _synchronise(self, deadline: float) -> None:
-        """Wait until the program has taken in all that was sent, and drop what it wrote until then."""
+        """Wait until the program has processed everything sent, and drop its output until then."""
         self._pings += 1
         self._process.ask(f"ping {self._pings}", f"pong {self._pings}", deadline)

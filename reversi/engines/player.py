@@ -1,4 +1,4 @@
-"""`EnginePlayer`: another program as a player.  Whatever it does wrong costs it the game, and nobody else anything."""
+"""`EnginePlayer`: an external program as a player.  Any failure of the program only forfeits its game."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _ENGINES: dict[str, Callable[[Sequence[str], Game, EngineLimits], Engine]] = {"g
 
 
 FORGIVEN_AFTER = 100
-"""Moves without a failure after which earlier ones count no more: three games or so."""
+"""Moves without a failure that reset the count of failures: about three games."""
 
 
 class EnginePlayer:
-    """A program that is started again when it fails; it is ended by `close`, and with this process at the latest.
+    """A program that is restarted when it fails; `close` ends it, or the end of this process.
 
-    One that fails once more than it may be started again is not: it gives up every game from then on.
+    After more than `restarts` failures it is not restarted and forfeits every further game.
     """
 
     def __init__(self, name: str, game: Game, start: Callable[[], Engine], restarts: int) -> None:
-        """`start` starts the program, for the first time now: one that does not come up is an error at once."""
+        """`start` starts the program; it is called now, and its EngineError is not caught the first time."""
         self.name = name
         self._game, self._start, self._restarts = game, start, restarts
         self._failures, self._moves = 0, 0
@@ -46,11 +46,11 @@ class EnginePlayer:
         self._follower = Follower(game)
 
     def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
-        """Let the program play in each game; it gives up those where it fails or resigns."""
+        """Return the program's action in each game; it forfeits those where it fails or resigns."""
         return [self._choose(history) for history in histories]
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Let the program play in each position, which must follow each other as in a game (see `Follower`).
+        """Return the program's action in each position; the positions must be successive ones of a game (`Follower`).
 
         Raises EngineError if it fails or resigns.
         """
@@ -63,7 +63,7 @@ class EnginePlayer:
         return actions
 
     def close(self) -> None:
-        """End the program; it is started again if it is asked again."""
+        """End the program; the next call for a move starts it again."""
         if self._engine is not None:
             self._engine.stop()
             self._engine = None
@@ -85,7 +85,7 @@ class EnginePlayer:
             return self._failed(str(error))
 
     def _failed(self, reason: str) -> Forfeit:
-        """Count a failure; the last one that is suffered is said aloud, as it decides the games that are left."""
+        """Count a failure and return its forfeit; the one after the last restart is logged, since it ends all games."""
         self._failures = 1 if self._moves >= FORGIVEN_AFTER else self._failures + 1
         self._moves = 0
         if self._failures > self._restarts:
@@ -106,7 +106,7 @@ class EnginePlayer:
 def engine_player(spec: str, game: Game, limits: EngineLimits) -> EnginePlayer:
     """Return the player `gtp:COMMAND` or `nboard:COMMAND`, started.
 
-    Raises UsageError for what is no command, EngineError if the program does not come up or does not play the game.
+    Raises UsageError for an invalid command, EngineError if the program does not start or does not support the game.
     """
     protocol, _, line = spec.partition(":")
     try:

@@ -1,7 +1,7 @@
-"""`EngineProcess`: a program whose standard input and output are lines, with deadlines, and which never outlives us.
+"""`EngineProcess`: a program with line-based standard input and output and deadlines, ended with this process.
 
-Its standard error is read along, since a program that fills that pipe would stop for ever, and its last line is kept
-for messages.  Nothing is read while nobody waits: a flood stays in the program's pipes, and memory is bounded.
+Its standard error is read too, since a program that fills that pipe would block forever; the last line is kept for
+messages.  Nothing is read except while waiting for output: a flood stays in the pipes, so memory is bounded.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from collections.abc import Sequence
 from reversi.errors import EngineError
 
 LONGEST_LINE = 65_536
-"""Bytes without an end of line after which a program is taken to write something else than lines."""
+"""Bytes without a newline after which a program's output is an error."""
 
 PATIENCE_S = 1.0
-"""From asking a program to end until it is told, and from then until it is killed."""
+"""Time from the farewell to SIGTERM, and from SIGTERM to SIGKILL."""
 
 
 class EngineProcess:
-    """A running program; a lone session, so that Ctrl-C reaches us alone and its own children end with it."""
+    """A running program in its own session, so that Ctrl-C does not reach it and its children end with it."""
 
     def __init__(self, command: Sequence[str], farewell: str) -> None:
-        """Start `command` (no shell); `farewell` is the line that asks it to end.  Raises EngineError if it cannot."""
+        """Start `command` (no shell); the line `farewell` asks it to end.  Raises EngineError if it cannot start."""
         try:
             process = subprocess.Popen(
                 command,
@@ -52,7 +52,7 @@ class EngineProcess:
         self._lines: deque[str] = deque()
         self._rest = b""
         self._complaint = b""
-        # Also when this object is forgotten, and at the latest when this process ends, Ctrl-C and errors included.
+        # Also runs when this object is garbage-collected and when this process ends, by Ctrl-C or an error too.
         self._end = weakref.finalize(self, _end, process, self._selector, farewell.encode() + b"\n")
 
     @property
@@ -61,16 +61,16 @@ class EngineProcess:
         return self._process.pid
 
     def send(self, line: str) -> None:
-        """Write one line.  It cannot block: between two answers far less is written than a pipe holds."""
+        """Write one line.  It does not block: between two answers far less is written than a pipe's capacity."""
         try:
             self._stdin.write(line.encode() + b"\n")
         except OSError as error:
             raise EngineError(self._last_words()) from error
 
     def ask(self, question: str, answers: str | tuple[str, ...], deadline: float) -> str:
-        """Send a line and return the first one that begins like an answer (given in lower case; any case will do).
+        """Send a line and return the first one that begins with one of `answers` (in lower case; any case matches).
 
-        Blank lines, and what a program writes without being asked, are passed over.
+        Blank and unsolicited lines are ignored.
         """
         chatter = ""
         try:
@@ -83,8 +83,8 @@ class EngineProcess:
         return line
 
     def receive(self, deadline: float) -> str:
-        """Return the next line, stripped, or raise EngineError at `deadline` (`time.monotonic`) or if it has ended."""
-        if time.monotonic() >= deadline:  # also in the midst of a flood of lines
+        """Return the next line, stripped; EngineError at `deadline` (`time.monotonic`) or if the output has ended."""
+        if time.monotonic() >= deadline:  # also during a flood of lines
             raise EngineError("it took too long")
         while not self._lines:
             if self._stdout not in self._selector.get_map():
@@ -96,11 +96,11 @@ class EngineProcess:
         return self._lines.popleft()
 
     def stop(self) -> None:
-        """Ask the program to end, give it time for that, then end it."""
+        """End the program, by request first and then by force."""
         self._end()
 
     def _read(self, pipe: int) -> None:
-        """Take what a pipe holds."""
+        """Read the available bytes of a pipe."""
         data = os.read(pipe, 65_536)
         if pipe == self._stderr:
             self._complaint = (self._complaint + data)[-500:]
@@ -113,7 +113,7 @@ class EngineProcess:
             self._selector.unregister(pipe)
 
     def _last_words(self) -> str:
-        """Say how a program ended that closed its output."""
+        """Return a message about how a program that closed its output has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(PATIENCE_S)
         code = self._process.returncode
@@ -129,7 +129,7 @@ class EngineProcess:
 
 
 def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, farewell: bytes) -> None:
-    """End a program: by its farewell, else by SIGTERM, else by SIGKILL, which all that it started gets in any case."""
+    """End a program by its farewell, else SIGTERM, else SIGKILL; its children get SIGKILL in any case."""
     assert process.stdin is not None
     for ending in (None, signal.SIGTERM, signal.SIGKILL):
         if ending is None:
@@ -148,7 +148,7 @@ def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, far
 
 
 def _has_ended(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> bool:
-    """Wait for a program to end, for a while, and let it write what nobody reads any more."""
+    """Wait up to PATIENCE_S for a program to end, and discard its output meanwhile."""
     deadline = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < deadline:
         for key, _ in selector.select(0.01):
@@ -158,6 +158,6 @@ def _has_ended(process: subprocess.Popen[bytes], selector: selectors.BaseSelecto
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal a program and all that it started, if any of them is left."""
+    """Signal a program and its children, if any is still running."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)

@@ -1,7 +1,7 @@
-"""`ActionValues`: a backend whose network gives the value of every action, in the words of policy and value.
+"""`ActionValues`: adapts a backend whose network outputs the value of every action to policy and value.
 
-The action values over a temperature are logits, so that the best legal action is the likeliest one, and a search has a
-prior; the value of a position is that of its best legal action.
+The action values divided by a temperature are logits, so that the best legal action is the likeliest and the search has
+a prior; the value of a position is that of its best legal action.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from reversi.model.backend import Answers, Backend
 from reversi.model.weights import Weights
 
 Q_TEMPERATURE = 0.2
-"""Action values are divided by it to be logits: a move that is worth 0.2 more, a tenth of what lies between a loss and
-a win, has a prior 2.7 times as large."""
+"""Divisor that converts action values to logits: a move worth 0.2 more, a tenth of the range from loss to win, has a
+prior 2.7 times as large."""
 
 
 class ActionValues:
-    """Asks another backend for action values and turns them, in its buffers, into logits and an outlook."""
+    """Converts the action values of another backend, in its buffers, to logits and an outlook."""
 
     def __init__(self, backend: Backend, weights: Weights, slots: int) -> None:
         self.name, self.device, self.batch = backend.name, backend.device, backend.batch
@@ -33,11 +33,11 @@ class ActionValues:
         self._counts = [0] * slots
 
     def run(self, own: Masks, opp: Masks) -> Answers:
-        """Judge now, in slot 0."""
+        """Evaluate now, in slot 0."""
         return self._judged(own, opp, self._backend.run(own, opp))
 
     def submit(self, slot: int, own: Masks, opp: Masks) -> None:
-        """Keep the masks, which say what is legal, and pass them on."""
+        """Keep the masks, which `collect` needs for the legal moves, and submit them."""
         count = self._counts[slot] = len(own)
         self._masks[slot][0, :count], self._masks[slot][1, :count] = own, opp
         self._backend.submit(slot, own, opp)
@@ -48,11 +48,11 @@ class ActionValues:
         return self._judged(own, opp, self._backend.collect(slot))
 
     def prepare(self, weights: Weights) -> Any:
-        """Leave it to the other backend."""
+        """Delegate to the other backend."""
         return self._backend.prepare(weights)
 
     def take(self, prepared: Any) -> None:
-        """Leave it to the other backend."""
+        """Delegate to the other backend."""
         self._backend.take(prepared)
 
     def _judged(self, own: Masks, opp: Masks, answers: Answers) -> Answers:
@@ -64,12 +64,12 @@ class ActionValues:
 def judge_actions(
     game_id: int, own: Masks, opp: Masks, logits: NDArray[np.float32], outlook: NDArray[np.float32]
 ) -> None:
-    """Turn action values into logits, in place, and write the outlook.
+    """Convert action values to logits, in place, and write the outlook.
 
     own, opp  uint64[B]
-    logits    float32[B, A]  read as values, of the pass too, and divided by `Q_TEMPERATURE`
-    outlook   float32[B, 2]  written: the largest value of a legal move, but from -1 to 1, and no margin.  Where the
-                             side to move can only pass, nothing has been learned: 0
+    logits    float32[B, A]  read as values, the pass included, and divided by `Q_TEMPERATURE`
+    outlook   float32[B, 2]  written: the largest value of a legal move, clipped to [-1, 1], and the margin 0.  The
+                             value is 0 where the side to move can only pass, since the pass has no learned value
     """
     actions = logits.shape[1]
     for b in range(own.shape[0]):

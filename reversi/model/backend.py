@@ -1,7 +1,7 @@
-"""`Backend`: what computes a network's answers, and the batch sizes it meets.
+"""`Backend`: the interface of the inference backends, and their batch sizes.
 
-`openvino_backend`, `torch_backend`, `cuda_backend` and `table_backend` fulfil it, and `action_values` for another one;
-`evaluate` opens them.  No heavy imports.
+`openvino_backend`, `torch_backend`, `cuda_backend` and `table_backend` implement it, and `action_values` wraps another
+one; `evaluate` opens them.  No heavy imports.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from reversi.games.bitboard import Masks
 from reversi.model.weights import Weights
 
 Answers = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""(logits [B, A], outlook [B, 2]); the outlook is, for the side to move, its value P(win) - P(loss) and the margin that
-it may expect at the end, in shares of the board: both from -1 to 1.  A network without a value head has an outlook of
-zeros, and the logits of one with action values are those, until `action_values` makes them logits and an outlook."""
+"""(logits [B, A], outlook [B, 2]).  The outlook is, for the side to move, the value P(win) - P(loss) and the expected
+final margin as a share of the board, both from -1 to 1.  A network without a value head has an outlook of zeros; one
+with action values returns them as logits, which `action_values` converts to logits and an outlook."""
 
 OUTLOOKS = 2
 """Columns of an outlook."""
@@ -30,13 +30,13 @@ FINE_BATCH = 32
 
 
 class NoGpuError(Exception):
-    """A GPU that is not there or cannot be used; the message says why, in one line."""
+    """There is no usable GPU; the message says why, in one line."""
 
 
 class Backend(Protocol):
-    """One network, ready to judge up to `batch` positions at a time in each of its slots; it writes its own input.
+    """One network, ready to evaluate up to `batch` positions at a time in each of its slots.
 
-    Calls come from one thread, but for `prepare`.
+    All calls but `prepare` come from one thread.
     """
 
     name: BackendName
@@ -44,27 +44,27 @@ class Backend(Protocol):
     batch: int
 
     def run(self, own: Masks, opp: Masks) -> Answers:
-        """Judge 1 to batch positions now, in slot 0; its next use overwrites the answers."""
+        """Evaluate 1 to batch positions now, in slot 0; its next use overwrites the outputs."""
 
     def submit(self, slot: int, own: Masks, opp: Masks) -> None:
-        """Begin to judge 1 to batch positions and return; the masks may change afterwards."""
+        """Start evaluating 1 to batch positions and return; the masks may change afterwards."""
 
     def collect(self, slot: int) -> Answers:
-        """Wait, without the GIL, for the slot's batch; the slot's next use overwrites the answers."""
+        """Wait, without the GIL, for the slot's batch; the slot's next use overwrites the outputs."""
 
     def prepare(self, weights: Weights) -> Any:
-        """Do all that is slow about another version of the same network; in any thread, while the others go on."""
+        """Do the slow part of loading another version of the same network; in any thread, during other calls."""
 
     def take(self, prepared: Any) -> None:
-        """Answer what is submitted from now on with what `prepare` returned; at once."""
+        """Use the result of `prepare` for batches submitted from now on; returns at once."""
 
 
 def padded(count: int, batch: int) -> int:
     """Return the size that a run of `count` positions is padded to, 1 <= count <= result <= batch.
 
-    Backends prepare themselves for every batch size they meet (OpenVINO: 5-10 ms each), so that they should meet few.
-    Sizes are powers of two up to 32, then multiples of 16, or of a sixteenth of a large batch: self-play at 256 games
-    asks for 244 on average, and multiples of 32 wasted 5 % of the network.
+    Backends prepare for every new batch size (OpenVINO: 5-10 ms each), so they should meet few.  Sizes are powers of
+    two up to 32, then multiples of 16, or of a sixteenth of a large batch: self-play with 256 games evaluates 244
+    positions on average, and multiples of 32 wasted 5 % of the network's time.
     """
     if count <= FINE_BATCH:
         size = 1 << (count - 1).bit_length()

@@ -1,7 +1,7 @@
-"""`NetworkConfig`: the shape of a network, as `conf/network/*.yaml` sets it and every model's header repeats it.
+"""`NetworkConfig`: the architecture of a network, set in `conf/network/*.yaml` and stored in every model's header.
 
-There are three kinds: the dual residual network, plain stacks of layers, and a table.  What a network says of a
-position is its `head`: `dual` is a policy and a value, `policy` a policy alone, `q` the value of every action.
+There are three kinds: the dual residual network, plain stacks of layers, and a table.  The `head` is a network's
+output: `dual` is a policy and a value, `policy` only a policy, `q` the value of every action.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from reversi.settings import require
 Head = Literal["dual", "policy", "q"]
 
 LATER = {"later": True}
-"""Marks a field that came after the first models and runs were saved: where it is missing it has its default, and a
-header with the default goes without it, so that programs from before can read that."""
+"""Marks a field added after the first models and runs were saved: a missing field has its default, and a header omits a
+field with its default, so that older programs can read it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,8 @@ class ResNetConfig:
     """Which network."""
 
     blocks: int
-    """Residual blocks, each two 3x3 convolutions. More see further and cost in proportion; 1 to 64. AlphaZero: 19."""
+    """Residual blocks of two 3x3 convolutions each. More blocks see further, at proportional cost; 1 to 64. AlphaZero:
+    19."""
 
     channels: int
     """Feature planes of the tower. Cost grows with the square; multiples of 16 use the CPU best. AlphaZero: 256."""
@@ -43,11 +44,11 @@ class ResNetConfig:
     """Units of the value head's hidden layer. Widen it together with `channels`. AlphaGo Zero: 256."""
 
     lines: bool = field(default=False, metadata=LATER)
-    """Whether the stem also looks up each square's row, column and diagonals, whole, in a learned table (`lines.py`):
-    far sight in one step, worth more blocks than it costs. The table has `channels` numbers for each of 264 (3x3),
-    1,074 (4x4), 19,137 (6x6) or 283,764 (8x8) rows: with 32 channels 2.4 MB on 6x6 and 36 MB on 8x8; training holds
-    half of them several times over. So large a table learns the results of a few thousand games by heart: on 8x8 it
-    wants many. AlphaZero: none."""
+    """Whether the stem also looks up each square's whole row, column and diagonals in a learned table
+    (`line_patterns.py`): a full-board view in one step, worth more blocks than it costs. The table has `channels`
+    numbers in each of 264 (3x3), 1,074 (4x4), 19,137 (6x6) or 283,764 (8x8) rows: with 32 channels 2.4 MB on 6x6 and
+    36 MB on 8x8; training keeps several copies of half of the rows. So large a table overfits a few thousand games: on
+    8x8 it needs many more. AlphaZero: false."""
 
     def __post_init__(self) -> None:
         _check_kind(self.kind, "dual_resnet")
@@ -67,39 +68,39 @@ class ResNetConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class StackConfig:
-    """Layers one after the other without skips: convolutions, then dense layers, then a number for every square."""
+    """A sequence of layers without skips: convolutions, then dense layers, then one number per square."""
 
     kind: Literal["stack"] = "stack"
     """Which network."""
 
     head: Literal["policy", "q"]
-    """What the last layer means: `policy`, the logit of a move; `q`, the value of playing it, from -1 to 1."""
+    """The meaning of the last layer: `policy`, the logit of a move; `q`, the value of playing it, from -1 to 1."""
 
     planes: int
-    """Planes it sees: 2 (own discs, the opponent's) or 4 (the legal moves of both too)."""
+    """Input planes: 2 (own discs, the opponent's) or 4 (also both sides' legal moves)."""
 
     filters: tuple[int, ...]
-    """Feature planes of every convolution; none for a network of dense layers alone."""
+    """Feature planes of every convolution; empty for a network of dense layers only."""
 
     width: int
     """Side of the convolutions' kernels, 1 to 5."""
 
     padding: Literal["same", "valid"]
-    """`same` keeps the board's size, the even widths' extra row and column below and right; `valid` shrinks it."""
+    """`same` keeps the board's size (even widths pad an extra row below and column right); `valid` shrinks it."""
 
     hidden: tuple[int, ...]
-    """Units of every dense layer between the convolutions and the last; without any the last layer is a 1x1
+    """Units of every dense layer between the convolutions and the last layer; if empty, the last layer is a 1x1
     convolution."""
 
     square_bias: bool
-    """Whether every square has a bias of its own in the last 1x1 convolution."""
+    """Whether the last 1x1 convolution has a separate bias for every square."""
 
     dropout: float
-    """Share of features that are left out in training, after every convolution and dense layer; 0 to below 1."""
+    """Dropout rate in training, after every convolution and dense layer; 0 to below 1."""
 
     agents: int = 1
-    """1, or 2 networks that share nothing: one for the side that moves with an even number of discs on the board
-    (Black, until somebody passes) and one for the other."""
+    """1, or 2 networks without shared weights: one for positions with an even number of discs (Black to move, until a
+    side passes) and one for the others."""
 
     def __post_init__(self) -> None:
         _check_kind(self.kind, "stack")
@@ -136,7 +137,7 @@ class StackConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TableConfig:
-    """A table with the value of every action in every position, for games of at most nine squares."""
+    """A table of the value of every action in every position, for games of at most nine squares."""
 
     kind: Literal["table"] = "table"
     """Which network."""
@@ -161,18 +162,18 @@ NETWORKS: dict[str, type[ResNetConfig] | type[StackConfig] | type[TableConfig]] 
     "stack": StackConfig,
     "table": TableConfig,
 }
-"""Kinds of network that this version of the program can build."""
+"""The kinds of network that this version can build."""
 
 
 def network_to_json(network: NetworkConfig) -> dict[str, Any]:
-    """Return the fields as plain JSON values, later ones only if they say something (see `LATER`)."""
+    """Return the fields as plain JSON values, without `LATER` fields that have their default."""
     silent = {each.name for each in fields(network) if is_later(each) and getattr(network, each.name) == each.default}
     values = {key: value for key, value in asdict(network).items() if key not in silent}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
 def network_from_json(values: Any, where: str) -> NetworkConfig:
-    """Return the config a header holds; one that this version cannot build is an IncompatibleModelError."""
+    """Return the config in a header; IncompatibleModelError for one that this version cannot build."""
     if not isinstance(values, Mapping):
         raise IncompatibleModelError(f"{where}: expected the description of a network, got {values!r}")
     kind = NETWORKS.get(str(values.get("kind")))
@@ -183,18 +184,15 @@ def network_from_json(values: Any, where: str) -> NetworkConfig:
     missing = {each.name for each in fields(kind) if not is_later(each)} - set(values)
     if odd := ", ".join(sorted(missing | (set(values) - names))):
         raise IncompatibleModelError(f"{where}: the network's description differs from this version's in: {odd}")
+    chosen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     try:
-        return kind(
-            **{  # type: ignore[arg-type]  # the kind checks its own values
-                key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
-            }
-        )
+        return kind(**chosen)
     except ConfigError as error:
         raise IncompatibleModelError(f"{where}: {error}") from error
 
 
 def is_later(each: Field[Any]) -> bool:
-    """Return whether a dataclass' field may be missing where it was saved (see `LATER`)."""
+    """Return whether a dataclass field may be missing in saved data (see `LATER`)."""
     return each.metadata == LATER
 
 

@@ -1,13 +1,13 @@
-"""`CudaBackend`: the network on an NVIDIA GPU, a batch being four queued operations that the CPU does not wait for.
+"""`CudaBackend`: the network on an NVIDIA GPU; a batch is four queued operations that the CPU does not wait for.
 
     masks, pinned -> copied -> one CUDA graph: planes, tower, heads -> logits and outlook, copied -> pinned; an event
 
-All of it is on one stream, so a batch that is submitted while another computes follows it without the CPU, and a new
-version, which is copied over the old one's tensors on that stream, never changes a batch under way.  The graphs never
-need to be made again.  See https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs for what they ask of their
-maker: fixed addresses, and a few plain runs on the capturing stream first.
+All of it runs on one stream, so a batch submitted while another computes follows it without the CPU, and a new version,
+which is copied over the old one's tensors on that stream, never changes a pending batch.  The graphs are captured only
+once.  Capturing needs fixed addresses and a few plain runs on the capturing stream first; see
+https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs.
 
-All but the streams and the graphs is tested on a CPU, too.  What an H100 makes of it stands in docs/performance.md.
+All but the streams and the graphs is also tested on a CPU.  docs/performance.md has the speed on an H100.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SMALLEST_RUN = 32
 """Fewer positions are padded to this many."""
 
 LEAST_SHRUNK = 256
-"""Where memory is short, runs are halved down to this: below it a GPU is no faster than a few CPU cores."""
+"""If memory is short, runs are halved down to this size: below it a GPU is no faster than a few CPU cores."""
 
 _WARM_UP_RUNS = 3
-"""Plain runs before a capture, in which cuDNN chooses its algorithms and libraries allocate what they keep."""
+"""Plain runs before a capture, in which cuDNN chooses its algorithms and libraries allocate their workspaces."""
 
 FIRST_WITH_BF16 = 8
 """Compute capability of Ampere."""
@@ -47,15 +47,15 @@ _DEVICE = torch.device("cuda")
 
 
 class NoDeviceMemoryError(Exception):
-    """The GPU has no room for a batch of the size that was asked for."""
+    """The GPU has too little memory for a batch of the requested size."""
 
 
 def open_cuda_backend(
     weights: Weights, *, precision: Precision | None, batch: int, slots: int, shrink: bool
 ) -> tuple[CudaBackend, Precision]:
-    """Return a backend on the GPU, by default in bf16 where the GPU has it, and its precision.
+    """Return a backend on the GPU, by default in bf16 if the GPU has it, and its precision.
 
-    Where memory is short, and `shrink` allows it, batches are computed in two or more runs each.  Raises NoGpuError.
+    If memory is short and `shrink` is true, each batch is computed in two or more runs.  Raises NoGpuError.
     """
     if not torch.cuda.is_available():
         raise NoGpuError("torch finds no CUDA GPU")
@@ -74,14 +74,14 @@ def open_cuda_backend(
             run_positions = -(-run_positions // 2)
         except torch.AcceleratorError as error:
             raise NoGpuError(first_line(error)) from error
-        torch.cuda.empty_cache()  # here, and not above, a failed backend is gone
+        torch.cuda.empty_cache()  # only here is a failed backend freed
     if run_positions < batch:
         log.warning("GPU memory is short: batches of %d positions run %d at a time", batch, run_positions)
     return enough, chosen
 
 
 class CudaBackend:
-    """Judges batches of up to `batch` in runs of up to `run_positions`, which is less where memory is short."""
+    """Evaluates batches of up to `batch` in runs of up to `run_positions`, which is less if memory is short."""
 
     name: BackendName = "torch"
     device = "cuda"
@@ -92,8 +92,8 @@ class CudaBackend:
         self.run_positions = run_positions
         self._game = game_named(weights.game)
         with _out_of_memory_named():
-            self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-            self._uploads = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            self._stream = torch.cuda.Stream()
+            self._uploads = torch.cuda.Stream()
             self._network = FoldedNetwork(weights, _DEVICE, precision)
             self._masks = torch.zeros(self.run_positions, PLANES, dtype=torch.int64, device=_DEVICE)
             self._logits = torch.zeros(self.run_positions, self._game.actions, device=_DEVICE)
@@ -105,7 +105,7 @@ class CudaBackend:
             self._step(self.run_positions)
 
     def run(self, own: Masks, opp: Masks) -> Answers:
-        """Judge in slot 0 and wait."""
+        """Evaluate in slot 0 and wait."""
         self.submit(0, own, opp)
         return self.collect(0)
 
@@ -126,7 +126,7 @@ class CudaBackend:
         place.done.record(self._stream)
 
     def collect(self, slot: int) -> Answers:
-        """Sleep until the slot's answers have arrived."""
+        """Sleep until the slot's outputs have arrived."""
         place = self._slots[slot]
         place.done.synchronize()
         return place.logits.numpy()[: place.count], place.outlook.numpy()[: place.count]
@@ -139,14 +139,14 @@ class CudaBackend:
         return parameters
 
     def take(self, prepared: dict[str, Tensor]) -> None:
-        """Queue the copying of uploaded weights over those in use, behind the batches under way."""
+        """Queue the copy of uploaded weights over those in use, after the pending batches."""
         with torch.inference_mode(), torch.cuda.stream(self._stream):
             for name, parameter in self._network.parameters.items():
                 parameter.copy_(prepared[name], non_blocking=True)
                 prepared[name].record_stream(self._stream)  # its memory stays until it has been read
 
     def _step(self, size: int) -> Callable[[], None]:
-        """Return what judges the first `size` masks on the device, captured when first needed."""
+        """Return the graph that evaluates the first `size` masks on the device, captured on first use."""
         if size not in self._steps:
 
             def step() -> None:
@@ -159,20 +159,20 @@ class CudaBackend:
 
 
 class _Slot:
-    """One batch's pinned buffers, and the event that says its answers are in them."""
+    """One batch's pinned buffers, and the event that signals its outputs."""
 
     def __init__(self, game: Game, batch: int) -> None:
         self.masks = _pinned((batch, PLANES), torch.int64)
         self.masks_as_written = self.masks.numpy().view(np.uint64)  # torch cannot shift unsigned integers
         self.logits = _pinned((batch, game.actions), torch.float32)
         self.outlook = _pinned((batch, OUTLOOKS), torch.float32)
-        # blocking: the waiting thread sleeps; one that spins would take a core from the trees
-        self.done = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
+        # blocking: the waiting thread sleeps; a spinning one would take a core from the search
+        self.done = torch.cuda.Event(blocking=True)
         self.count = 0
 
 
 def _run_size(rows: int, most: int) -> int:
-    """Return what `rows` are padded to: powers of two, so that there are few graphs, and `most` itself."""
+    """Return the padded size of `rows`: a power of two, so that there are few graphs, or `most`."""
     return min(max(SMALLEST_RUN, 1 << (rows - 1).bit_length()), most)
 
 
@@ -181,7 +181,7 @@ def _pinned(shape: tuple[int, ...], kind: torch.dtype) -> Tensor:
 
 
 def _captured(step: Callable[[], None], stream: torch.cuda.Stream, pool: Any) -> Callable[[], None]:
-    """Return the replay of a CUDA graph of `step`, whose tensors keep their addresses as long as the graph lives."""
+    """Return the replay of a CUDA graph of `step`, whose tensors keep their addresses while the graph lives."""
     graph = torch.cuda.CUDAGraph()
     with torch.inference_mode(), _tuned_convolutions():
         with torch.cuda.stream(stream):
@@ -195,7 +195,7 @@ def _captured(step: Callable[[], None], stream: torch.cuda.Stream, pool: Any) ->
 
 @contextmanager
 def _tuned_convolutions() -> Iterator[None]:
-    """Let cuDNN time its algorithms for every new shape, as the warm-up runs meet them."""
+    """Let cuDNN time its algorithms for every new shape in the warm-up runs."""
     before = torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = True
     try:
@@ -206,7 +206,7 @@ def _tuned_convolutions() -> Iterator[None]:
 
 @contextmanager
 def _out_of_memory_named() -> Iterator[None]:
-    """Turn the several ways in which CUDA and its libraries run out of memory into NoDeviceMemoryError."""
+    """Turn the various out-of-memory errors of CUDA and its libraries into NoDeviceMemoryError."""
     try:
         yield
     except RuntimeError as error:

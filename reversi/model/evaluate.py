@@ -1,6 +1,6 @@
-"""`open_evaluator`: a network that judges batches of positions, behind one callable whichever backend computes it.
+"""`open_evaluator`: a network as one callable that evaluates batches of positions with any backend.
 
-An `Evaluator` cuts long inputs into batches for a `Backend`, or hands it whole batches to compute in the background.
+An `Evaluator` splits long inputs into batches for a `Backend`, or gives it whole batches to compute in the background.
 Nothing heavy is imported before a backend is opened.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,10 +45,10 @@ class Prepared:
 
 
 class Evaluator:
-    """Judges positions with one network: an `Evaluate` and a `Pipeline` of `reversi.search`, for one thread at a time.
+    """Evaluates positions with one network: an `Evaluate` and a `Pipeline` of `reversi.search`; not thread-safe.
 
     A newer version of the network is swapped in with `load`, or in two steps: `prepare` does the slow part in any
-    thread while judging goes on, `take` swaps at once.
+    thread during evaluations, `take` swaps at once.
     """
 
     def __init__(
@@ -66,14 +66,15 @@ class Evaluator:
         self._shares = np.array([1 - margin_weight, margin_weight], np.float32)  # of value and margin in the utility
 
     def __call__(self, own: Masks, opp: Masks, /) -> Judged:
-        """Return (logits, utility) of B positions that are not over; B is any number from 0.
+        """Return (logits, utility) of B >= 0 unfinished positions.
 
         own, opp  uint64[B]
         logits    float32[B, A]  unnormalised log-probability of every action, illegal ones included
-        utility   float32[B]     of the side to move, in [-1, 1]: P(win) - P(loss), and `margin_weight` of the margin
+        utility   float32[B]     for the side to move, in [-1, 1]: P(win) - P(loss), mixed with the margin by
+                                 `margin_weight`
 
-        The next call may overwrite the logits.  Up to `batch` positions are one run of the network; more are cut.
-        Nothing may be under way in slot 0.
+        The next call may overwrite the logits.  Up to `batch` positions are one run of the network; more are split.
+        Slot 0 must not have a pending batch.
         """
         count = len(own)
         if 0 < count <= self.batch:
@@ -86,21 +87,21 @@ class Evaluator:
         return logits, utility
 
     def submit(self, slot: int, own: Masks, opp: Masks, /) -> None:
-        """Begin to judge positions that are not over and return at once; the masks may change afterwards.
+        """Start evaluating unfinished positions and return at once; the masks may change afterwards.
 
         own, opp  uint64[B], B from 1 to `batch`
 
-        A batch that is submitted while another slot's computes starts by itself when that one ends.
+        A batch submitted while another slot's batch computes starts by itself when that one ends.
         """
         assert 1 <= len(own) <= self.batch, f"expected 1 to {self.batch} positions, got {len(own)}"
         self._backend.submit(slot, own, opp)
 
     def collect(self, slot: int, /) -> Judged:
-        """Wait, without the GIL, for the slot's batch: (logits [B, A], utility [B]), until its next use."""
+        """Wait without the GIL; the slot's (logits [B, A], utility [B]) stay valid until its next use."""
         return self._judged(*self._backend.collect(slot))
 
     def prepare(self, weights: Weights) -> Prepared:
-        """Make another version of the same network ready for `take`; in any thread, while judging goes on.
+        """Prepare another version of the same network for `take`; in any thread, during evaluations.
 
         Raises IncompatibleModelError for another game or network.
         """
@@ -110,7 +111,7 @@ class Evaluator:
         return Prepared(weights.version, self._backend.prepare(weights))
 
     def take(self, prepared: Prepared) -> None:
-        """Answer with `prepared` whatever is asked from now on; batches under way keep the version they began with."""
+        """Use `prepared` from now on; pending batches keep the version they began with."""
         self._backend.take(prepared.network)
         self.version = prepared.version
 
@@ -138,14 +139,13 @@ def open_evaluator(
     backend        auto (OpenVINO on a CPU where it is installed, else torch), openvino or torch
     device         auto (a GPU where torch finds one with memory for the batch, else the CPU), cpu or cuda
     precision      auto (on a CPU what is measured to be faster, on a GPU bf16 if it has it), bf16 or float32
-    batch          positions of one run of the network; buffers are made for it
+    batch          positions of one run of the network; the buffers have this size
     threads        CPU threads of one run
-    slots          batches that may be under way at a time; with 2, one computes while the caller works on the other
-    margin_weight  share of the expected margin in the utility: that of the search which asks (see `SearchConfig`)
+    slots          number of batches that may be pending; with 2, one computes while the caller works on the other
+    margin_weight  weight of the expected margin in the utility, as in the caller's `SearchConfig`
 
-    A backend or device that is asked for by name and is not there is a ConfigError; `auto` takes the next best and logs
-    a line about it.  A CPU without bf16 computes in float32, whatever was asked for.  A table is looked up, whichever
-    backend was asked for.
+    A backend or device that is requested by name and not available is a ConfigError; `auto` takes the next best and
+    logs a line about it.  A CPU without bf16 always computes in float32.  A table is looked up with any backend.
     """
     for key, value, choices in (
         ("backend", backend, BACKENDS),
@@ -161,7 +161,7 @@ def open_evaluator(
         if device == "cuda":
             raise ConfigError("device must be cpu (or auto) for a table, got 'cuda'")
         return Evaluator(TableBackend(weights, batch=batch, slots=slots), weights, "float32", slots, margin_weight)
-    asked = None if precision == "auto" else cast(Precision, precision)
+    asked: Precision | None = "bf16" if precision == "bf16" else "float32" if precision == "float32" else None
     if device == "cuda" or (device == "auto" and backend != "openvino" and machine.has_nvidia_gpu()):
         if backend == "openvino":
             raise ConfigError("backend must be torch (or auto) for device cuda, got 'openvino'")
@@ -187,7 +187,7 @@ def _on_gpu(
 
 
 def _cpu_backend(backend: str) -> BackendName:
-    """Return the backend to open on the CPU, or raise ConfigError where this machine does not have it."""
+    """Return the backend to open on the CPU; ConfigError if this machine does not have it."""
     if backend == "torch" or machine.installed("openvino"):
         return "torch" if backend == "torch" else "openvino"
     if backend == "openvino":
@@ -199,7 +199,7 @@ def _cpu_backend(backend: str) -> BackendName:
 def _on_cpu(
     weights: Weights, name: BackendName, precision: Precision | None, batch: int, threads: int, slots: int
 ) -> tuple[Backend, Precision]:
-    """Return the backend called `name` in the precision asked for, or in the faster one."""
+    """Return the backend called `name` in the requested precision, or in the faster one."""
 
     def make(chosen: Precision, positions: int, slots: int = 1) -> Backend:
         if name == "openvino":
@@ -221,5 +221,5 @@ def _on_cpu(
 
 
 def _faster_precision(key: object, make: Callable[[Precision, int], Backend]) -> Precision:
-    """Return bf16 where it wins by a tenth: it does with AMX or AVX512-BF16, and float32 is the more exact."""
+    """Return bf16 if it is faster by a tenth, as with AMX or AVX512-BF16; else float32, which is more exact."""
     return faster(key, make, usual="float32", other="bf16", gain=1.1)

@@ -1,6 +1,7 @@
-"""`Folder`: a folder on any file system that fsspec knows, with atomic writes and this project's errors.
+"""`Folder`: a folder on any file system that fsspec supports, with atomic writes and this project's errors.
 
-On a local disk a file is replaced by rename (`archive.write_atomic`, readable by all); object stores put whole objects.
+On a local disk a file is replaced by rename (`archive.write_atomic`, readable by all); object stores write whole
+objects.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ CHUNK_BYTES = 1 << 20
 
 
 class Folder:
-    """The folder at `url`: a path, or a URL such as s3://bucket/models (whose driver is installed apart)."""
+    """The folder at `url`: a path, or a URL such as s3://bucket/models (whose driver is installed separately)."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -43,16 +44,16 @@ class Folder:
         return masked(self.url)
 
     def address(self, name: str) -> str:
-        """Return where `name` lies: an absolute path, or a URL."""
+        """Return the location of `name`: an absolute path, or a URL."""
         return self._path(name) if self._is_local else masked(str(self._files.unstrip_protocol(self._path(name))))
 
     def exists(self) -> bool:
-        """Whether the folder is there."""
+        """Return whether the folder exists."""
         with self._reaching():
             return bool(self._files.isdir(self._root))
 
     def read(self, name: str, most_bytes: int) -> bytes | None:
-        """Return what the file `name` holds, or None if there is none; at most `most_bytes` and one more are read."""
+        """Return the content of the file `name`, None if there is none; at most `most_bytes` + 1 bytes are read."""
         with self._reaching():
             try:
                 if self._is_local and not stat.S_ISREG(os.stat(self._path(name)).st_mode):
@@ -63,7 +64,7 @@ class Folder:
                 return None
 
     def names(self, name: str) -> list[str]:
-        """Return the names of what lies in the folder `name`, in order; [] if there is no such folder."""
+        """Return the sorted names of the entries of the folder `name`; [] if there is no such folder."""
         with self._reaching():
             try:
                 found = self._files.ls(self._path(name), detail=False)
@@ -72,7 +73,7 @@ class Folder:
         return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in found)
 
     def write(self, name: str, data: bytes) -> None:
-        """Create or replace the file `name`, and the folders above it; it is never seen half-written."""
+        """Create or replace the file `name` atomically, and create the folders above it."""
         path = self._path(name)
         try:
             if self._is_local:
@@ -88,7 +89,7 @@ class Folder:
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
-        """Turn what a file system raises into UnreachableError: every driver has exceptions of its own."""
+        """Turn the errors of a file system into UnreachableError: every driver has its own exceptions."""
         try:
             yield
         except ReversiError:
@@ -98,7 +99,7 @@ class Folder:
 
 
 def _read(file: IO[bytes], most_bytes: int) -> bytes:
-    """Return the first `most_bytes` of a file; asked for them at once, it would allocate them before the first one."""
+    """Return the first `most_bytes` of a file; one large read would allocate all of them in advance."""
     parts: list[bytes] = []
     while most_bytes > 0 and (part := file.read(min(most_bytes, CHUNK_BYTES))):
         parts.append(part)

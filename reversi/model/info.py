@@ -1,4 +1,4 @@
-"""`ModelInfo`: what the registry keeps of a published model besides its weights, as JSON and as a card for people."""
+"""`ModelInfo`: a published model's metadata in the registry, as JSON and as a model card."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from reversi.model.weights import LARGEST_VERSION
 FORMAT = 1
 
 Verdict = Literal["first", "promoted", "rejected"]
-"""`first` was published without a match; `promoted` became the champion; `rejected` is kept, but is not gated."""
+"""`first` was published without a match; `promoted` became the champion; `rejected` is kept, but not gated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInfo:
-    """One published model; results are from its own view."""
+    """One published model; match results are from its view."""
 
     version: int
-    """The learner's number for it; never used twice."""
+    """The learner's version number; never used twice."""
     verdict: Verdict
     game: str
     network: NetworkConfig
@@ -36,17 +36,17 @@ class ModelInfo:
     score: float | None
     """Points per game of its match, draws half; None for a model without a match."""
     opponent_version: int | None
-    """The champion it met; None for a model without a match."""
+    """The champion it played; None for a model without a match."""
     match: dict[str, Any] | None
-    """All that the gate says of the match (interval, Elo, colours, settings)."""
+    """The gate's full report of the match (interval, Elo, colours, settings)."""
     sha256: str
-    """Of the bytes of model.safetensors."""
+    """SHA-256 of model.safetensors."""
     size: int
-    """Bytes of model.safetensors."""
+    """Size of model.safetensors in bytes."""
     created: str
-    """When it was published, ISO 8601, UTC."""
+    """Time of publication, ISO 8601, UTC."""
     path: str
-    """The model's folder, a path or a URL; where it was found, so not part of what is stored."""
+    """The model's folder, a path or a URL; not stored, since it depends on where the model was found."""
 
     def to_json(self) -> str:
         """Return the text of model.json."""
@@ -56,7 +56,7 @@ class ModelInfo:
 
     @classmethod
     def from_json(cls, text: bytes, path: str) -> ModelInfo:
-        """Read model.json of the model in `path`; CorruptFileError for what is not one."""
+        """Read model.json of the model in `path`; CorruptFileError if it is invalid."""
         where = f"{path}/model.json"
         try:
             values = json.loads(text)
@@ -76,7 +76,7 @@ class ModelInfo:
         return info
 
     def _check_ranges(self, where: str) -> None:
-        """Refuse numbers that cannot be, and text that is not what it should be: a terminal would obey it."""
+        """Raise CorruptFileError for impossible numbers and for text that could contain terminal control codes."""
         counts = {name: getattr(self, name) for name in ("version", "wins", "draws", "losses", "opponent_version")}
         for name, value, most in (
             *((n, v, LARGEST_VERSION) for n, v in counts.items()),
@@ -100,7 +100,7 @@ class ModelInfo:
         return f"{self.verdict} against version {self.opponent_version}: {counts}, score {self.score:.3f}"
 
     def card(self) -> str:
-        """Return the text of card.md: what this model is, how it did, and how to play it; paths are the reader's."""
+        """Return the text of card.md: the model, its match and how to use it; the reader replaces the path MODEL."""
         size = f" --size {GAMES[self.game].size}" if self.game.startswith("reversi") else ""
         player = f"{size} mcts:MODEL:64" if size else " MODEL"
         rows = {
@@ -130,7 +130,7 @@ _KNOWS: dict[Head, str] = {
 
 
 def describe(match: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the fields of ModelInfo that a match decides; a model without one has no score."""
+    """Return the fields of ModelInfo that depend on the match; a model without one has no score."""
     if match is None:
         return {"wins": 0, "draws": 0, "losses": 0, "score": None, "opponent_version": None, "match": None}
     wins, draws, losses = (int(match[key]) for key in ("wins", "draws", "losses"))

@@ -1,4 +1,4 @@
-"""`LineTable`: the table of lines as it is trained, and `LineRows`, which finds its rows from planes on any device."""
+"""`LineTable`: the trainable table of lines; `LineRows`: its rows for planes on any device."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reversi.model.lines import DIRECTIONS, line_count, lines_of, shared_rows
+from reversi.model.line_patterns import DIRECTIONS, line_count, lines_of, shared_rows
 
 
 class LineRows(nn.Module):
-    """Which rows of the table every square adds up; `reversi.model.lines.write_rows` does the same without torch."""
+    """The four rows of the table for every square; `line_patterns.write_rows` is the same without torch."""
 
     line: Tensor  # i64[N*N, 4]
     offset: Tensor  # i32[N*N, 4]
-    squares: Tensor  # i64[lines, N]  squares of every line; shorter lines end in squares that add nothing
-    steps: Tensor  # i32[lines, N]  what a digit 1 there adds
+    squares: Tensor  # i64[lines, N]  squares of every line; shorter lines are padded with squares of step 0
+    steps: Tensor  # i32[lines, N]  contribution of a digit 1 on that square
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -39,18 +39,18 @@ class LineRows(nn.Module):
             self.register_buffer(name, tensor, persistent=False)
 
     def forward(self, planes: Tensor) -> Tensor:
-        """Return i32[B, N*N, 4] of planes [B, 4, N, N]; in integers, since bf16 and TF32 cannot tell rows apart."""
+        """Return i32[B, N*N, 4] for planes [B, 4, N, N]; in integers, since bf16 and TF32 would confuse rows."""
         digits = (planes[:, 0] + 2 * planes[:, 1]).flatten(1).int()
         patterns = (digits[:, self.squares] * self.steps).sum(2, dtype=torch.int32)
         return patterns[:, self.line] + self.offset
 
 
 class LineTable(nn.Module):
-    """The rows that `lines.py` numbers, as they are learned: those that `shared_rows` makes one are.
+    """The learned table: rows that `shared_rows` identifies share one parameter row.
 
-    They begin at zero, and what training has not met says nothing.  After 400 steps of 512 positions of 6x6 (labelled
-    by the solver, one seed) the policy's best move was sound in 94.8 % of other positions; 94.6 % where rows began with
-    a standard deviation of 0.03, 93.5 % with 0.1 and 91.8 % with 0.3.
+    Rows begin at zero, so that patterns not met in training contribute nothing.  After 400 steps of 512 positions of
+    6x6 (labelled by the solver, one seed) the policy's best move kept the result in 94.8 % of other positions; in 94.6
+    % with initial rows of standard deviation 0.03, 93.5 % with 0.1 and 91.8 % with 0.3.
     """
 
     shared: Tensor  # i32[R]
@@ -66,7 +66,7 @@ class LineTable(nn.Module):
         return summed_rows(self.table, self.shared[self.rows(planes)])
 
     def unshared(self) -> Tensor:
-        """Return the table that plays, f32[R, C], a row for each that `lines.py` numbers."""
+        """Return the table for play, f32[R, C], with all rows of `line_patterns.py` separately."""
         return self.table[self.shared]
 
 

@@ -1,4 +1,4 @@
-"""What this machine can run a network on, found without importing anything heavy."""
+"""The machine's means to run a network, detected without heavy imports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 CPU_DESCRIPTION = Path("/proc/cpuinfo")
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16", "svebf16"}
-"""As Linux names them, on x86 and on Arm."""
+"""Linux's names on x86 and Arm."""
 
 
 def installed(package: str) -> bool:
@@ -19,9 +19,9 @@ def installed(package: str) -> bool:
 
 
 def has_nvidia_gpu() -> bool:
-    """Return whether an NVIDIA driver and a GPU that this process may see are there; torch may still not find it.
+    """Return whether there is an NVIDIA driver and a GPU visible to this process; torch may still not find it.
 
-    Ray hides GPUs from actors that asked for none by an empty CUDA_VISIBLE_DEVICES.
+    Ray hides GPUs from actors that requested none by an empty CUDA_VISIBLE_DEVICES.
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1"):
         return False
@@ -30,7 +30,7 @@ def has_nvidia_gpu() -> bool:
 
 @functools.cache
 def cpu_has_bf16() -> bool:
-    """Return whether the CPU multiplies bf16 in hardware; False where the system does not say: float32 always works."""
+    """Return whether the CPU multiplies bf16 in hardware; False if unknown, since float32 always works."""
     try:
         description = CPU_DESCRIPTION.read_text(encoding="utf-8")
     except OSError:

@@ -1,13 +1,14 @@
-"""`DualNetwork`: the network as it is trained (torch), and `fold`, which turns any kind into the `Weights` that play.
+"""`DualNetwork`: the network in training (torch), and `fold`, which converts a network of any kind to `Weights`.
 
     planes [B, 4, N, N] -> stem 3x3 -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
                                                        -> value head:  1x1 -> dense -> win, draw, loss logits; margin
-                                                       -> owner head:  1x1 -> who ends up owning each square
+                                                       -> owner head:  1x1 -> final owner of each square
 
-With `lines` the stem adds, before its norm, what a table says of the four lines through each square (`lines.py`).
+With `lines` the stem adds, before its norm, the table's rows for the four lines through each square
+(`line_patterns.py`).
 
 Source: Silver et al. 2017, "Mastering the game of Go without human knowledge", Methods (residual tower, two heads);
-the margin and owner heads are KataGo's score and ownership heads (arXiv 1902.10565, section 3.2), made small.
+the margin and owner heads are small versions of KataGo's score and ownership heads (arXiv 1902.10565, section 3.2).
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from reversi.games.planes import PLANES
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig
 from reversi.model.line_table import LineTable
-from reversi.model.stack import OUTPUT_STD, StackNetwork
+from reversi.model.stack_network import OUTPUT_STD, StackNetwork
 from reversi.model.weights import LINES_TABLE, VALUE_OUTPUTS, WDL, Weights, layer_shapes
 
 NORM_EPSILON = 1e-4
-"""Added to variances: a channel that died must not be blown up by 1/sqrt(1e-5) when folded, then rounded to bf16."""
+"""Added to variances; PyTorch's 1e-5 would scale a dead channel by 1/sqrt(1e-5) in `fold`, before rounding to bf16."""
 
 
 class Outputs(NamedTuple):
-    """What the network says of a batch of positions, for the side to move."""
+    """The network's outputs for a batch of positions, for the side to move."""
 
     policy: Tensor  # f32[B, A]     logits of all actions, illegal ones too; the last one is the pass
     wdl: Tensor  # f32[B, 3]     logits of win, draw, loss
@@ -42,7 +43,7 @@ class Outputs(NamedTuple):
 
 
 class DualNetwork(nn.Module):
-    """The dual residual network for boards of `size` squares a side; channels-last memory suits it best."""
+    """The dual residual network for boards of `size` squares a side; fastest in channels-last memory."""
 
     def __init__(self, config: ResNetConfig, size: int) -> None:
         super().__init__()
@@ -74,7 +75,7 @@ class DualNetwork(nn.Module):
 
 
 class NormedConvolution(nn.Module):
-    """A convolution that keeps the board's size, then batch norm; the activation is the caller's."""
+    """A convolution that keeps the board's size, then batch norm; the caller applies the activation."""
 
     def __init__(self, inputs: int, outputs: int, width: int) -> None:
         super().__init__()
@@ -83,7 +84,7 @@ class NormedConvolution(nn.Module):
         nn.init.kaiming_normal_(self.convolution.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, features: Tensor, extra: Tensor | None = None) -> Tensor:
-        """Return the normalised features [B, outputs, N, N], `extra` of that shape being added before the norm."""
+        """Return the normalised features [B, outputs, N, N]; `extra`, of the same shape, is added before the norm."""
         convolved = self.convolution(features)
         normed: Tensor = self.norm(convolved if extra is None else convolved + extra.to(convolved.dtype))
         return normed
@@ -103,7 +104,7 @@ class ResidualBlock(nn.Module):
 
 
 class PolicyHead(nn.Module):
-    """One logit per square from that square's features, and the pass's from their mean over the board."""
+    """One logit per square from that square's features, and the pass logit from their mean over the board."""
 
     def __init__(self, config: ResNetConfig) -> None:
         super().__init__()
@@ -134,7 +135,7 @@ class ValueHead(nn.Module):
 
 
 def build_network(config: NetworkConfig, size: int) -> DualNetwork | StackNetwork:
-    """Return the untrained network of any kind that learns by gradients; ConfigError for a table, which does not."""
+    """Return an untrained network of any kind trained by gradients; ConfigError for a table, which is not."""
     if isinstance(config, ResNetConfig):
         return DualNetwork(config, size)
     if isinstance(config, StackConfig):
@@ -143,11 +144,11 @@ def build_network(config: NetworkConfig, size: int) -> DualNetwork | StackNetwor
 
 
 def fold(network: DualNetwork | StackNetwork, game: Game, version: int) -> Weights:
-    """Return the network as it plays, float32: running statistics multiplied into the convolutions, no owner head.
+    """Return the float32 weights for play: batch norms folded into the convolutions, without the owner head.
 
     y = gamma (W x - mean) / sqrt(variance + epsilon) + beta becomes (W s) x + (beta - mean s),  s = gamma / sqrt(..).
-    The table of lines, which is added to W x in the stem, is multiplied by s alone.
-    A stack stays as it is.  The arrays are copies: training may go on.
+    The table of lines, which is added to W x in the stem, is only multiplied by s.
+    A stack is unchanged.  The arrays are copies, so training may continue.
     """
     assert network.size == game.size, f"a network for size {network.size} cannot play {game.name}"
     if isinstance(network, StackNetwork):

@@ -1,26 +1,26 @@
-"""`OpenVinoBackend`: the network on a CPU, its graph built straight from the weights; no torch, no converter.
+"""`OpenVinoBackend`: the network on a CPU, its graph built directly from the weights; no torch, no converter.
 
-OpenVINO's Python converter takes a second and wants to send usage statistics; the dozen operations a network
-needs are written down faster than that.  A new version is a new graph: built, compiled and run once in 0.04 s on an
-idle core, 0.04-0.14 s beside self-play on both of two cores, which goes on meanwhile.
+OpenVINO's Python converter takes a second and sends usage statistics; building the graph of a dozen operations is
+faster.  A new version is a new graph: built, compiled and run once in 0.04 s on an idle core, in 0.04-0.14 s while
+self-play uses both of two cores.
 
     positions/s, one thread of a Xeon with AMX, batch 256     bf16      float32
     4 blocks x 32 channels, 6x6                               189,000   27,600
     4 blocks x 64 channels, 8x8                                29,600    4,450
 
-The batch dimension is left open: one graph serves every size, at batch 256 within 5 % of a graph made for it.
+The batch dimension is dynamic: one graph serves every size, at batch 256 within 5 % of a graph compiled for it.
 
-A convolution works through runs of the innermost dimension, sixteen at a time.  With a board's rows there the runs are
-of 6 or 8; so large batches have the positions there, `LANES`: a convolution is then one in three dimensions, the last
-of them B wide with a kernel of 1.
+A convolution processes the innermost dimension sixteen elements at a time.  A board's rows have only 6 or 8, so large
+batches have the positions innermost, `LANES`: the convolution then has three dimensions, the last one of size B with
+kernel width 1.
 
     positions/s, one thread of an AMD EPYC, AVX512-BF16          BOARDS    LANES
     4 blocks x 32 channels, 6x6, batch 256                       68,000    104,000
     4 blocks x 64 channels, 8x8, batch 256                       13,300    15,100
     the same network, batches of 1 and 4                         10,200; 12,300    3,300; 11,700
 
-Lines are looked up and summed outside the graph and come in as a second input, the channels innermost in both layouts:
-rows are read where they lie, and nothing is left to add but one number for each of the stem's.
+Lines are looked up and summed outside the graph; the sums are a second input, with the channels innermost in both
+layouts: rows are read contiguously, and the graph only adds the sums to the stem.
 
     positions/s, one thread of a Xeon without bf16, 2 blocks x 32 channels, 6x6, batch 256, float32
     without lines    summed outside    EmbeddingBag in the graph    Gather and ReduceSum in the graph
@@ -44,26 +44,26 @@ from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, game_named
 from reversi.model.backend import OUTLOOKS, Answers, BackendName, Precision, padded
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
-from reversi.model.lines import DIRECTIONS, lines_of, sum_rows, write_rows
+from reversi.model.line_patterns import DIRECTIONS, lines_of, sum_rows, write_rows
 from reversi.model.probe import faster
 from reversi.model.weights import LINES_TABLE, VALUE_OUTPUTS, WDL, Weights
 
 Layout = Literal["boards", "lanes"]
-"""Where a batch's positions lie: outermost, [B, 4, N, N], or innermost, [1, 4, N, N, B]."""
+"""The place of the batch dimension: `boards` is outermost, [B, 4, N, N], `lanes` innermost, [1, 4, N, N, B]."""
 
 LANES_FROM = 8
-"""Least batch for which lanes are as fast as boards."""
+"""Minimum batch for which lanes are as fast as boards."""
 
 _HINTS = {"bf16": "bf16", "float32": "f32"}
 
 Node = Any
-"""A node of OpenVINO's graph; the package has no types."""
+"""A node of OpenVINO's graph; the package has no type annotations."""
 
 
 def open_openvino_backend(
     weights: Weights, *, precision: Precision, batch: int, threads: int, slots: int
 ) -> OpenVinoBackend:
-    """Return a backend whose layout suits its batches; only where lanes are much slower do large ones go without."""
+    """Return a backend with the layout for its batches: lanes for large ones, unless they are measured much slower."""
 
     def make(layout: Layout, positions: int, slots: int = 1) -> OpenVinoBackend:
         return OpenVinoBackend(
@@ -78,9 +78,9 @@ def open_openvino_backend(
 
 
 class OpenVinoBackend:
-    """One stream on `threads` threads, one request per slot; answers are written in place, in the slot's buffers.
+    """One stream on `threads` threads, one request per slot; outputs are written directly to the slot's buffers.
 
-    A request that is started while another runs waits in the stream's queue, and follows it without Python.
+    A request started while another runs waits in the stream's queue, and follows it without Python.
     """
 
     name: BackendName = "openvino"
@@ -91,13 +91,13 @@ class OpenVinoBackend:
     ) -> None:
         self._game = game_named(weights.game)
         self._layout: Layout = layout
-        self._judges = weights.network.head == "dual"  # else the outlook stays as it was made, zeros
+        self._has_outlook = weights.network.head == "dual"  # else the outlook stays zero
         self.batch = batch
         self._settings = {
             "INFERENCE_PRECISION_HINT": _HINTS[precision],
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
-            # Several actors share a machine: pinned, all of them would sit on its first cores.
+            # Several actors share a machine: with pinning all of them would run on its first cores.
             "ENABLE_CPU_PINNING": False,
         }
         self._shapes = functools.partial(input_shapes, weights.network, self._game, layout)
@@ -106,13 +106,13 @@ class OpenVinoBackend:
         self.take(self.prepare(weights))
 
     def run(self, own: Masks, opp: Masks) -> Answers:
-        """Compute in the caller's thread: waking the stream's costs 0.1 ms, as much as a batch of 1."""
+        """Compute in the caller's thread: waking the stream's thread costs 0.1 ms, as much as a batch of 1."""
         request = self._fill(0, own, opp)
         request.infer()
         return self._slots[0].answers()
 
     def submit(self, slot: int, own: Masks, opp: Masks) -> None:
-        """Write the inputs and start the slot's request; rows up to the padded size are computed and thrown away."""
+        """Write the inputs and start the slot's request; the outputs of padding rows are dropped."""
         self._fill(slot, own, opp).start_async()
 
     def collect(self, slot: int) -> Answers:
@@ -121,7 +121,7 @@ class OpenVinoBackend:
         return self._slots[slot].answers()
 
     def prepare(self, weights: Weights) -> _Version:
-        """Build and compile the graph, and run it once at every size met so far, or the next run of each is slow."""
+        """Build and compile the graph, and run it once at every size used so far: the first run of each is slow."""
         compiled = _core().compile_model(build_graph(weights, self._layout), "CPU", self._settings)
         requests = [compiled.create_infer_request() for _ in self._slots]
         for size in tuple(self._sizes):
@@ -131,11 +131,11 @@ class OpenVinoBackend:
         return _Version(requests, weights.arrays.get(LINES_TABLE))
 
     def take(self, prepared: _Version) -> None:
-        """Start new requests from now on; one under way is the slot's until it is collected."""
+        """Use the new requests from now on; a pending one stays its slot's until it is collected."""
         self._version = prepared
 
     def _fill(self, slot: int, own: Masks, opp: Masks) -> Any:
-        """Return the slot's request, bound to its buffers with the positions' planes, and sums of lines, in them."""
+        """Write the positions' planes and sums of lines to the slot's buffers; return its request, bound to them."""
         place, size = self._slots[slot], padded(len(own), self.batch)
         self._sizes.add(size)
         place.count, place.request = len(own), self._version.requests[slot]
@@ -148,13 +148,13 @@ class OpenVinoBackend:
         for index, tensor in enumerate(batch.inputs):
             place.request.set_input_tensor(index, tensor)
         place.request.set_output_tensor(0, batch.logits)
-        if self._judges:
+        if self._has_outlook:
             place.request.set_output_tensor(1, batch.outlook)
         return place.request
 
 
 class _Version(NamedTuple):
-    """What computes one version of the network."""
+    """One compiled version of the network."""
 
     requests: list[Any]
     """One for each slot."""
@@ -162,14 +162,14 @@ class _Version(NamedTuple):
 
 
 class _Slot:
-    """Buffers of one batch, and the request that computes in them."""
+    """The buffers of one batch, and its request."""
 
     def __init__(self, game: Game, batch: int, shapes: Callable[[int], list[tuple[int, ...]]], layout: Layout) -> None:
-        """`shapes` are those of the inputs of a batch of some size."""
+        """`shapes` returns the input shapes of a batch of a given size."""
         self._game, self._shapes, self._layout = game, shapes, layout
         self._inputs = [np.zeros(math.prod(shape), np.float32) for shape in shapes(batch)]
         self.rows = np.zeros((batch, game.squares, DIRECTIONS), np.int32)
-        """Of the table of lines, if there is one."""
+        """Rows of the table of lines, if there is one."""
         self._logits = np.zeros((batch, game.actions), np.float32)
         self._outlook = np.zeros((batch, OUTLOOKS), np.float32)
         self._batches: dict[int, _Batch] = {}
@@ -177,7 +177,7 @@ class _Slot:
         self.count = 0
 
     def answers(self) -> Answers:
-        """Return the last batch's rows."""
+        """Return the outputs of the last batch."""
         return self._logits[: self.count], self._outlook[: self.count]
 
     def batch_of(self, size: int) -> _Batch:
@@ -200,10 +200,10 @@ class _Slot:
 
 
 class _Batch(NamedTuple):
-    """The part of a slot's buffers that a batch of one size takes."""
+    """The part of a slot's buffers that a batch of one size uses."""
 
-    planes: NDArray[np.float32]  # [B, 4, N, N], in whatever order they lie
-    sums: NDArray[np.float32]  # [B*N*N, C]  the last input as rows: sums of lines, where the network wants some
+    planes: NDArray[np.float32]  # [B, 4, N, N], with the strides of the layout
+    sums: NDArray[np.float32]  # [B*N*N, C]  the last input as rows: sums of lines, if the network has lines
     strides: tuple[int, int]
     """Rows of `sums` from a position to the next, and from a square to the next."""
     inputs: list[Any]
@@ -213,10 +213,10 @@ class _Batch(NamedTuple):
 
 @functools.cache
 def _core() -> Any:
-    """Return the process' only Core, which lives as long as the process.
+    """Return the process's only Core, which lives as long as the process.
 
-    On a CPU with AMX every Core's plugin installs a signal stack of its own and unmaps it when it goes, without putting
-    the one before back in place; the next signal, a Ctrl-C, then kills the process with SIGSEGV.
+    On a CPU with AMX every Core's plugin installs its own signal stack and unmaps it on destruction without restoring
+    the previous one; the next signal, such as Ctrl-C, then kills the process with SIGSEGV.
     """
     return openvino.Core()
 
@@ -258,7 +258,7 @@ def _shared(buffer: NDArray[np.float32]) -> Any:
 
 
 class _Graph:
-    """Layers by the name of their weights; what they call the board are [B, C, N, N] or [1, C, N, N, B]."""
+    """Builds layers by the name of their weights; features are [B, C, N, N] or, with lanes, [1, C, N, N, B]."""
 
     def __init__(self, weights: Weights, layout: Layout) -> None:
         self._arrays = weights.arrays
@@ -271,12 +271,12 @@ class _Graph:
         return op.add(self._convolved(layer, features, padding), op.constant(bias.reshape(shape)))
 
     def channels_second(self, sums: Node, size: int) -> Node:
-        """Sums of lines as features; to transpose five dimensions took 6.8 us a position, four take 1.6."""
+        """Sums of lines as features; transposing five dimensions takes 6.8 us a position, four take 1.6."""
         features = op.transpose(sums, _integers(0, 3, 1, 2))
         return op.reshape(features, _integers(0, 0, size, size, -1), True) if self._lanes else features
 
     def stack(self, network: StackConfig, planes: Node) -> Node:
-        """Numbers of all actions [B, A], the pass's 0."""
+        """Outputs of all actions [B, A]; the pass has 0."""
         discs = _first_planes(planes, 2)
         seen = discs if network.planes == 2 else planes
         squares = self._agent("agents.0", network, seen)
@@ -287,10 +287,10 @@ class _Graph:
         return op.pad(squares, _integers(0, 0), _integers(0, 1), "constant", op.constant(np.float32(0)))
 
     def _agent(self, agent: str, network: StackConfig, features: Node) -> Node:
-        """Numbers of the squares, [B, N * N]."""
+        """Outputs of the squares, [B, N * N]."""
         for index in range(len(network.filters)):
             features = op.relu(self.convolution(f"{agent}.convolutions.{index}", features, network.padding))
-        if not network.hidden:  # the bias may be one of each square
+        if not network.hidden:  # there may be one bias per square
             squares = self._rows(self._convolved(f"{agent}.output", features, "same"))
             return op.add(squares, op.constant(self._arrays[f"{agent}.output.bias"][None]))
         features = self._rows(features)
@@ -316,7 +316,7 @@ class _Graph:
         return op.add(product, op.constant(bias[None]))
 
     def policy(self, tower: Node) -> Node:
-        """Logits [B, A]: one per square, and the pass's from the mean over the board."""
+        """Logits [B, A]: one per square, and the pass logit from the mean over the board."""
         features = op.relu(self.convolution("policy.features", tower))
         squares = self._rows(self.convolution("policy.square_logit", features))
         mean = self._rows(op.reduce_mean(features, _integers(2, 3), True))

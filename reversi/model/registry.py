@@ -1,13 +1,13 @@
-"""`Registry`: published models, every one with its verdict, and which of them is gated.
+"""`Registry`: published models with their verdicts, one of them gated.
 
     models/000012/model.safetensors   the weights (reversi/model/weights.py)
-    models/000012/card.md             what it is, for people
-    models/000012/model.json          what it is, with the weights' SHA-256; written last: without it, no model
+    models/000012/card.md             the model card
+    models/000012/model.json          the metadata, with the weights' SHA-256; written last: without it, no model
     gated.json                        the champion's version, replaced atomically once its model is complete
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
-A version is immutable.  Paths are made from version numbers alone, never from what a file says.  The URL is a folder or
-anything else that fsspec knows.
+A version is immutable.  Paths are built only from version numbers, never from the content of a file.  The URL is a
+folder or any URL that fsspec supports.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from reversi.model.weights import LARGEST_VERSION, Weights
 from reversi.urls import masked
 
 TEXT_BYTES = 1 << 20
-"""Largest JSON or card that is read from a registry, 1 MiB."""
+"""Largest JSON file or card read from a registry, 1 MiB."""
 
 MOST_DIGITS = 10
-"""Of a model's version."""
+"""Maximum digits of a model's version."""
 
 
 class Registry:
-    """The registry at `url`; `create` makes an empty one there if there is none, for those who publish."""
+    """The registry at `url`; with `create`, an empty one is created there if there is none."""
 
     def __init__(self, url: str, *, create: bool = False) -> None:
         self.url = url
@@ -51,16 +51,17 @@ class Registry:
 
     @property
     def name(self) -> str:
-        """The URL without a password, for people."""
+        """The URL with passwords masked, for messages."""
         return masked(self.url)
 
     def publish(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
         """Add a model with its verdict and, unless it was rejected, make it the gated one.
 
-        match  what the gate found, at least `wins`, `draws`, `losses` and `opponent_version`; None for the first model
+        match  the gate's report with at least `wins`, `draws`, `losses` and `opponent_version`; None for the first
+        model
 
-        Publishing the same weights again changes nothing and mends what an interruption left undone; other weights
-        under a number that is taken are a RunError.
+        Publishing the same weights again only completes an interrupted publication; other weights under a version that
+        is taken are a RunError.
         """
         published = self._find(weights.version)
         if published is None:
@@ -81,7 +82,7 @@ class Registry:
         return sorted((info for info in found if info is not None), key=lambda info: info.version)
 
     def gated(self) -> ModelInfo:
-        """Return the champion, or raise NoGatedModelError."""
+        """Return the champion; NoGatedModelError if there is none."""
         version = self._gated_version()
         if version is None:
             self._expect_registry()
@@ -91,7 +92,7 @@ class Registry:
         return self.get(version)
 
     def latest(self) -> ModelInfo:
-        """Return the newest model whatever its verdict, or raise NoGatedModelError if there is none."""
+        """Return the newest model with any verdict; NoGatedModelError if there is none."""
         models = self.models()
         if not models:
             raise NoGatedModelError(
@@ -100,7 +101,7 @@ class Registry:
         return models[-1]
 
     def get(self, version: int) -> ModelInfo:
-        """Return one version, or raise UsageError naming those there are."""
+        """Return one version; UsageError, which lists the versions, if it does not exist."""
         info = self._find(version)
         if info is None:
             there = ", ".join(str(model.version) for model in self.models()) or "none"
@@ -108,13 +109,13 @@ class Registry:
         return info
 
     def load(self, info: ModelInfo) -> Weights:
-        """Return a model's weights; CorruptFileError unless they are the very bytes that were published."""
+        """Return a model's weights; CorruptFileError unless the bytes are those that were published."""
         return self._fetch(info)[1]
 
     def pull(self, version: int | None, destination: Path) -> ModelInfo:
         """Copy a model (the gated one for None) to the folder `destination`; the result's `path` is that folder.
 
-        Everything is fetched and checked before the first byte is written, and each file is replaced atomically.
+        All files are fetched and checked before the first one is written; each file is replaced atomically.
         """
         info = self.gated() if version is None else self.get(version)
         data, _ = self._fetch(info)
@@ -156,7 +157,7 @@ class Registry:
         return info
 
     def _fetch(self, info: ModelInfo) -> tuple[bytes, Weights]:
-        """Return a model's bytes and what they hold, both checked against `info`."""
+        """Return a model's bytes and weights, both checked against `info`."""
         where = f"{info.path}/model.safetensors"
         data = self._folder.read(f"{_place(info.version)}/model.safetensors", min(info.size, archive.MAX_BYTES))
         if data is None or len(data) != info.size:
@@ -197,12 +198,12 @@ class Registry:
 
 
 def open_registry(url: str | None) -> Registry:
-    """Return the registry at `url`; for None that of the newest run in the folder `runs`."""
+    """Return the registry at `url`; None is that of the newest run in the folder `runs`."""
     return Registry(url if url is not None else newest_registry(Path("runs")))
 
 
 def newest_registry(runs: Path) -> str:
-    """Return the registry that changed last of those in `runs`/*/registry, gated ones first."""
+    """Return the most recently changed registry in `runs`/*/registry, gated ones first."""
     found = [path for path in runs.glob("*/registry") if path.is_dir()]
     if not found:
         raise NoGatedModelError(
@@ -217,10 +218,10 @@ def newest_registry(runs: Path) -> str:
 
 
 def load_model(spec: str, registry_url: str | None = None) -> Weights:
-    """Return the weights that `spec` names: `gated`, `latest`, a version number, or the path of a model.
+    """Return the weights specified by `spec`: `gated`, `latest`, a version number, or the path of a model.
 
-    A path is a model's folder, as `reversi pull` makes it, or the file model.safetensors itself.  A registry of None is
-    the newest run's.
+    A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself.  The default
+    registry is the newest run's.
     """
     if spec in ("gated", "latest") or (spec.isdecimal() and len(spec) <= MOST_DIGITS):
         registry = open_registry(registry_url)
@@ -231,7 +232,7 @@ def load_model(spec: str, registry_url: str | None = None) -> Weights:
     try:
         file = path / "model.safetensors" if path.is_dir() else path
         there = file.is_file()
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         there = False
     if not there:
         raise UsageError(f"expected gated, latest, a version number or a folder with model.safetensors, got {spec!r}")
@@ -244,7 +245,7 @@ def _same(one: Weights, other: Weights) -> bool:
 
 
 def _is_version(name: str) -> bool:
-    """Return whether a folder has the name that `_digits` gives to a version."""
+    """Return whether `name` is the folder name of a version, as `_digits` formats it."""
     return name.isdecimal() and len(name) <= MOST_DIGITS and name == _digits(int(name))
 
 

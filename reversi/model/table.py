@@ -1,7 +1,7 @@
-"""The table of a game of at most nine squares: a row for every position that could be drawn, a value for every square.
+"""The table of a game of at most nine squares: a row for every arrangement of discs, a value for every square.
 
-Rows are counted in base three: square i adds 3^i times 0 if it is empty, 1 for a disc of the side to move, 2 for one of
-the other side's.  Columns are actions; the pass has none.  Numpy and numba alone.
+The row index is in base three: digit i is 0 if square i is empty, 1 for a disc of the side to move, 2 for one of the
+other side's.  Columns are actions; the pass has none.  Needs only numpy and numba.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from reversi.games.bitboard import ONE
 from reversi.kernel import kernel
 
 TABLE_SIZE = 3
-"""Squares along one side of the largest board that a table is made for."""
+"""Squares along one side of the largest board with a table."""
 
 TABLE_SHAPE = (3 ** (TABLE_SIZE * TABLE_SIZE), TABLE_SIZE * TABLE_SIZE)
 """Positions and actions."""
 
 
 def empty_table() -> NDArray[np.float32]:
-    """Return f32[19683, 9], zeros: the table of somebody who knows nothing."""
+    """Return f32[19683, 9] of zeros, the untrained table."""
     return np.zeros(TABLE_SHAPE, np.float32)
 
 

@@ -1,4 +1,4 @@
-"""`TableBackend`: a table's values, looked up; neither torch nor OpenVINO."""
+"""`TableBackend`: table lookup, without torch or OpenVINO."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reversi.model.weights import Weights
 
 
 class TableBackend:
-    """Answers at once, in the caller's thread, whatever is submitted."""
+    """Evaluates in the caller's thread, already in `submit`."""
 
     name: BackendName = "table"
     device = "cpu"
@@ -34,12 +34,12 @@ class TableBackend:
         return self.collect(0)
 
     def submit(self, slot: int, own: Masks, opp: Masks) -> None:
-        """Look everything up."""
+        """Look up all positions."""
         look_up(self._values, own, opp, self._answers[slot][0])
         self._counts[slot] = len(own)
 
     def collect(self, slot: int) -> Answers:
-        """Return what was found."""
+        """Return the values found."""
         logits, outlook = self._answers[slot]
         return logits[: self._counts[slot]], outlook[: self._counts[slot]]
 
@@ -48,13 +48,13 @@ class TableBackend:
         return weights.arrays["q"].copy()
 
     def take(self, prepared: NDArray[np.float32]) -> None:
-        """Look up in another table from now on."""
+        """Use another table from now on."""
         self._values = prepared
 
 
 @kernel
 def look_up(values: NDArray[np.float32], own: Masks, opp: Masks, out: NDArray[np.float32]) -> None:
-    """Fill `out[b]` with the values of position b's actions, and its pass, the last, with 0.
+    """Fill `out[b]` with the values of position b's actions; the pass, the last one, gets 0.
 
     values    float32[19683, 9]
     own, opp  uint64[B]

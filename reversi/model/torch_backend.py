@@ -1,4 +1,4 @@
-"""`TorchBackend`: the network in plain torch on a CPU, for where OpenVINO is not; several times slower."""
+"""`TorchBackend`: the network in plain torch on a CPU, in place of OpenVINO; several times slower."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reversi.model.weights import Weights
 
 
 class TorchBackend:
-    """Computes in a thread of its own, one batch after the other."""
+    """Computes submitted batches in its own thread, one after the other."""
 
     name: BackendName = "torch"
     device = "cpu"
@@ -32,7 +32,7 @@ class TorchBackend:
         self.take(self.prepare(weights))
 
     def run(self, own: Masks, opp: Masks) -> Answers:
-        """Judge in the caller's thread."""
+        """Evaluate in the caller's thread."""
         write_masks(self._game, own, opp, self._masks[0])
         return self._judge(self._network, 0, len(own))
 
@@ -55,7 +55,7 @@ class TorchBackend:
         self._network = prepared
 
     def _judge(self, network: FoldedNetwork, slot: int, count: int) -> Answers:
-        """Judge the slot's first `count` masks; rows up to the padded size are computed and thrown away."""
+        """Evaluate the slot's first `count` masks; the outputs of padding rows are dropped."""
         masks = self._masks[slot][: padded(count, self.batch)].view(np.int64)  # torch cannot shift unsigned integers
         with torch.inference_mode(), _threads(self._threads):
             logits, outlook = network(torch.from_numpy(masks))
@@ -64,7 +64,7 @@ class TorchBackend:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Set torch's thread count, which is the whole process', for one run: a learner beside it keeps its own."""
+    """Set torch's thread count, which is process-wide, for one run, so that a learner in the process keeps its own."""
     before = torch.get_num_threads()
     if before == count:
         yield

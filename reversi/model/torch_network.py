@@ -1,6 +1,6 @@
-"""`FoldedNetwork`: what the weights of a network of any kind compute, in plain torch on any device, from masks.
+"""`FoldedNetwork`: a network of any kind from its `Weights`, in plain torch on any device; its input is masks.
 
-Masks are 32 bytes a position where planes are up to 1,024, so they are what goes to a GPU; they become planes there.
+Masks take 32 bytes a position and planes up to 1,024, so masks are copied to the GPU and unpacked to planes there.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from reversi.games.rules import game_named
 from reversi.model.backend import OUTLOOKS, Precision
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
 from reversi.model.line_table import LineRows, summed_rows
-from reversi.model.stack import StackNetwork
+from reversi.model.stack_network import StackNetwork
 from reversi.model.weights import LINES_TABLE, WDL, Weights
 
 _TYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
 
 
 class FoldedNetwork:
-    """One version's weights on a device, in the type and layout its convolutions like."""
+    """One version's weights on a device, in the type and layout that are fastest there."""
 
     def __init__(self, weights: Weights, device: torch.device, precision: Precision) -> None:
         self._device, self._type = device, _TYPES[precision]
@@ -33,7 +33,7 @@ class FoldedNetwork:
         self._network = _network(weights.network, self._size, self.parameters, device)
 
     def placed(self, weights: Weights) -> dict[str, Tensor]:
-        """Return the arrays as this network's parameters would be: on the device, convolutions channels-last."""
+        """Return the arrays in the form of this network's parameters: on the device, convolutions channels-last."""
         return {
             name: torch.from_numpy(array).to(
                 self._device,
@@ -59,7 +59,7 @@ class _Dual:
         self._rows = LineRows(size).to(device) if network.lines else None
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and outlook, which is computed in float32."""
+        """Return logits and outlook; the outlook is computed in float32."""
         tower = self._convolution("stem", planes)
         if self._rows is not None:
             tower.add_(summed_rows(self._parameters[LINES_TABLE], self._rows(planes)))
@@ -84,7 +84,7 @@ class _Dual:
 
 
 class _Stack:
-    """A stack of layers: the very network that was trained, on the parameters given."""
+    """A stack of layers: the same module as in training, with the given parameters."""
 
     def __init__(self, network: StackConfig, size: int, parameters: Mapping[str, Tensor]) -> None:
         with torch.device("meta"):
@@ -92,7 +92,7 @@ class _Stack:
         self._network.load_state_dict(parameters, assign=True)
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and an outlook that knows nothing."""
+        """Return logits and an outlook of zeros."""
         logits = self._network(planes)
         return logits, logits.new_zeros(len(logits), OUTLOOKS)
 
@@ -115,7 +115,8 @@ def square_bits(size: int) -> Tensor:
 def unpack_planes(masks: Tensor, bits: Tensor, size: int, precision: torch.dtype) -> Tensor:
     """Return the planes [B, 4, N, N] of masks i64[B, 4], channels-last; `bits` is `square_bits(size)` on their device.
 
-    Equal to `write_planes`' of the same positions.  Shifts of negative masks bring ones in from the left, past bit 0.
+    Equal to the result of `write_planes` for the same positions.  Shifting a negative mask fills with ones from the
+    left, which do not reach bit 0.
     """
     squares = (masks[:, None, :] >> bits[None, :, None]) & 1
     return squares.to(precision).view(-1, size, size, PLANES).permute(0, 3, 1, 2)

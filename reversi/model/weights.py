@@ -1,8 +1,7 @@
-"""`Weights`: one version of a network, batch norms folded away, as named arrays that go to a file or over the wire.
+"""`Weights`: one version of a network, batch norms folded in, as named arrays for files and transport.
 
-A table is one array.  A version is an integer and its weights never change.  The file is an archive of kind "weights"
-whose header says which game, rules, planes and network it is for; whatever reads it back checks all of them.  No torch
-here.
+A table is one array.  A version is an integer, and its weights never change.  The file is an archive of kind "weights"
+whose header has the game, the rules and planes versions and the network; reading checks all of them.  No torch here.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from reversi.model.config import (
     network_from_json,
     network_to_json,
 )
-from reversi.model.lines import table_rows
+from reversi.model.line_patterns import table_rows
 from reversi.model.table import TABLE_SHAPE, TABLE_SIZE
 
 FORMAT = 1
 LARGEST_VERSION = 2**31 - 1
-"""Of a model: records keep the version that played as 32 bits."""
+"""Largest model version: records store the version in 32 bits."""
 WDL = 3
 """Win, draw, loss, in this order, for the side to move."""
 LINES_TABLE = "lines.table"
-"""The array that the stem adds rows of, if the network looks up lines; it has no bias of its own."""
+"""Name of the table of lines, whose rows the stem adds; it has no bias of its own."""
 VALUE_OUTPUTS = WDL + 1
 """Rows of the value head's last layer: the three WDL logits, then the margin before its tanh."""
 
@@ -61,9 +60,9 @@ class Weights:
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Weights:
-        """Read an archive and check that this version of the program can play it; `where` names its origin in errors.
+        """Read an archive and check that this version of the program can use it; `where` names its origin in errors.
 
-        Raises CorruptFileError for damaged or foreign bytes and IncompatibleModelError for a sound model of other
+        Raises CorruptFileError for damaged or foreign bytes and IncompatibleModelError for a valid model of other
         rules, other planes, an unknown game or an unknown network.
         """
         arrays, header = archive.unpack(data, "weights", FORMAT, where)
@@ -112,9 +111,9 @@ class Weights:
 
 
 def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every array of `network`'s weights: a weight and a bias for each layer, and tables.
+    """Return the name and shape of every array of `network`'s weights: a weight and a bias for each layer, and tables.
 
-    Raises ConfigError for a network that cannot be made for boards of `size` squares a side.
+    Raises ConfigError for a network that does not support boards of `size` squares a side.
     """
     if isinstance(network, TableConfig):
         if size > TABLE_SIZE:
@@ -133,9 +132,10 @@ def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]
 
 
 def layer_shapes(network: ResNetConfig | StackConfig, size: int) -> dict[str, tuple[int, ...]]:
-    """Return the weight shape of every layer that plays, in order, on a board of `size` squares a side.
+    """Return the weight shape of every layer used in play, in order, on a board of `size` squares a side.
 
-    Convolutions are [out, in, height, width], dense layers [out, in].  The owner head only trains and is left out.
+    Convolutions are [out, in, height, width], dense layers [out, in].  The owner head, used only in training, is
+    omitted.
     """
     if isinstance(network, StackConfig):
         layers = agent_shapes(network, size)
@@ -161,7 +161,7 @@ def layer_shapes(network: ResNetConfig | StackConfig, size: int) -> dict[str, tu
 def agent_shapes(network: StackConfig, size: int) -> dict[str, tuple[int, ...]]:
     """Return the weight shape of every layer of one agent of a stack, in order; see `layer_shapes`.
 
-    Raises ConfigError for convolutions that leave nothing of a board of `size` squares a side.
+    Raises ConfigError if the convolutions shrink a board of `size` squares a side to nothing.
     """
     shapes: dict[str, tuple[int, ...]] = {}
     features, side = network.planes, size

@@ -1,4 +1,4 @@
-"""The player that a model is: its bare policy, or a search of so many simulations."""
+"""A model as a player: its bare policy, or a search."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from reversi.model.weights import Weights
 
 MARGIN_WEIGHT = 0.0
-"""`SearchConfig.margin_weight` of a model that plays, where nothing else is asked for."""
+"""Default of `SearchConfig.margin_weight` in play."""
 
 SOLVE_EMPTIES = 12
-"""`SearchConfig.solve_empties` of such a model: docs/experiments.md 21."""
+"""Default of `SearchConfig.solve_empties` in play: docs/experiments.md 21."""
 
 POLICY_TEMPERATURE = 2.0
-"""`SearchConfig.policy_temperature` of such a model: flatter priors find moves that the network thinks little of.  With
-`C_PUCT` worth some 20 Elo against self-play's 1 and 1.5 (docs/experiments.md 25)."""
+"""Default of `SearchConfig.policy_temperature` in play: flatter priors find moves with low network priors.  Together
+with `C_PUCT` it gains about 20 Elo over self-play's 1 and 1.5 (docs/experiments.md 25)."""
 
 C_PUCT = 0.8
-"""`SearchConfig.c_puct` of such a model: values count for more, now that the priors are flatter."""
+"""Default of `SearchConfig.c_puct` in play: with flatter priors, values get more weight."""
 
 MIN_VISIT_SHARE = 0.5
-"""`SearchConfig.min_visit_share` of such a model: docs/experiments.md 27."""
+"""Default of `SearchConfig.min_visit_share` in play: docs/experiments.md 27."""
 
 BOUNDS = True
-"""`SearchConfig.bounds` of such a model, some 7 Elo: docs/experiments.md 30."""
+"""Default of `SearchConfig.bounds` in play, about 7 Elo: docs/experiments.md 30."""
 
 WIPEOUTS = True
-"""`SearchConfig.wipeouts` of such a model: docs/experiments.md 37."""
+"""Default of `SearchConfig.wipeouts` in play: docs/experiments.md 37."""
 
 _BATCH = 256
-"""Positions searched at once; the network gains nothing from more."""
+"""Positions searched at once; larger batches do not make the network faster."""
 
 
 class SearchPlayer:
-    """Plays what a search without noise would (`root_action`); with 0 simulations the likeliest action."""
+    """Plays the action of a search without noise (`root_action`); with 0 simulations the likeliest action."""
 
     def __init__(self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig) -> None:
-        """The same positions get the same answers: there is no randomness in it, and no memory between calls."""
+        """The player is deterministic and keeps no state between calls."""
         self.name = name
         self.config = config
         self.batch = batch_of(config.simulations)
-        """Positions that are searched at once."""
+        """Number of positions searched at once."""
         self._search = Search(game, config, evaluate, self.batch)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
@@ -58,7 +58,7 @@ class SearchPlayer:
         return self.judge(own, opp).action
 
     def judge(self, own: Masks, opp: Masks) -> SearchResult:
-        """Search all positions, as many at a time as there are trees, and return what was found."""
+        """Search all positions, `batch` at a time, and return the results."""
         parts = [slice(start, start + self.batch) for start in range(0, max(1, len(own)), self.batch)]
         found = [self._search.run(own[part], opp[part]) for part in parts]
         return found[0] if len(found) == 1 else SearchResult.concatenate(found)
@@ -67,7 +67,7 @@ class SearchPlayer:
 def model_player(
     name: str, game: Game, weights: Weights, config: SearchConfig, *, threads: int = 1, backend: str = "auto"
 ) -> SearchPlayer:
-    """Return the player that searches with `weights`, which must be of `game`, as `config` says."""
+    """Return the player that searches with `weights` and `config`; the weights must be for `game`."""
     from reversi.model.evaluate import open_evaluator
 
     weights.check_game(game)
@@ -92,11 +92,11 @@ def playing_config(
     bounds: bool = BOUNDS,
     wipeouts: bool = WIPEOUTS,
 ) -> SearchConfig:
-    """Return how a search of `simulations` plays: no noise, and as many leaves at a time as it can bear.
+    """Return the config of a search of `simulations` in play, without noise.
 
-    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even where
-    one position is searched; below 256 simulations it takes one leaf after another, the strongest use of few.  With 0
-    simulations it is the bare network, and nothing is solved.
+    A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even for a
+    single position; below 256 simulations it takes one leaf at a time, which is strongest.  With 0 simulations the bare
+    network plays, and nothing is solved.
     """
     if simulations == 0:
         return SearchConfig(simulations=0)
@@ -115,5 +115,5 @@ def playing_config(
 
 
 def batch_of(simulations: int) -> int:
-    """Return how many positions are searched at once: fewer if trees are large, so that all fit 150 MB or so."""
+    """Return the number of positions searched at once: fewer for large trees, so that all fit in about 150 MB."""
     return max(1, min(_BATCH, 2**19 // (simulations + 1)))

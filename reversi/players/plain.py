@@ -1,4 +1,4 @@
-"""Players without a network: from pure chance to plain searches, the fixed points of every rating."""
+"""Players without a network, from random to plain searches: the fixed reference points of every rating."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reversi.search.uct import uct
 
 
 class RandomPlayer:
-    """Plays every legal action with the same chance."""
+    """Plays uniformly random legal actions."""
 
     def __init__(self, game: Game, rng: np.random.Generator) -> None:
         self.name = "random"
@@ -29,7 +29,7 @@ class RandomPlayer:
 
 
 class GreedyPlayer:
-    """Plays for the most discs after its own move, which loses to almost any plan."""
+    """Plays the move after which it has the most discs, a weak strategy."""
 
     def __init__(self, game: Game, rng: np.random.Generator) -> None:
         self.name = "greedy"
@@ -43,22 +43,22 @@ class GreedyPlayer:
 
 
 class FlatMonteCarloPlayer:
-    """Plays the action whose random continuations score best (won less lost, per playout); equals at random."""
+    """Plays the action whose random playouts score best (wins minus losses per playout); ties at random."""
 
     def __init__(self, game: Game, playouts: int, rng: np.random.Generator, threads: int = 1) -> None:
-        """`playouts` is the number of random games per decision, all legal actions together."""
+        """`playouts` is the number of random games per decision, over all legal actions together."""
         self.name = f"flat-mc:{playouts}"
         self._game, self._playouts, self._rng, self._threads = game, playouts, rng, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Play all positions' random games, the same ones on any number of threads."""
+        """Play the random games of all positions; the result does not depend on the threads."""
         seed = int(self._rng.integers(2**64, dtype=np.uint64))
         wins, tried = flat_monte_carlo(self._game, own, opp, self._playouts, seed, self._threads)
         return _best(np.where(tried > 0, wins / np.maximum(tried, 1), -2.0), self._rng)
 
 
 class UctPlayer:
-    """Plays the most visited action of a UCT tree of random playouts; the seed and the position decide which."""
+    """Plays the most visited action of a UCT tree of random playouts; it depends only on the seed and the position."""
 
     def __init__(self, game: Game, playouts: int, seed: int, threads: int = 1) -> None:
         """`playouts` is the number of random games per decision."""
@@ -66,26 +66,26 @@ class UctPlayer:
         self._game, self._playouts, self._seed, self._threads = game, playouts, seed, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Grow one tree per position, the same ones in any batch and on any number of threads."""
+        """Grow one tree per position; the result depends neither on the batch nor on the threads."""
         return uct(self._game, own, opp, self._playouts, self._seed, self._threads).action
 
 
 class AlphaBetaPlayer:
-    """Plays the best action of an alpha-beta search with a plain evaluation; the seed decides among equals."""
+    """Plays the best action of an alpha-beta search with a plain evaluation; the seed breaks ties."""
 
     def __init__(self, game: Game, depth: int, seed: int, threads: int = 1) -> None:
-        """`depth` is the number of moves looked ahead; passes come on top."""
+        """`depth` is the search depth in moves; passes are not counted."""
         self.name = f"alphabeta:{depth}"
         self._game, self._depth, self._seed, self._threads = game, depth, seed, Threads(threads)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Search all positions, each by itself."""
+        """Search each position independently."""
         return alphabeta(self._game, own, opp, self._depth, self._seed, self._threads).action
 
 
 @kernel
 def discs_after(game_id: int, own: Masks, opp: Masks, out: NDArray[np.int16]) -> None:
-    """Fill `out[b, a]` (int16[B, A]) with the mover's discs after each legal action `a`; others stay as they are."""
+    """Fill `out[b, a]` (int16[B, A]) with the mover's discs after each legal action `a`; others are unchanged."""
     actions = np.empty(out.shape[1], np.int64)
     for b in range(own.shape[0]):
         for index in range(list_actions(game_id, own[b], opp[b], actions)):
@@ -94,6 +94,6 @@ def discs_after(game_id: int, own: Masks, opp: Masks, out: NDArray[np.int16]) ->
 
 
 def _best(scores: NDArray[np.generic], rng: np.random.Generator) -> NDArray[np.int32]:
-    """Return the action of the highest score in each row, drawn uniformly among equals."""
+    """Return the action with the highest score in each row; ties are broken uniformly at random."""
     lots = np.where(scores == scores.max(axis=1, keepdims=True), rng.random(scores.shape), -1.0)
     return np.asarray(lots.argmax(axis=1), np.int32)

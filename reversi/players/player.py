@@ -1,4 +1,4 @@
-"""What a player is: `Player` looks at positions, `HistoryPlayer` wants to know how the game came there."""
+"""The player protocols: `Player` sees positions, `HistoryPlayer` needs the moves of the game."""
 
 from __future__ import annotations
 
@@ -17,32 +17,29 @@ class Player(Protocol):
 
     @property
     def name(self) -> str:
-        """What the player is, as it can be asked for again."""
-        ...
+        """The player's specification, which `make_player` accepts."""
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Return a legal action for each of B unfinished positions; B is any number from 0.
+        """Return a legal action for each of B >= 0 unfinished positions.
 
         own, opp  uint64[B]  discs of the side to move and of the other side
         """
-        ...
 
 
 @dataclass(frozen=True)
 class Forfeit:
-    """What a player answers that gives its game up, or has to: the game is lost."""
+    """The answer of a player that resigns or fails: its game is lost."""
 
     reason: str
-    """What happened, for people."""
+    """The reason, for messages."""
 
 
 @runtime_checkable
 class HistoryPlayer(Player, Protocol):
-    """A player that follows games move by move, as other people's programs do; one game after another suits it best."""
+    """A player that follows games move by move, as external programs do; fastest with one game after the other."""
 
     def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
-        """Return a legal action, or that the game is forfeited, for each unfinished game.
+        """Return a legal action or a forfeit for each unfinished game.
 
         histories  the actions of each game from its start position, passes included; Black plays the first
         """
-        ...

@@ -1,4 +1,4 @@
-"""Every player by its name, which is how commands ask for one.
+"""Player specifications, as commands accept them.
 
     random          uniformly random legal moves
     greedy          the move that leaves it with most discs; ties at random
@@ -36,16 +36,16 @@ from reversi.search.alphabeta import MAX_DEPTH
 from reversi.search.config import MAX_SIMULATIONS
 
 PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", "gtp", "nboard")
-"""What names begin with, up to the first colon, that are not a model's alone."""
+"""Prefixes, up to the first colon, of all specifications but a bare model."""
 
 MOVING = ("gated", "latest")
-"""Names of models that mean another one tomorrow."""
+"""Model names whose version changes over time."""
 
 PLAYOUTS = 150
 """Random games per decision of plain `flat-mc`."""
 
 MAX_PLAYOUTS = 1_000_000
-"""Of `flat-mc` and `uct`."""
+"""Maximum for `flat-mc` and `uct`."""
 
 OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "margin": ("margin_weight", float),
@@ -56,10 +56,10 @@ OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "bounds": ("bounds", int),
     "wipeouts": ("wipeouts", int),
 }
-"""Options of `mcts`: the field of `SearchConfig` that each sets, and how its value is read."""
+"""Options of `mcts`: the field of `SearchConfig` that each sets, and the parser of its value."""
 
 SIMULATIONS = 64
-"""Simulations of a model that is named without a number."""
+"""Simulations of a model specified without a number."""
 
 
 def make_player(
@@ -73,12 +73,12 @@ def make_player(
     simulations: int = SIMULATIONS,
     limits: EngineLimits | None = None,
 ) -> Player:
-    """Return the player that `spec` names (see the top of this file).
+    """Return the player that `spec` specifies (see the module docstring).
 
-    simulations  for a model that is named without any
-    limits       for another program; it is started here, and a program that does not come up is an error here
+    simulations  for a model specified without a number
+    limits       for an external program, which is started here; it is an error if it does not start
 
-    Raises UsageError for what names no player, and what loading a model or starting a program raises.
+    Raises UsageError for an invalid specification, and the errors of loading a model or starting a program.
     """
     kind, _, rest = spec.partition(":")
     if kind in ("gtp", "nboard"):
@@ -113,7 +113,7 @@ def make_player(
 
 
 def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | None:
-    """Return the player without a network that `spec` names, or None."""
+    """Return the player without a network that `spec` specifies, or None."""
     kind, _, rest = spec.partition(":")
     rng = np.random.default_rng(seed)
     if spec == "random":
@@ -146,10 +146,10 @@ def _options(spec: str, text: str) -> dict[str, Any]:
 
 
 def _is_file(spec: str) -> bool:
-    """Return whether there is such a file or folder."""
+    """Return whether `spec` is the path of a file or folder."""
     try:
         return spec != "" and Path(spec).exists()
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         return False
 
 

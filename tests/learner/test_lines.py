@@ -16,8 +16,8 @@ from learner.strips import StripPass
 from learner.trainer import Trainer
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
+from reversi.model.line_patterns import shared_rows, table_rows
 from reversi.model.line_table import LineRows, summed_rows
-from reversi.model.lines import shared_rows, table_rows
 from reversi.model.network import DualNetwork
 from reversi.search.parallel import Threads
 from tests.learner import jobs

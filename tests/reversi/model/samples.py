@@ -10,7 +10,7 @@ from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
 from reversi.model.network import DualNetwork, fold
-from reversi.model.stack import StackNetwork
+from reversi.model.stack_network import StackNetwork
 from reversi.model.table import TABLE_SHAPE
 from reversi.model.weights import Weights
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, Game, game_named
 from reversi.games.symmetry import SYMMETRIES, action_table
+from reversi.model.line_patterns import DIRECTIONS, line_count, lines_of, shared_rows, sum_rows, table_rows, write_rows
 from reversi.model.line_table import LineRows, LineTable, summed_rows
-from reversi.model.lines import DIRECTIONS, line_count, lines_of, shared_rows, sum_rows, table_rows, write_rows
 from tests.reversi.games import oracle
 from tests.reversi.games.symmetries import transform_masks
 

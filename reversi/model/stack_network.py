@@ -1,9 +1,9 @@
-"""`StackNetwork`: plain layers one after the other, as they are trained (torch); in eval mode, as they play.
+"""`StackNetwork`: a plain sequence of layers (torch), for training and, in eval mode, for play.
 
     planes [B, 2 or 4, N, N] -> convolutions -> 1x1 convolution -> a number for every square, 0 for the pass
                                              -> dense layers    -> the same
 
-The names of its parameters are those of the arrays of its `Weights`: there is nothing to fold.
+Its parameters have the names of the arrays of its `Weights`; there is nothing to fold.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from reversi.model.config import StackConfig
 from reversi.model.weights import agent_shapes
 
 OUTPUT_STD = 0.01
-"""Spread of the last layers' first weights: an untrained network is nearly uniform and undecided, so search is fair."""
+"""Standard deviation of the last layers' initial weights: an untrained network has a nearly uniform policy and values
+near 0, so that the search is unbiased."""
 
 
 class StackNetwork(nn.Module):
     """One stack of layers, or two that take turns, for boards of `size` squares a side.
 
-    Channels-last memory and autocast suit it; the answer is float32 all the same.
+    It supports channels-last memory and autocast; the output is always float32.
     """
 
     def __init__(self, config: StackConfig, size: int) -> None:
-        """Raises ConfigError for convolutions that leave nothing of such a board."""
+        """Raises ConfigError if the convolutions shrink the board to nothing."""
         super().__init__()
         self.config = config
         self.size = size
         self.agents = nn.ModuleList(_Agent(config, size) for _ in range(config.agents))
 
     def forward(self, planes: Tensor) -> Tensor:
-        """Return f32[B, A]: logits or action values of every square, illegal ones too, and 0 for the pass.
+        """Return f32[B, A]: logits or action values of all squares, illegal ones included, and 0 for the pass.
 
-        planes  f32[B, 4, N, N]  B may be 0; a network of two planes leaves the last two alone
+        planes  f32[B, 4, N, N]  B may be 0; a network of two planes ignores the last two
         """
         seen = planes[:, : self.config.planes]
         squares = self.agents[0](seen)
@@ -48,7 +49,7 @@ class StackNetwork(nn.Module):
 
 
 class _Agent(nn.Module):
-    """Convolutions and dense layers, with rectified features between them."""
+    """Convolutions and dense layers with ReLU between them."""
 
     def __init__(self, config: StackConfig, size: int) -> None:
         super().__init__()
@@ -56,7 +57,7 @@ class _Agent(nn.Module):
         same = config.padding == "same"
         self.dropout = config.dropout
         self.fringe = 1 - config.width % 2 if same else 0
-        """Rows and columns of zeros below and right, which an even width wants besides its padding."""
+        """Extra rows and columns of zeros below and right, which an even width needs besides its padding."""
         border = (config.width - 1) // 2 if same else 0
         self.convolutions = nn.ModuleList(
             nn.Conv2d(shape[1], shape[0], config.width, padding=border) for shape in _under("convolutions.", shapes)
@@ -75,7 +76,7 @@ class _Agent(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return [B, N * N], in whatever precision it is computed."""
+        """Return [B, N * N], in the precision of the computation."""
         for layer in self.convolutions:
             if self.fringe:
                 features = functional.pad(features, (0, self.fringe, 0, self.fringe))

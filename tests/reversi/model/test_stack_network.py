@@ -13,7 +13,7 @@ from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named
 from reversi.model.config import StackConfig, TableConfig
 from reversi.model.network import build_network, fold
-from reversi.model.stack import StackNetwork
+from reversi.model.stack_network import StackNetwork
 from reversi.model.weights import Weights, array_shapes
 from tests.reversi.model.samples import SMALL, STACKS, positions, stack
 

@@ -1,20 +1,20 @@
-"""Lines through squares: what lies on a row, column or diagonal, as a number that picks a row of a learned table.
+"""Line patterns: the discs on a row, column or diagonal as an index of a row in a learned table.
 
-A line's squares are read with rising row, a board's row with rising column.  Own discs are digits 1, the opponent's 2,
-empty squares 0; the j-th counts 3**j times, and the sum is the line's pattern.  A square adds up four rows of the
-table, one for each line through it:
+A line's squares are read in ascending row order, those of a board row in ascending column order.  Own discs are digit
+1, the opponent's 2, empty squares 0; digit j has the weight 3**j, and the sum is the line's pattern.  A square sums
+four rows of the table, one for each line through it:
 
     row of the table = base of the line's class + pattern * length of the line + place of the square in the line
 
-Lines that a symmetry of the board maps to each other are of one class and share their rows: rows and columns at the
-same distance from the edge, and diagonals of one length, both ways.  Their directions of reading may differ.
+Lines that a symmetry of the board maps to each other belong to one class and share their rows: rows and columns at the
+same distance from the edge, and diagonals and anti-diagonals of one length.  Their reading directions may differ.
 
-Training goes one step further: a line read from its other end is the same line, and `shared_rows` says which rows are
-one for that.  What a square adds up is then the same on every image of a board.  The table that plays has every row by
-itself, and nothing has to be turned.
+Training also identifies a line with its reversal: `shared_rows` maps both to one parameter row, so that a square's sum
+is the same on every symmetric image of a board.  The table used for play has all rows separately, so that no line needs
+to be reversed.
 
-Patterns of edges and diagonals are how Othello programs have judged positions since Logistello: Buro 1997, "Experiments
-with Multi-ProbCut and a new high-quality evaluation function for Othello".  No torch here.
+Othello programs since Logistello have evaluated edge and diagonal patterns: Buro 1997, "Experiments with Multi-ProbCut
+and a new high-quality evaluation function for Othello".  No torch here.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ DIRECTIONS = 4
 """Lines through a square, in this order: row, column, diagonal, anti-diagonal."""
 
 
-class Lines(NamedTuple):
-    """The lines of an N by N board, by square (row * N + column) and direction; `line_count` of them in all."""
+class LinePatterns(NamedTuple):
+    """The lines of an N by N board, by square (row * N + column) and direction."""
 
-    line: NDArray[np.int32]  # [N*N, 4]  number of the line
-    step: NDArray[np.int32]  # [N*N, 4]  what a digit 1 on the square adds to pattern * length of that line
+    line: NDArray[np.int32]  # [N*N, 4]  number of the line, below `line_count`
+    step: NDArray[np.int32]  # [N*N, 4]  contribution of a digit 1 on the square to pattern * length of that line
     offset: NDArray[np.int32]  # [N*N, 4]  base of the line's class + place of the square in the line
 
 
 def line_count(size: int) -> int:
-    """Return how many lines a board of `size` squares a side has, diagonals of one square included."""
+    """Return the number of lines of a board with `size` squares a side, one-square diagonals included."""
     return 6 * size - 2
 
 
@@ -50,9 +50,9 @@ def table_rows(size: int) -> int:
 
 
 @functools.cache
-def lines_of(size: int) -> Lines:
+def lines_of(size: int) -> LinePatterns:
     """Return the lines of a board of `size` squares a side."""
-    made = Lines(*(np.zeros((size * size, DIRECTIONS), np.int32) for _ in Lines._fields))
+    made = LinePatterns(*(np.zeros((size * size, DIRECTIONS), np.int32) for _ in LinePatterns._fields))
     bases: dict[_Class, int] = {}
     base = 0
     for key, length in _class_lengths(size).items():
@@ -68,7 +68,7 @@ def lines_of(size: int) -> Lines:
 
 @functools.cache
 def shared_rows(size: int) -> NDArray[np.int32]:
-    """Return int32[R]: for each row of the table its row in the smaller one that is learned.
+    """Return int32[R]: the parameter row of each row of the table.
 
     A pattern and a place in it share one with the reversed pattern and the place counted from the other end, which
     leaves 147 rows for 3x3, 543 for 4x4, 9,588 for 6x6 and 141,942 for 8x8.
@@ -89,7 +89,7 @@ _Class = tuple[str, int]
 
 
 def _class_lengths(size: int) -> dict[_Class, int]:
-    """Return how many squares each class' lines have, in the order of their rows: 3**length * length each."""
+    """Return the line length of each class, in the order of their rows: 3**length * length rows each."""
     lengths: dict[_Class, int] = {("straight", distance): size for distance in range((size + 1) // 2)}
     lengths |= {("diagonal", length): length for length in range(size, 0, -1)}
     return lengths
@@ -118,10 +118,10 @@ def write_rows(
     offset: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Write which rows of the table every square adds up.
+    """Write the four rows of the table for every square.
 
-    planes              float32[B, 4, N, N] of `write_planes`, in whatever order they lie; the first two are read, and
-                        no square may be set in both: there is no digit for it
+    planes              float32[B, 4, N, N] of `write_planes`, with any strides; only the first two are read, and no
+                        square may be set in both
     line, step, offset  of `lines_of(N)`
     out                 int32[B, N*N, 4] written
     """
