@@ -1,8 +1,8 @@
-"""The kernel of self-play: every game goes on until it waits for the network.
+"""The kernel of self-play: every game continues until it waits for the network.
 
-One call takes the answers to the positions asked about last, and plays on: simulations, moves, forced replies, new
-searches, until the game needs an answer that neither the rules nor the cache can give.  So every game has one position
-in every batch, the batch is always full, and a pass over all games is one call without the GIL.
+One call takes the evaluations of the last batch and continues with simulations, moves, forced replies and new searches,
+until the game needs an evaluation that neither the rules nor the cache can give.  So every game has one position in
+every batch, the batch is always full, and a pass over all games is one call without the GIL.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 from reversi.search.walk import expand, walk
 
 _MOVE, _CAP = 0, 1
-"""Draws of a ply's stream: the move, and whether its search is a full one."""
+"""Draws from a ply's stream: the move, and whether its search is a full one."""
 
 
 class Play(NamedTuple):
-    """What `advance` needs to know of the job, as scalars."""
+    """The parameters of self-play that `advance` reads, as scalars."""
 
     game_id: int
     seed: np.uint64
     simulations: int  # of a full search
     fast_simulations: int  # of the others
-    full_share: float  # chance that a search is a full one
+    full_share: float  # probability that a search is a full one
     temperature: float
     temperature_plies: int
     dirichlet_alpha: float
@@ -73,14 +73,14 @@ def advance(
     logits: NDArray[np.float32],
     value: NDArray[np.float32],
 ) -> None:
-    """Give games `first` to `last` - 1 the answers they wait for, and play each on until it waits again or is over.
+    """Give games `first` to `last` - 1 their evaluations, and play each on until it waits again or is over.
 
     action_table  int32[8, A]    where each action goes under each symmetry
     start         row of the game that `logits[0]` and `value[0]` belong to
-    logits        float32[B, A]  answers for the leaves of games start to start + B - 1
+    logits        float32[B, A]  policy logits at the leaves of games start to start + B - 1
     value         float32[B]     from the view of the side to move there
 
-    Games are independent: ranges may be worked on by several threads at once.
+    Games are independent: several threads may work on different ranges at once.
     """
     scratch = np.empty(action_table.shape[1], np.float32)
     marked = np.empty(trees.nodes.shape[1], np.bool_)
@@ -104,7 +104,7 @@ def advance(
 def _begin_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play the only reply or what needs no search, or begin a search, a full one by lot."""
+    """Play the only reply or a move that needs no search, or begin a search, full with probability `full_share`."""
     now = games.now[g]
     action = only_reply(play.game_id, now.own, now.opp)
     if action != NO_ACTION:
@@ -125,7 +125,7 @@ def _begin_ply(
 def _solve_ply(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play one of the best moves, each with the same chance; where a search would be full, they are its targets."""
+    """Play one of the best moves, chosen uniformly; where a full search was drawn, they are the policy target."""
     now, kind = games.now[g], UNSEARCHED
     scratch[:] = 0
     value = decide_moves(play.game_id, rule, now.own, now.opp, scratch)
@@ -138,7 +138,7 @@ def _solve_ply(
 
 @bare_kernel
 def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.float32]) -> None:
-    """Write down what the ply under way teaches."""
+    """Store value and policy targets of the current ply."""
     now = games.now[g]
     now.positions += 1
     games.values[g, now.plies] = value
@@ -149,7 +149,7 @@ def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.fl
 
 @bare_kernel
 def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, marked: NDArray[np.bool_]) -> None:
-    """Play `action` and, if asked to, keep what the tree knows of where it leads."""
+    """Play `action`; with `keep_subtree`, keep the subtree below it."""
     take_ply(games, play.game_id, g, action, kind)
     if play.keep_subtree:
         keep_subtree(tree, action, marked)
@@ -165,7 +165,7 @@ def _simulate(
     play: Play,
     scratch: NDArray[np.float32],
 ) -> None:
-    """Walk once, and judge where it ends by the rules or the cache; else leave that node waiting."""
+    """Walk once and evaluate the leaf by the rules or the cache; otherwise leave it waiting for the network."""
     node = 0
     if tree.nodes[0].degree != PENDING:
         node = walk(tree, play.game_id, rule, now.budget)
@@ -191,7 +191,7 @@ def _simulate(
 
 @bare_kernel
 def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out: NDArray[np.float32]) -> None:
-    """Write the logits of a position into `out`, from those of its image; `action_table` (int32[A]) leads there."""
+    """Write a position's logits into `out` from those of its image; `action_table` int32[A] maps to the image."""
     for action in range(out.shape[0]):
         out[action] = logits[action_table[action]]
 
@@ -200,7 +200,7 @@ def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out
 def _judge(
     now: Any, tree: Tree, rule: Rule, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
 ) -> None:
-    """Give a node its edges, back its value up, and the root of a full search its noise; `logits` are then scratch."""
+    """Expand a node, back its value up, and add noise at the root of a full search; `logits` are overwritten."""
     expand(tree, play.game_id, rule, node, logits)
     back_up(tree, node, value, 0)
     if node == 0 and now.full:
@@ -209,7 +209,7 @@ def _judge(
 
 @bare_kernel
 def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[np.float32]) -> None:
-    """Give the root its noise; Gumbel noise in the plies that explore alone, as it decides the move played."""
+    """Add the root noise; Gumbel noise only in the first `temperature_plies` plies, as it decides the move played."""
     if not rule.gumbel or now.plies < play.temperature_plies:
         start = ply_stream(play.seed, now.number, now.plies)
         draw_root_noise(tree, rule, start, play.dirichlet_alpha, play.dirichlet_weight, scratch)
@@ -219,7 +219,7 @@ def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[n
 def _end_search(
     games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
 ) -> None:
-    """Play the move that the search found; a full search leaves its targets."""
+    """Play the move that the search found; a full search stores its targets."""
     now, kind = games.now[g], UNSEARCHED
     ply = now.plies
     scratch[:] = 0

@@ -1,12 +1,11 @@
-"""Lessons: games that leave one of self-play for some random moves, and are then played perfectly to their end.
+"""Lessons: a finished self-play game up to a point, an off-policy prefix of random moves, then perfect play to the end.
 
-Self-play hardly errs, so a network that learns from nothing else knows little of what players who do come to.  A lesson
-begins as a game of self-play that has just ended, goes astray by a few moves that are any legal ones, and from then on
-the solver moves: value, moves, margin and owners of every ply are those of perfect play, and true.  No network is
-asked, so a lesson costs a hundredth of the game it comes from.  What was played before is an opening: it teaches
-nothing.
+Self-play makes few mistakes, so a network trained on nothing else sees few of the positions that mistakes lead to.  A
+lesson follows a finished self-play game up to a point, plays a few uniformly random legal moves, and from there the
+solver moves: value, policy, margin and owner targets of every ply are exact.  No network is evaluated, so a lesson
+costs a hundredth of its source game.  The plies before the solver's are OPENING and are not trained on.
 
-All chance comes from the stream of the game that a lesson comes from: the same game has the same lessons.
+All randomness comes from the stream of the source game: the same game has the same lessons.
 """
 
 from __future__ import annotations
@@ -43,46 +42,46 @@ from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
 
 AT_ONCE = 1024
-"""Lessons that are made side by side, where there are several threads; those of one game at least."""
+"""Lessons made in one call, by all threads; at least those of one game."""
 
 MOST_ERRORS = 8
-"""Random moves that lead to a lesson; one at least."""
+"""Most random moves in a lesson's prefix; at least one."""
 
 NODES_A_PLY = 50_000
-"""Positions that the solver may search for a ply: a millisecond.  What takes more is played by chance, and tried again
-a move later."""
+"""Nodes that the solver may search for a ply: a millisecond.  Where that is not enough, a random move is played and the
+solver tries again after it."""
 
 SAFE_SHARE = 85
-"""Policy target of a move that keeps the result and loses discs; that of the best ones is 255."""
+"""Policy target of a move that keeps the result but loses discs; the best moves have 255."""
 
 _SQUARES = 255
-"""Ply of a game's stream that none reaches: what its lessons are drawn from."""
+"""Substream of a game that its lessons are drawn from: no game has so many plies."""
 
 _EMPTIES, _ERRORS, _MOVES = 0, 1, 2
-"""Draws of a lesson's stream: where it begins, after how many random moves, and, from here on, those moves."""
+"""Draws from a lesson's stream: the empty squares it begins with, the number of random moves, and, from 2 on, moves."""
 
 
 class Lessons:
-    """Makes `count` lessons of every game that has ended; none without a solver, in tic-tac-toe."""
+    """Makes `count` lessons from every finished game; none in tic-tac-toe, which has no solver."""
 
     def __init__(self, game: Game, rule: Rule, seed: int, count: int, empties: int, threads: Threads) -> None:
         """A lesson begins with up to `empties` empty squares, at most half a board."""
         self._game, self._rule, self._seed = game, rule, np.uint64(seed)
         self._empties = min(empties, game.squares // 2)
         self._count = count if game.id <= REVERSI8 else 0
-        self._sources = max(1, AT_ONCE // max(1, self._count))  # games whose lessons are made side by side
+        self._sources = max(1, AT_ONCE // max(1, self._count))  # games whose lessons are made in one call
         self._lessons = make_games(game, self._count * self._sources)
         self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
 
     @property
     def room(self) -> int:
-        """Lessons made side by side."""
+        """Lessons made in one call."""
         return len(self._lessons.now)
 
     def of(self, games: Games, rows: NDArray[np.int64]) -> Iterator[tuple[Games, NDArray[np.int64]]]:
-        """Yield the lessons of the finished games in `rows`, a game's in a row: games, and which of them are lessons.
+        """Yield the lessons of the finished games in `rows`, game by game, as (games, rows of them that are lessons).
 
-        What was yielded is written over by the next.  The games' counts of positions that teach grow.
+        Each yield overwrites the last one.  Positions with a policy target are added to the source games' counts.
         """
         game, each = self._game, self._count
         shared = game.id, self._rule, np.uint64(game.start_own), np.uint64(game.start_opp), self._seed, self._empties
@@ -114,7 +113,7 @@ def make_lessons(
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Play lessons number `made`, in those rows of `lessons`; each finished game in `rows` of `games` has `each`.
+    """Play the lessons numbered `made`, in those rows of `lessons`; each finished game in `rows` of `games` has `each`.
 
     table, counts_array  as for `solve_root`
     """
@@ -125,22 +124,22 @@ def make_lessons(
         source = games.now[row]
         draws = stream(ply_stream(seed, source.number, _SQUARES), k % each)
         begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
-        astray = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)
+        prefix = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)  # empty squares where the random moves begin
         begin_game(lessons.now[k], source.number, start_own, start_opp)
         now = lessons.now[k]
         ply = 0
-        while ply < source.plies and squares - popcount(now.own | now.opp) > astray:
+        while ply < source.plies and squares - popcount(now.own | now.opp) > prefix:
             take_ply(lessons, game_id, k, int(games.actions[row, ply]), OPENING)
             ply += 1
         while not now.over and squares - popcount(now.own | now.opp) > begins:
-            _err(lessons, game_id, k, draws)
+            _play_random(lessons, game_id, k, draws)
         counts[ROUND] += 1
         now.positions = _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
 
 
 @bare_kernel
-def _err(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
-    """Play any legal move, which teaches nothing."""
+def _play_random(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
+    """Play a uniformly random legal move, or pass; the ply is OPENING."""
     now = lessons.now[k]
     legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
     if legal != ZERO:
@@ -152,7 +151,7 @@ def _err(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
 def _play_perfectly(
     lessons: Games, game_id: int, rule: Rule, k: int, draws: np.uint64, table: Table, counts: Numbers
 ) -> int:
-    """Let the solver play to the end and write down what it teaches; return how many plies teach a move."""
+    """Let the solver play to the end and store its targets; return how many plies have a policy target."""
     now, variant = lessons.now[k], variant_of(game_id, False)
     taught, known, margin, exact_from = 0, False, 0, 0
     while not now.over:
@@ -167,7 +166,7 @@ def _play_perfectly(
         if counts[STOP] != 0:
             _forget(lessons, k)
             taught, known = 0, False
-            _err(lessons, game_id, k, draws)
+            _play_random(lessons, game_id, k, draws)
             continue
         if kind == SEARCHED:
             taught += 1
@@ -184,7 +183,7 @@ def _play_perfectly(
 
 @bare_kernel
 def _forget(lessons: Games, k: int) -> None:
-    """Make an opening of all that was played: what follows is not perfect."""
+    """Turn all plies so far into OPENING, since the next move is not exact."""
     for ply in range(lessons.now[k].plies):
         lessons.kinds[k, ply] = OPENING
         lessons.values[k, ply] = 0
@@ -202,9 +201,9 @@ def _best_moves(
     counts: Numbers,
     policy: NDArray[np.uint8],
 ) -> int:
-    """Write the policy target, and return one of the best moves, each with the same chance.
+    """Write the policy target and return one of the best moves, chosen uniformly; NO_ACTION if the limit was reached.
 
-    margin  of perfect play for the side to move
+    margin  under perfect play, for the side to move
     policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
     """
     result = WORST if margin < 0 else int(margin > 0)

@@ -1,4 +1,4 @@
-"""What a worker asks of a way to make games: `GameMaker`, which self-play, epsilon play and games out of files are."""
+"""`GameMaker`: the interface of self-play, epsilon-greedy play and recorded games to the worker."""
 
 from __future__ import annotations
 
@@ -45,30 +45,24 @@ class GameMaker(Protocol):
 
     @property
     def counts(self) -> Counts:
-        """Everything done so far."""
-        ...
+        """Totals so far."""
 
     @property
     def finished(self) -> bool:
-        """Whether no further game will come."""
-        ...
+        """Whether all games have been delivered."""
 
     def round(self, progress: float, version: int) -> Records | None:
-        """Go on for a round and return the games that ended in it, if any.
+        """Play one round and return the games that ended in it; None if none did.
 
         progress  of the run, 0 to 1
-        version   of the network, stamped on the records
+        version   of the network, stored in the records
         """
-        ...
 
     def forget(self) -> None:
-        """Drop what was kept of the network's answers: it has changed."""
-        ...
+        """Drop cached evaluations, since the network has changed."""
 
     def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
-        """Return all that a resumed actor needs; without `cache` no answers that can be asked for again."""
-        ...
+        """Return the state that a resumed actor needs; `cache` adds the cached evaluations."""
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Go on from `arrays()` of the same configuration: the same games follow."""
-        ...
+        """Restore `arrays()` of the same configuration: the same games follow."""

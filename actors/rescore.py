@@ -1,10 +1,10 @@
-"""Rescoring: finished games whose late plies teach perfect play in place of what came of them.
+"""Rescoring: the late plies of finished games get the solver's exact values and policies as targets.
 
-A game ends as its players, who search little and draw moves by chance, let it end.  From a number of empty squares on
-the solver knows better: a ply gets the value of perfect play there, and its policy loses the moves that throw it away;
-a ply that had no policy target, as its search was a short one, gets those that do not, with equal shares.  The earlier
-plies learn the first exact value in place of the game's result.  Leela Chess Zero rescores its games by
-tablebases in the same way (https://github.com/LeelaChessZero/lc0/blob/master/src/rescorer).
+Players that search little and move at random make game results noisy targets.  Where few squares are empty the solver
+is exact: a ply gets the value of perfect play, and its policy target loses the moves that are worse; a ply without a
+policy target, because its search was a short one, gets the best moves with equal shares.  The earlier plies learn the
+first exact value in place of the game's result.  Leela Chess Zero rescores its games with tablebases in the same way
+(https://github.com/LeelaChessZero/lc0/blob/master/src/rescorer).
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from reversi.search.rule import Rule
 from reversi.search.stack import Numbers, numbers_of
 
 NODES_A_PLY = 20_000
-"""Positions that the solver may search for a ply's value, and again for its moves: half a millisecond.  Late plies are
-solved first, and the first that takes more ends it: even games are several times as hard as one-sided ones."""
+"""Nodes that the solver may search for a ply's value, and again for its moves: half a millisecond.  Plies are solved
+from the last one back, until one takes more: even games are several times as hard as one-sided ones."""
 
 
 class Rescorer:
-    """Gives finished games exact values and policies, from `empties` empty squares on; 0 leaves all as they are."""
+    """Gives plies with at most `empties` empty squares exact values and policies; 0 changes nothing."""
 
     def __init__(self, game: Game, rule: Rule, empties: int, threads: Threads) -> None:
-        """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
+        """`empties` is limited to half the board: on 4x4 the solver would otherwise solve the whole game."""
         self._game, self._rule = game, rule
         self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
-        """Empty squares from which on plies are rescored."""
+        """Plies with at most this many empty squares are rescored."""
         self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
@@ -73,9 +73,9 @@ def rescore_games(
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Give the plies with at most `empties` empty squares, openings left out, what they are worth and their best moves.
+    """Write exact value and best moves of the plies with at most `empties` empty squares, openings excepted.
 
-    table, counts_array  as for `solve_root`; a game's plies share what the table knows: the last is solved first
+    table, counts_array  as for `solve_root`; the last ply is solved first, and a game's plies share the table
     """
     counts = numbers_of(counts_array)
     variant, squares = variant_of(game_id, False), squares_of(game_id)
@@ -118,11 +118,11 @@ def _keep_best(
     counts: Numbers,
     policy: NDArray[np.uint8],
 ) -> bool:
-    """Take the moves out of a policy target that end with less than `least`; if no other is in it, it becomes them.
+    """Remove the moves that end with less than `least` from a policy target; if none is left, use all the others.
 
-    What would take too long to solve is left as it is: false then.
+    Return False, with `policy` unchanged, where the limit of nodes stops the solver.
 
-    policy  uint8[A]  visits, the largest 255, and so again when it is left
+    policy  uint8[A]  visits, read and written; the largest is 255 before and after
     """
     counts[NODES] = 0
     best, largest = moves_reaching(game_id, variant, own, opp, least, ZERO, table, counts), 0

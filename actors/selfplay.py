@@ -1,8 +1,8 @@
 """Self-play: G games at once, in groups that take turns with the network, finished games out as records.
 
-While the network judges the positions of one group, the next group's trees grow: it finds its next batch waiting and
-never idles.  A game that ends is replaced at once, so every batch is full.  A position with one legal action (a pass,
-mostly) is played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.
+While the network evaluates the positions of one group, the next group's trees grow, so that the network always has a
+batch waiting.  A game that ends is replaced at once, so every batch is full.  A position with one legal action (mostly
+a pass) is played without a search and recorded as UNSEARCHED: it trains the value heads, not the policy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reversi.search.tree import make_trees
 
 
 class SelfPlay:
-    """G unfinished games, their trees and the cache they share; `play` goes on with all of them.  A `GameMaker`."""
+    """G unfinished games, their trees and the cache they share; `play` continues all of them.  A `GameMaker`."""
 
     finished = False
     """Self-play never runs out of games."""
@@ -40,7 +40,7 @@ class SelfPlay:
     def __init__(
         self, game: Game, config: SearchActorConfig, search: SearchConfig, network: Pipeline, seed: int
     ) -> None:
-        """`network` has a slot for each of `config.groups`; all chance comes from `seed` (64 bits)."""
+        """`network` has a slot for each of `config.groups`; all randomness comes from `seed` (64 bits)."""
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
         self._rule = rule_of(search)
         self._action_table = action_table(game)
@@ -63,25 +63,25 @@ class SelfPlay:
 
     @property
     def counts(self) -> Counts:
-        """Everything done so far, by all games."""
+        """Counts over all games so far."""
         now = self.games.now
         counted = [name for name in Counts.__dataclass_fields__ if name in (now.dtype.names or ())]
         return Counts(**{name: int(now[name].sum()) for name in counted})
 
     def round(self, progress: float, version: int) -> Records | None:
-        """Play `round_batches` batches per group, with the simulations that the schedule has for `progress`."""
+        """Play `round_batches` batches per group, with the scheduled number of simulations at `progress`."""
         last = self.search.simulations
         first = last if self.search.first_simulations is None else self.search.first_simulations
         simulations = round(first + (last - first) * min(max(progress, 0.0), 1.0))
         return self.play(self.config.round_batches, version, simulations)
 
     def play(self, batches: int, version: int, simulations: int | None = None) -> Records | None:
-        """Let every group have `batches` batches judged; return the games that ended meanwhile, if any.
+        """Evaluate `batches` batches of every group; return the games that ended, or None if none did.
 
-        version      of the network, stamped on the records
-        simulations  of a full search that begins now, by default the config's (its most, too)
+        version      of the network, stored in the records
+        simulations  of a full search that begins in this call; by default, and at most, the config's
 
-        No batch is under way between two calls: the network may be replaced, `arrays` may be called.
+        No batch is pending between two calls: the network may be replaced and `arrays` may be called.
         """
         simulations = self.search.simulations if simulations is None else simulations
         for group in range(self.config.groups):
@@ -98,20 +98,20 @@ class SelfPlay:
         return self._ended.take(version)
 
     def forget(self) -> None:
-        """Empty the cache: the network has changed."""
+        """Empty the cache, since the network has changed."""
         forget_all(self._cache)
 
     def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
-        """Return everything that a resumed actor needs: the games in progress and their trees.
+        """Return the state that a resumed actor needs: the games in progress and their trees.
 
-        cache  add what the cache knows: without it the same games are played, but the first ones end some batches later
+        cache  add the cache: without it the same games are played, but the first ones end some batches later
         """
         games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
         packed = {**games, **pack_trees(self._trees), "begun": np.array([self._begun])}
         return packed | pack_cache(self._cache) if cache else packed
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take the games of `arrays()` back; shapes must be this actor's own."""
+        """Restore the games of `arrays()`; the shapes must be this actor's own."""
         for name, array in self.games._asdict().items():
             array[...] = arrays[name].view(array.dtype)
         unpack_trees(self._trees, arrays)
@@ -128,7 +128,7 @@ class SelfPlay:
         self.network.submit(group, *self._asked[group])
 
     def _advance(self, group: int, logits: NDArray[np.float32], value: NDArray[np.float32], simulations: int) -> None:
-        """Let the games of a group take their answers and play on, on all tree threads."""
+        """Give the games of a group their evaluations and play on, on all tree threads."""
         config, start = self.config, group * self._batch
         play = Play(
             self.game.id,
@@ -151,7 +151,7 @@ class SelfPlay:
         self._threads.each(part, self._batch)
 
     def _replace_ended(self, group: int, version: int) -> None:
-        """Put the games of the group that have ended aside, and begin others for them."""
+        """Set the group's ended games aside and begin others in their rows."""
         rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
         if not len(rows):
             return
@@ -162,9 +162,9 @@ class SelfPlay:
         self._begin(rows)
 
     def _finish(self, version: int) -> None:
-        """Let the solver have the games put aside, many at a time for the sake of its threads, and their lessons made.
+        """Rescore the finished games and make their lessons, in large batches that keep the solver's threads busy.
 
-        What it teaches counts for the rows that the games were in.
+        Positions with a policy target are counted in the rows that the games were in.
         """
         rows, left = np.arange(len(self._left_rows)), self._left
         before = left.now["positions"][rows].copy()

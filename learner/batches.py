@@ -1,4 +1,4 @@
-"""Training batches: samples under one symmetry each, as the tensors a loss wants, made by one kernel."""
+"""Training batches: samples, each under one symmetry, as the input and target tensors of a loss, made by one kernel."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from reversi.kernel import kernel
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """B positions as the network sees them; an algorithm's batch has its targets too."""
+    """B positions as network input; an algorithm's batch adds its targets."""
 
     planes: Tensor  # f32[B, C, N, N]
     arrived: torch.cuda.Event | None = None
-    """When a copy that is on its way to a GPU will be there; None: it is there."""
+    """Event that marks the end of a copy to a GPU; None if there is no copy to wait for."""
 
     def __len__(self) -> int:
         """Positions."""
@@ -37,17 +37,17 @@ class Batch:
         return {name: tensor for name, tensor in found.items() if isinstance(tensor, Tensor)}
 
     def to(self, device: torch.device) -> Self:
-        """Return the batch on `device`; from pinned memory the copy only begins here."""
+        """Return the batch on `device`; copies from pinned memory are asynchronous."""
         moved: dict[str, Any] = {name: each.to(device, non_blocking=True) for name, each in self.tensors().items()}
         return replace(self, **moved)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingBatch(Batch):
-    """Positions and what came of them, all from the view of the side to move."""
+    """Positions and their targets, all from the view of the side to move."""
 
-    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a search
-    policy_weight: Tensor  # f32[B] 1 if the policy is a target, else 0
+    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a policy target
+    policy_weight: Tensor  # f32[B] 1 if there is a policy target, else 0
     wdl: Tensor  # f32[B, 3] win, draw, loss; sums to 1
     margin: Tensor  # f32[B] discs at the end, own minus opponent's, over N * N: -1 to 1
     owner: Tensor  # f32[B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
@@ -57,11 +57,11 @@ class TrainingBatch(Batch):
 def training_batch(
     game: Game, samples: Samples, symmetry: NDArray[np.integer[Any]], value_mix: float = 0.0, *, pinned: bool = False
 ) -> TrainingBatch:
-    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it.
+    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch in new memory, pinned for a GPU if `pinned`.
 
     `value_mix` is the share of the root value in the target of the value head, 0 (AlphaZero: the result alone) to 1.
-    The root value v enters as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where the ply was
-    searched.
+    The root value v counts as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where there is a
+    policy target.
     """
     samples = samples.writable()
     count, size, actions = len(samples), game.size, game.actions
@@ -129,7 +129,7 @@ def fill_batch(
     value_share float32[B]     share of the root value in `wdl`, 0-1
     planes, policy, wdl, owner, legal  written: see `TrainingBatch`
 
-    What the network sees and what is legal is computed from the turned masks by the same kernels as in play.
+    Planes and legal actions are computed from the transformed masks by the same kernels as in play.
     Cost: four mask transforms, four move generations and about 6 A stores per sample.
     """
     count, size, actions = own.shape[0], owner.shape[1], visits.shape[1]

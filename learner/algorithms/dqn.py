@@ -1,9 +1,9 @@
-"""Deep Q-learning: the value of an action is drawn to its reward and the value of the position it leads to.
+"""Deep Q-learning: the target of an action's value is its reward plus the value of the position it leads to.
 
     target = reward + factor * max over the legal actions of Q'(next position)
 
-Q' is the target network, a copy of the network that is taken every so many steps.  Rewards, factors and next positions
-are those of `learner/replay/transitions.py`: n steps ahead, the other side's values negative, or 1 minus them.  Source:
+Q' is the target network, a copy of the network made every `target_every_steps`.  Rewards, factors and next positions
+are those of `learner/replay/transitions.py`: n steps ahead, the other side's value v counted as -v or 1 - v.  Source:
 Mnih et al. 2015, "Human-level control through deep reinforcement learning", Nature 518, algorithm 1.
 """
 
@@ -36,27 +36,27 @@ from reversi.model.weights import Weights
 
 @dataclass(frozen=True, kw_only=True)
 class TransitionBatch(Batch):
-    """Decisions and where they led; `planes` are those of the positions decided in."""
+    """Decisions and the positions they led to; `planes` are those of the positions decided in."""
 
     action: Tensor  # i64[B]
     reward: Tensor  # f32[B]
-    factor: Tensor  # f32[B] of the next position's value; 0 where the game ended first
+    factor: Tensor  # f32[B] multiplies the next position's value; 0 where the game ended first
     next_planes: Tensor  # f32[B, C, N, N]
     next_legal: Tensor  # u8[B, A] 1 at every legal action of the next position
 
 
 class Dqn:
-    """The objective, and the target network that judges."""
+    """The objective: action values towards those of the target network."""
 
     def __init__(self, game: Game, config: DqnConfig, network: StackConfig, device: torch.device) -> None:
         self._game, self._config = game, config
         self._target = build_network(network, game.size).to(device).requires_grad_(False).eval()
-        # a convolution sees the board from any side alike; a dense network would have to learn each side anew, and the
-        # one that this one is for was trained without
+        # only for convolutions: a dense network would have to learn each symmetry separately, and the published one
+        # that this reproduces was trained without
         self._symmetries = SYMMETRIES if network.filters else 1
 
     def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
-        """Draw a symmetry for every sample if the network has convolutions, else none; see `Objective`."""
+        """Return the batch, under random symmetries if the network has convolutions; see `Objective`."""
         assert isinstance(samples, Transitions)
         return transition_batch(self._game, samples, rng.integers(0, self._symmetries, len(samples)), pinned=pinned)
 
@@ -65,18 +65,18 @@ class Dqn:
         values = outputs.float().gather(1, batch.action[:, None]).squeeze(1)
         with torch.no_grad():
             best = self._target(batch.next_planes).float().masked_fill(batch.next_legal == 0, ILLEGAL).amax(1)
-            targets = batch.reward + batch.factor * best  # without a next position: 0 times something finite
+            targets = batch.reward + batch.factor * best  # without a next position: 0 times a finite value
         loss = functional.mse_loss if self._config.loss == "squared" else functional.smooth_l1_loss
         error = (values.detach() - targets).abs().mean()
         return torch.stack((loss(values, targets), values.mean(), targets.mean(), error))
 
     def before_step(self, step: int, network: nn.Module) -> None:
-        """Copy the network every `target_every_steps`, first of all before the first step."""
+        """Copy the network to the target network every `target_every_steps`, beginning before the first step."""
         if step % self._config.target_every_steps == 0:
             self._target.load_state_dict(network.state_dict())
 
     def played(self, weights: Weights) -> Weights:
-        """Return weights whose action values are wins minus losses, from -1 to 1: of a chance p of a win, 2 p - 1."""
+        """Return weights whose action values are in [-1, 1]: a winning probability p becomes 2 p - 1."""
         if self._config.reward == "result":
             return weights
         arrays = dict(weights.arrays)
@@ -88,18 +88,18 @@ class Dqn:
         return replace(weights, arrays=arrays)
 
     def arrays(self) -> dict[str, Tensor]:
-        """Return the target network."""
+        """Return the target network's tensors."""
         return dict(self._target.state_dict())
 
     def restore(self, arrays: dict[str, Tensor]) -> None:
-        """Take the target network back."""
+        """Restore the target network."""
         self._target.load_state_dict(arrays)
 
 
 def transition_batch(
     game: Game, transitions: Transitions, symmetry: NDArray[np.integer[Any]], *, pinned: bool = False
 ) -> TransitionBatch:
-    """Return `transitions[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it."""
+    """Return `transitions[b]` under `symmetry[b]` (0-7) as a batch in new memory, pinned for a GPU if `pinned`."""
     transitions = transitions.writable()
     count, size = len(transitions), game.size
     empty = partial(torch.empty, count, pin_memory=pinned)

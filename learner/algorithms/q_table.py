@@ -30,7 +30,7 @@ from reversi.model.weights import Weights
 
 
 class TableTraining:
-    """A table that learns from samples in the order they are drawn; what is published is the table itself."""
+    """A table trained on samples in the order they are drawn; the table itself is published."""
 
     def __init__(self, game: Game, network: TableConfig, config: LearnerConfig, algorithm: QTableConfig) -> None:
         self.step_count, self.ahead = 0, 0
@@ -44,7 +44,7 @@ class TableTraining:
         return samples.writable()
 
     def step(self, batch: Transitions, progress: float) -> NDArray[np.float64]:
-        """Learn from one sample after the other; return float64[3], the batch's losses."""
+        """Train on one sample after the other; return float64[3], the batch's losses."""
         sums = np.zeros(3)
         update(
             self._game.id,
@@ -63,7 +63,7 @@ class TableTraining:
         return sums / max(len(batch), 1)
 
     def mean(self, steps: Sequence[NDArray[np.float64]]) -> tuple[Losses, float]:
-        """Return the mean losses of batches; a table has no gradient."""
+        """Return the mean losses of batches and 0, as a table has no gradient."""
         return losses_of("q_table", np.mean(steps, 0).tolist()), 0.0
 
     def learning_rate(self, progress: float) -> float:
@@ -79,7 +79,7 @@ class TableTraining:
         return {"q": self._table.copy()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
-        """Take the table back."""
+        """Restore the table."""
         found = {name: array.shape for name, array in arrays.items()}
         if found != {"q": self._table.shape}:
             raise CorruptFileError(f"learner state: expected a table of {self._table.shape}, got {found}")
@@ -101,9 +101,9 @@ def update(
     table: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """Move the table by every transition, in their order, so that a later one sees what an earlier one taught.
+    """Update the table by every transition in turn, so that later ones see the updates of earlier ones.
 
-    rate          share of the difference to the target
+    rate          step size
     own ...factor columns of `Transitions`, of a game of at most nine squares
     table         f32[3^9, 9] read and written
     sums          float64[3] written: of squared differences, of values before the update, of absolute differences

@@ -1,4 +1,4 @@
-"""Which samples an algorithm learns from, and how records become them: all that a replay knows of algorithms."""
+"""Which kind of samples each algorithm learns from, and how records become them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class SampleKind:
     """One kind of sample."""
 
     name: str
-    """As a saved replay is marked with it."""
+    """Its name in saved replays."""
 
     rows: type[Rows]
-    """Its columns."""
+    """The class of its samples."""
 
     of: Callable[[Records], Rows]
-    """The samples of checked records."""
+    """Makes samples from checked records."""
 
 
 def sample_kind(algorithm: AlgorithmConfig | None) -> SampleKind:
-    """Return what `algorithm` learns from; None is any that learns from positions and their results."""
+    """Return the kind of samples that `algorithm` learns from; None stands for any that learns from positions."""
     if isinstance(algorithm, DqnConfig):
         rule = Rule(
             n_step=algorithm.n_step,

@@ -1,6 +1,6 @@
-"""The Redis replay on Ray: a delivery van over `RedisReplay`; records reach it through the stream, not through Ray.
+"""The Redis replay on Ray: a thin actor over `RedisReplay`; records reach it through the stream, not through Ray.
 
-Its calls come on several threads, so that a `sample` that waits holds up neither a report nor a stop.
+Its calls run on several threads, so that a waiting `sample` does not block a report or a stop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SAMPLE_WAIT_S = 1.0
 """Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
 
 THREADS = 4
-"""Calls served at once: a sample that waits, a report, a state or a stop."""
+"""Calls served at once: a waiting sample, a report, a state and a stop."""
 
 
 class StreamedReplay(RedisReplay):

@@ -1,4 +1,4 @@
-"""The replay on Ray: an asynchronous delivery van over `MemoryReplay`, whose calls wait where the plain one says no."""
+"""The replay on Ray: a thin asynchronous actor over `MemoryReplay`; its `sample` and `room` wait."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ class AsyncReplay:
         self._releases = 0
 
     async def add(self, data: bytes) -> AddReport:
-        """Take one delivery; the answer says that it is stored, and whether its sender has to wait for `room`."""
+        """Store one delivery; the report says whether its sender has to wait for `room`."""
         report = self._replay.add(data)
         await self._notify()
         return report
 
     async def room(self) -> None:
-        """Answer when there is room, or at the next `release`; senders wait here while the token bucket is full."""
+        """Return when there is room, or at the next `release`; senders wait here while the token bucket is full."""
         seen = self._releases
         await self._until(lambda: self._replay.room() or self._releases > seen)
 
     async def release(self) -> None:
-        """Answer every sender that waits for room: what it has sent is stored, and its state may be asked for."""
+        """End every waiting `room` call: its records are stored, and the sender's state can be saved."""
         self._releases += 1
         await self._notify()
 
@@ -75,20 +75,20 @@ class AsyncReplay:
         return samples
 
     async def stop(self) -> None:
-        """Answer every call that waits, and let none wait from now on."""
+        """End every waiting call, and let none wait from now on."""
         self._stopped = True
         await self._notify()
 
     async def report(self) -> ReplayReport:
-        """Return what is held and what has been done."""
+        """Return contents and totals."""
         return self._replay.report()
 
     async def state(self) -> bytes:
-        """Return everything as an archive."""
+        """Return the whole state as an archive."""
         return self._replay.state()
 
     async def restore(self, data: bytes) -> None:
-        """Become what `state()` was."""
+        """Restore `state()`."""
         self._replay.restore(data)
 
     async def _until(self, condition: Callable[[], bool]) -> None:

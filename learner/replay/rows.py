@@ -1,4 +1,4 @@
-"""`Rows`: samples of one kind, column by column, whatever the columns are."""
+"""`Rows`: samples of one kind, stored as columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reversi.games.bitboard import Masks
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """B samples; a kind of sample is a dataclass with more columns than these, which every kind has."""
+    """B samples; each kind of sample is a dataclass that adds its columns to these two."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]]
     """Every column's type."""
@@ -46,7 +46,7 @@ class Rows:
         return {name: getattr(self, name) for name in self.COLUMNS}
 
     def writable(self) -> Self:
-        """Return the rows, copied where they are read-only, as what Ray hands out is and kernels do not take."""
+        """Return the rows with read-only columns copied: arrays from Ray are read-only, which kernels do not accept."""
         columns = self.columns().items()
         return type(self)(**{name: np.require(column, requirements=["C", "W"]) for name, column in columns})
 
@@ -57,7 +57,7 @@ class Rows:
 
     @classmethod
     def empty(cls, count: int, actions: int) -> Self:
-        """Return `count` rows not yet written; pages of memory that are never written cost nothing."""
+        """Return `count` uninitialised rows; pages of memory that are never written are not allocated."""
         columns: dict[str, NDArray[Any]] = {
             name: np.empty((count, actions) if name in cls.PER_ACTION else count, dtype)
             for name, dtype in cls.COLUMNS.items()

@@ -1,6 +1,6 @@
 """Samples: a position with its targets, one row per trained ply, and how records become them.
 
-Everything is from the view of the side to move: 102 bytes on 8x8.  They are what alphazero and supervised learn from.
+All fields are from the view of the side to move: 102 bytes on 8x8.  alphazero and supervised learn from them.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Samples(Rows):
     COLUMNS: ClassVar[dict[str, type[np.generic]]] = COLUMNS
     PER_ACTION: ClassVar[tuple[str, ...]] = ("policy",)
 
-    policy: NDArray[np.uint8]  # [B, A] visits, the largest 255; all 0 without a search
-    policy_weight: NDArray[np.uint8]  # [B] 1 if policy and value are those of a full search, else 0
+    policy: NDArray[np.uint8]  # [B, A] visits, the largest 255; all 0 without a policy target
+    policy_weight: NDArray[np.uint8]  # [B] 1 if there is a policy target (SEARCHED), else 0
     value: NDArray[np.float16]  # [B] root value, mover's view
-    result: NDArray[np.int8]  # [B] 1, 0 or -1: of perfect play from the ply on that the solver knew, else of the game
+    result: NDArray[np.int8]  # [B] 1, 0 or -1: of perfect play from the first solved ply on, else of the game
     margin: NDArray[np.int8]  # [B] discs at the end, own minus opponent's
     final_own: Masks  # uint64[B] discs at the end
     final_opp: Masks  # uint64[B]
 
 
 def samples_of(records: Records) -> Samples:
-    """Return a sample for every ply of `records` that is trained on, in their order; `check` must have passed them."""
+    """Return a sample for every ply of `records` that is not OPENING, in order; `records` must have passed `check`."""
     samples = Samples.empty(int((records.ply_kind != OPENING).sum()), records.policy.shape[1])
     unroll(
         game_named(records.game).id,

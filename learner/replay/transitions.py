@@ -1,12 +1,12 @@
-"""Transitions: a decision, what it was worth at once and where it led, and how records become them.
+"""Transitions: a decision, its immediate reward and the position it led to, and how records become them.
 
-A decision is a ply that the learner chose itself: UNSEARCHED in the record, and no pass.  What a transition teaches is
+A decision is a ply that the network's side chose: UNSEARCHED in the record, and not a pass.  A transition's target is
 
     Q(position, action) = reward + factor * max over the legal actions of Q(next position)
 
-with factor 0 where the game ended first.  Everything is from the view of the side to move in each position, so the sign
-of `factor` says whether the same side moves in both: -1 in self-play (a pass between them makes it +1), and always +1
-against an opponent whose plies are no decisions.  Source: Mnih et al. 2015, "Human-level control through deep
+with factor 0 where the game ended first.  Values are from the view of the side to move in each position, so the sign of
+`factor` says whether the same side moves in both: -1 in self-play (+1 if there is a pass between them), and always +1
+against an opponent whose plies are not decisions.  Source: Mnih et al. 2015, "Human-level control through deep
 reinforcement learning"; n steps as in Sutton and Barto, "Reinforcement Learning" (2018), section 7.1.
 """
 
@@ -27,7 +27,7 @@ from reversi.record import UNSEARCHED, Records
 
 @dataclass(frozen=True, kw_only=True)
 class Transitions(Rows):
-    """B decisions and where they led; `own` is the side that decides, `next_own` the one to move next."""
+    """B decisions and the positions they led to; `own` is the side that decides, `next_own` the side to move next."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]] = {
         "own": np.uint64,
@@ -39,7 +39,7 @@ class Transitions(Rows):
         "factor": np.float32,
     }
 
-    action: NDArray[np.uint8]  # [B] the action decided for, never a pass
+    action: NDArray[np.uint8]  # [B] the action chosen, never a pass
     reward: NDArray[np.float32]  # [B] from the view of `own`
     next_own: Masks  # uint64[B] a position with a legal move; 0 where the game ended first
     next_opp: Masks  # uint64[B]
@@ -48,24 +48,24 @@ class Transitions(Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """How a decision is judged."""
+    """The parameters of a decision's target."""
 
     n_step: int
-    """By the position of the n-th decision after it."""
+    """Decisions between a position and the one its target is bootstrapped from."""
 
     discount: float
-    """What a reward one decision later is worth."""
+    """Discount per decision."""
 
     win: bool
-    """Whether a game is worth 1 if it is won and else 0, and the opponent's value v counts as 1 - v; or 1, 0, -1, and
-    the opponent's counts as -v."""
+    """True: the reward is 1 for a win, otherwise 0, and the opponent's value v counts as 1 - v.  False: it is 1, 0 or
+    -1, and the opponent's value counts as -v."""
 
     every_move: bool
-    """Whether every other legal move of a decision is a transition too, of one step."""
+    """Whether every other legal move of a decision also gives a one-step transition."""
 
 
 def transitions_of(records: Records, rule: Rule) -> Transitions:
-    """Return the transitions of all decisions of `records`, in their order; `check` must have passed them.
+    """Return the transitions of all decisions of `records`, in order; the records must have passed `check`.
 
     With `every_move` each is followed by those of the other legal moves.
     """
@@ -186,7 +186,7 @@ def worth(margin: int, win: bool) -> float:
 
 @kernel
 def judged_by_next(discounted: float, same: bool, win: bool) -> tuple[float, float]:
-    """Return (reward, factor) for a position `discounted` away, in which the same side moves or the other."""
+    """Return (reward, factor) for a next position with the discount `discounted`, where `same` side moves or not."""
     if same:
         return 0.0, discounted
     return (discounted if win else 0.0), -discounted

@@ -1,7 +1,7 @@
-"""Reports become metrics: a field's name is the metric's name, and the sentence under it is its meaning.
+"""Reports become metrics: a field's name is the metric's name, and its docstring the metric's meaning.
 
-`flatten` is the only way from a report to numbers, and `metric_table` prints the documentation's table from the same
-dataclasses, so that neither can say what the other does not know.
+`flatten` turns every report into numbers, and `metric_table` prints the documentation's table from the same
+dataclasses, so that the two always agree.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, Protocol
 
 
 class Tracker(Protocol):
-    """A place where metrics go."""
+    """Receives rows of metrics."""
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
-        """Take one row: the learner's step, seconds of training, and metrics by dotted name."""
+        """Write one row: the learner's step, seconds of training, and metrics by their names."""
 
     def close(self) -> None:
-        """Write out what is buffered."""
+        """Flush buffered rows."""
 
 
 def flatten(prefix: str, report: Any) -> dict[str, float]:
-    """Return the numbers of a report as `prefix/field`; nested reports as `prefix/field/inner`, texts are left out."""
+    """Return the numbers of a report as `prefix/field`, nested reports as `prefix/field/inner`; texts are skipped."""
     row: dict[str, float] = {}
     for field in dataclasses.fields(report):
         value = getattr(report, field.name)
@@ -62,7 +62,7 @@ def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
 
 
 def _field_docstrings(report: type) -> dict[str, str]:
-    """Return the string that follows each field in the source of a dataclass."""
+    """Return the docstring after each field in the source of a dataclass."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(report))).body
     assert isinstance(definition, ast.ClassDef)
     meanings = {}

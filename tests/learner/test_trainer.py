@@ -176,7 +176,7 @@ def test_a_diverged_step_names_itself_and_the_last_checkpoint_and_changes_nothin
 def test_steps_after_a_diverged_one_are_left_out_until_someone_looks(kind: str, target: float, got: str) -> None:
     """As on a GPU, where the host looks every few steps only."""
     made = trained(3, trainer(**OPTIMISERS[kind]))
-    made._look_every = 8
+    made._check_every = 8
     before = [each.clone() for each in (made._weights.values, *made._optimiser.moments.values())]
     made.step(spoiled(target), 0.0)
     trained(4, made, 4)
