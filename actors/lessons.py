@@ -11,7 +11,7 @@ All randomness comes from the stream of the source game: the same game has the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,17 @@ _EMPTIES, _ERRORS, _MOVES = 0, 1, 2
 """Draws from a lesson's stream: the empty squares it begins with, the number of random moves, and, from 2 on, moves."""
 
 
+class LessonParams(NamedTuple):
+    """The parameters of lessons that `make_lessons` reads, as scalars."""
+
+    game_id: int
+    start_own: np.uint64
+    start_opp: np.uint64
+    seed: np.uint64
+    per_game: int  # lessons made from each game
+    empties: int  # most empty squares that a lesson begins with
+
+
 class Lessons:
     """Makes `count` lessons from every finished game; none in tic-tac-toe, which has no solver."""
 
@@ -84,10 +95,11 @@ class Lessons:
         Each yield overwrites the last one.  Positions with a policy target are added to the source games' counts.
         """
         game, each = self._game, self._count
-        shared = game.id, self._rule, np.uint64(game.start_own), np.uint64(game.start_opp), self._seed, self._empties
+        start_own, start_opp = np.uint64(game.start_own), np.uint64(game.start_opp)
+        params = LessonParams(game.id, start_own, start_opp, self._seed, each, self._empties)
 
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
-            make_lessons(games, some, each, self._lessons, made[first:last], *shared, table, counts)
+            make_lessons(games, some, self._lessons, made[first:last], self._rule, params, table, counts)
 
         for start in range(0, len(rows) if each else 0, self._sources):
             some = rows[start : start + self._sources]
@@ -101,31 +113,27 @@ class Lessons:
 def make_lessons(
     games: Games,
     rows: NDArray[np.int64],
-    each: int,
     lessons: Games,
     made: NDArray[np.int64],
-    game_id: int,
     rule: Rule,
-    start_own: np.uint64,
-    start_opp: np.uint64,
-    seed: np.uint64,
-    empties: int,
+    params: LessonParams,
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Play the lessons numbered `made`, in those rows of `lessons`; each finished game in `rows` of `games` has `each`.
+    """Play the lessons numbered `made`, in those rows of `lessons`: `per_game` for each of the finished games `rows`.
 
     table, counts_array  as for `solve_root`
     """
     counts = numbers_of(counts_array)
+    game_id, each, empties = params.game_id, params.per_game, params.empties
     squares = squares_of(game_id)
     for k in made:
         row = rows[k // each]
         source = games.now[row]
-        draws = stream(ply_stream(seed, source.number, _SQUARES), k % each)
+        draws = stream(ply_stream(params.seed, source.number, _SQUARES), k % each)
         begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
-        prefix = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)  # empty squares where the random moves begin
-        begin_game(lessons.now[k], source.number, start_own, start_opp)
+        prefix = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)  # empty squares when they begin
+        begin_game(lessons.now[k], source.number, params.start_own, params.start_opp)
         now = lessons.now[k]
         ply = 0
         while ply < source.plies and squares - popcount(now.own | now.opp) > prefix:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from learner.replay.samples import Samples
-from reversi.games.bitboard import ONE, Masks
+from learner.replay.samples import SampleArrays, Samples
+from reversi.games.bitboard import ONE
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import action_table, transform_mask
@@ -54,6 +54,16 @@ class TrainingBatch(Batch):
     legal: Tensor  # u8[B, A] 1 at every legal action
 
 
+class BatchArrays(NamedTuple):
+    """The arrays of a `TrainingBatch` that `fill_batch` writes."""
+
+    planes: NDArray[np.float32]  # [B, C, N, N]
+    policy: NDArray[np.float32]  # [B, A]
+    wdl: NDArray[np.float32]  # [B, 3]
+    owner: NDArray[np.float32]  # [B, N, N]
+    legal: NDArray[np.uint8]  # [B, A]
+
+
 def training_batch(
     game: Game, samples: Samples, symmetry: NDArray[np.integer[Any]], value_mix: float = 0.0, *, pinned: bool = False
 ) -> TrainingBatch:
@@ -78,24 +88,11 @@ def training_batch(
     weight, margin = batch.policy_weight.numpy(), batch.margin.numpy()
     weight[:] = samples.policy_weight
     np.divide(samples.margin, np.float32(game.squares), out=margin, casting="unsafe")
-    fill_batch(
-        game.id,
-        action_table(game),
-        symmetry.astype(np.int64),
-        samples.own,
-        samples.opp,
-        samples.final_own,
-        samples.final_opp,
-        samples.policy,
-        samples.result,
-        samples.value.astype(np.float32),
-        weight * np.float32(value_mix),
-        batch.planes.numpy(),
-        batch.policy.numpy(),
-        batch.wdl.numpy(),
-        batch.owner.numpy(),
-        batch.legal.numpy(),
+    out = BatchArrays(
+        batch.planes.numpy(), batch.policy.numpy(), batch.wdl.numpy(), batch.owner.numpy(), batch.legal.numpy()
     )
+    value, share = samples.value.astype(np.float32), weight * np.float32(value_mix)
+    fill_batch(game.id, action_table(game), symmetry.astype(np.int64), samples.arrays(), value, share, out)
     return batch
 
 
@@ -104,41 +101,31 @@ def fill_batch(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    own: Masks,
-    opp: Masks,
-    final_own: Masks,
-    final_opp: Masks,
-    visits: NDArray[np.uint8],
-    result: NDArray[np.int8],
+    samples: SampleArrays,
     value: NDArray[np.float32],
     value_share: NDArray[np.float32],
-    planes: NDArray[np.float32],
-    policy: NDArray[np.float32],
-    wdl: NDArray[np.float32],
-    owner: NDArray[np.float32],
-    legal: NDArray[np.uint8],
+    out: BatchArrays,
 ) -> None:
     """Fill the arrays of a `TrainingBatch`.
 
-    table       int32[8, A]    where each action goes under each symmetry
-    symmetry    int64[B]       0-7
-    masks       uint64[B]      position and final board as sampled
-    visits      uint8[B, A]    as sampled; rows of 0 give policy rows of 0
-    result      int8[B]        1, 0 or -1
-    value       float32[B]     root value
-    value_share float32[B]     share of the root value in `wdl`, 0-1
-    planes, policy, wdl, owner, legal  written: see `TrainingBatch`
+    table        int32[8, A]  where each action goes under each symmetry
+    symmetry     int64[B]     0-7
+    samples      a `policy` row of 0 gives a row of 0
+    value        float32[B]   root value
+    value_share  float32[B]   share of the root value in `wdl`, 0-1
+    out          written: see `TrainingBatch`
 
     Planes and legal actions are computed from the transformed masks by the same kernels as in play.
     Cost: four mask transforms, four move generations and about 6 A stores per sample.
     """
-    count, size, actions = own.shape[0], owner.shape[1], visits.shape[1]
+    visits, result, policy, wdl, owner = samples.policy, samples.result, out.policy, out.wdl, out.owner
+    count, size, actions = visits.shape[0], owner.shape[1], visits.shape[1]
     turned_own, turned_opp = np.empty(count, np.uint64), np.empty(count, np.uint64)
     for b in range(count):
-        turned_own[b] = transform_mask(game_id, own[b], symmetry[b])
-        turned_opp[b] = transform_mask(game_id, opp[b], symmetry[b])
-    write_planes(game_id, turned_own, turned_opp, planes)
-    legal_actions_mask(game_id, turned_own, turned_opp, legal)
+        turned_own[b] = transform_mask(game_id, samples.own[b], symmetry[b])
+        turned_opp[b] = transform_mask(game_id, samples.opp[b], symmetry[b])
+    write_planes(game_id, turned_own, turned_opp, out.planes)
+    legal_actions_mask(game_id, turned_own, turned_opp, out.legal)
     for b in range(count):
         total = 0
         for a in range(actions):
@@ -146,8 +133,8 @@ def fill_batch(
         scale = np.float32(1.0) / np.float32(max(total, 1))
         for a in range(actions):
             policy[b, table[symmetry[b], a]] = visits[b, a] * scale
-        mine = transform_mask(game_id, final_own[b], symmetry[b])
-        theirs = transform_mask(game_id, final_opp[b], symmetry[b])
+        mine = transform_mask(game_id, samples.final_own[b], symmetry[b])
+        theirs = transform_mask(game_id, samples.final_opp[b], symmetry[b])
         for row in range(size):
             for col in range(size):
                 bit = np.uint64(8 * row + col)

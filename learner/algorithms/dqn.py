@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,8 +23,7 @@ from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import DqnConfig
 from learner.batches import Batch
 from learner.replay.rows import Rows
-from learner.replay.transitions import Transitions
-from reversi.games.bitboard import Masks
+from learner.replay.transitions import TransitionArrays, Transitions
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
@@ -96,6 +95,15 @@ class Dqn:
         self._target.load_state_dict(arrays)
 
 
+class TransitionBatchArrays(NamedTuple):
+    """The arrays of a `TransitionBatch` that `fill_transitions` writes."""
+
+    planes: NDArray[np.float32]  # [B, C, N, N]
+    action: NDArray[np.int64]  # [B]
+    next_planes: NDArray[np.float32]  # [B, C, N, N]
+    next_legal: NDArray[np.uint8]  # [B, A]
+
+
 def transition_batch(
     game: Game, transitions: Transitions, symmetry: NDArray[np.integer[Any]], *, pinned: bool = False
 ) -> TransitionBatch:
@@ -113,20 +121,10 @@ def transition_batch(
     )
     batch.reward.numpy()[:] = transitions.reward
     batch.factor.numpy()[:] = transitions.factor
-    fill_transitions(
-        game.id,
-        action_table(game),
-        symmetry.astype(np.int64),
-        transitions.own,
-        transitions.opp,
-        transitions.action,
-        transitions.next_own,
-        transitions.next_opp,
-        batch.planes.numpy(),
-        batch.action.numpy(),
-        batch.next_planes.numpy(),
-        batch.next_legal.numpy(),
+    out = TransitionBatchArrays(
+        batch.planes.numpy(), batch.action.numpy(), batch.next_planes.numpy(), batch.next_legal.numpy()
     )
+    fill_transitions(game.id, action_table(game), symmetry.astype(np.int64), transitions.arrays(), out)
     return batch
 
 
@@ -135,33 +133,25 @@ def fill_transitions(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    own: Masks,
-    opp: Masks,
-    action: NDArray[np.uint8],
-    next_own: Masks,
-    next_opp: Masks,
-    planes: NDArray[np.float32],
-    turned_action: NDArray[np.int64],
-    next_planes: NDArray[np.float32],
-    next_legal: NDArray[np.uint8],
+    transitions: TransitionArrays,
+    out: TransitionBatchArrays,
 ) -> None:
     """Fill the arrays of a `TransitionBatch`.
 
-    table          int32[8, A]  where each action goes under each symmetry
-    symmetry       int64[B]     0-7, the same for a position and the next one
-    own ... next_opp            columns of `Transitions`
-    planes, turned_action, next_planes, next_legal  written
+    table     int32[8, A]  where each action goes under each symmetry
+    symmetry  int64[B]     0-7, the same for a position and the next one
+    out       written: see `TransitionBatch`
 
     Cost: four mask transforms and up to four move generations per transition.
     """
-    count = own.shape[0]
+    count = symmetry.shape[0]
     masks = np.empty((4, count), np.uint64)
     for b in range(count):
-        masks[0, b] = transform_mask(game_id, own[b], symmetry[b])
-        masks[1, b] = transform_mask(game_id, opp[b], symmetry[b])
-        masks[2, b] = transform_mask(game_id, next_own[b], symmetry[b])
-        masks[3, b] = transform_mask(game_id, next_opp[b], symmetry[b])
-        turned_action[b] = table[symmetry[b], action[b]]
-    write_planes(game_id, masks[0], masks[1], planes)
-    write_planes(game_id, masks[2], masks[3], next_planes)
-    legal_actions_mask(game_id, masks[2], masks[3], next_legal)
+        masks[0, b] = transform_mask(game_id, transitions.own[b], symmetry[b])
+        masks[1, b] = transform_mask(game_id, transitions.opp[b], symmetry[b])
+        masks[2, b] = transform_mask(game_id, transitions.next_own[b], symmetry[b])
+        masks[3, b] = transform_mask(game_id, transitions.next_opp[b], symmetry[b])
+        out.action[b] = table[symmetry[b], transitions.action[b]]
+    write_planes(game_id, masks[0], masks[1], out.planes)
+    write_planes(game_id, masks[2], masks[3], out.next_planes)
+    legal_actions_mask(game_id, masks[2], masks[3], out.next_legal)

@@ -18,10 +18,10 @@ from learner.algorithms.config import QTableConfig
 from learner.algorithms.losses import Losses, losses_of
 from learner.config import LearnerConfig
 from learner.replay.rows import Rows
-from learner.replay.transitions import Transitions
+from learner.replay.transitions import TransitionArrays, Transitions
 from learner.schedule import schedule
 from reversi.errors import CorruptFileError
-from reversi.games.bitboard import ONE, Masks
+from reversi.games.bitboard import ONE
 from reversi.games.rules import Game, legal_moves, square_of_action
 from reversi.kernel import kernel
 from reversi.model.config import TableConfig
@@ -46,19 +46,7 @@ class TableTraining:
     def step(self, batch: Transitions, progress: float) -> NDArray[np.float64]:
         """Train on one sample after the other; return float64[3], the batch's losses."""
         sums = np.zeros(3)
-        update(
-            self._game.id,
-            np.float32(self.learning_rate(progress)),
-            batch.own,
-            batch.opp,
-            batch.action,
-            batch.reward,
-            batch.next_own,
-            batch.next_opp,
-            batch.factor,
-            self._table,
-            sums,
-        )
+        update(self._game.id, np.float32(self.learning_rate(progress)), batch.arrays(), self._table, sums)
         self.step_count += 1
         return sums / max(len(batch), 1)
 
@@ -91,28 +79,24 @@ class TableTraining:
 def update(
     game_id: int,
     rate: np.float32,
-    own: Masks,
-    opp: Masks,
-    action: NDArray[np.uint8],
-    reward: NDArray[np.float32],
-    next_own: Masks,
-    next_opp: Masks,
-    factor: NDArray[np.float32],
+    transitions: TransitionArrays,
     table: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
     """Update the table by every transition in turn, so that later ones see the updates of earlier ones.
 
     rate          step size
-    own ...factor columns of `Transitions`, of a game of at most nine squares
+    transitions   of a game of at most nine squares
     table         f32[3^9, 9] read and written
     sums          float64[3] written: of squared differences, of values before the update, of absolute differences
 
     Cost: two rows of the table, some 40 ns.
     """
+    own, opp, action = transitions.own, transitions.opp, transitions.action
+    next_own, next_opp, factor = transitions.next_own, transitions.next_opp, transitions.factor
     squared = value_sum = absolute = 0.0
     for b in range(own.shape[0]):
-        target = reward[b]
+        target = transitions.reward[b]
         if factor[b] != 0:
             row = table_index(next_own[b], next_opp[b])
             legal = legal_moves(game_id, next_own[b], next_opp[b])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
 from learner.replay.rows import Rows
 from learner.replay.samples import Samples, samples_of
-from learner.replay.transitions import Rule, Transitions, transitions_of
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.record import Records
 
 
@@ -29,14 +29,14 @@ class SampleKind:
 def sample_kind(algorithm: AlgorithmConfig | None) -> SampleKind:
     """Return the kind of samples that `algorithm` learns from; None stands for any that learns from positions."""
     if isinstance(algorithm, DqnConfig):
-        rule = Rule(
+        config = TargetConfig(
             n_step=algorithm.n_step,
             discount=algorithm.discount,
             win=algorithm.reward == "win",
             every_move=algorithm.every_move,
         )
     elif isinstance(algorithm, QTableConfig):
-        rule = Rule(n_step=1, discount=algorithm.discount, win=False, every_move=False)
+        config = TargetConfig(n_step=1, discount=algorithm.discount, win=False, every_move=False)
     else:
         return SampleKind("positions", Samples, samples_of)
-    return SampleKind("transitions", Transitions, lambda records: transitions_of(records, rule))
+    return SampleKind("transitions", Transitions, lambda records: transitions_of(records, config))
