@@ -12,7 +12,7 @@ KERNEL_OUTPUTS = 8
 """Fewest outputs of a kernel; layers with fewer, such as some last layers, are too small for a matrix step."""
 
 
-class Flat:
+class FlatParameters:
     """The parameters of a network, moved into flat memory; each keeps its shape and its strides.
 
     The order is: kernels, then other parameters with weight decay (tables, small outputs), then norms and biases.
@@ -36,7 +36,7 @@ class Flat:
             values.copy_(self._parameters[name].data)
             self._parameters[name].data = values
 
-    def take_gradients(self) -> Tensor:
+    def attach_gradients(self) -> Tensor:
         """Return f32[P], zero, to which every backward pass adds the gradients from now on."""
         gradients = torch.zeros_like(self.values)
         for name, gradient in self.split(gradients).items():

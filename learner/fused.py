@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from reversi.kernel import kernel
 
-Rows = NDArray[Any]
+FeatureRows = NDArray[Any]
 """float32[R, C] or uint16[R, C], the bits of bfloat16."""
 
 
@@ -62,7 +62,9 @@ _PART = 64
 
 
 @kernel
-def add_lines(features: Rows, table: NDArray[np.float32], rows: NDArray[np.int32], size: int, boards: int) -> None:
+def add_lines(
+    features: FeatureRows, table: NDArray[np.float32], rows: NDArray[np.int32], size: int, boards: int
+) -> None:
     """Add to every square the four table rows of its lines.
 
     features  [R, C] as stored, changed in place; every strip has `boards` boards of `size` columns side by side
@@ -80,7 +82,7 @@ def add_lines(features: Rows, table: NDArray[np.float32], rows: NDArray[np.int32
 
 @kernel
 def scatter_lines(
-    gradient: Rows, rows: NDArray[np.int32], size: int, boards: int, d_table: NDArray[np.float32]
+    gradient: FeatureRows, rows: NDArray[np.int32], size: int, boards: int, d_table: NDArray[np.float32]
 ) -> None:
     """Write the gradient of the table, summed square by square in order.
 
@@ -106,7 +108,7 @@ def _place(b: int, square: int, size: int, boards: int) -> int:
 
 
 @kernel
-def sum_features(features: Rows, filled: int, period: int, sums: NDArray[np.float64]) -> None:
+def sum_features(features: FeatureRows, filled: int, period: int, sums: NDArray[np.float64]) -> None:
     """Write the sum and the sum of squares of every channel.
 
     features  [R, C] as stored
@@ -168,7 +170,9 @@ def finish_norm(
 
 
 @kernel
-def activate(features: Rows, residual: Rows, norm: NDArray[np.float32], filled: int, period: int, out: Rows) -> None:
+def activate(
+    features: FeatureRows, residual: FeatureRows, norm: NDArray[np.float32], filled: int, period: int, out: FeatureRows
+) -> None:
     """Normalise, add the residual and apply ReLU; a NaN stays a NaN.
 
     features, residual  [R, C] as stored; [0, C] is no residual
@@ -196,10 +200,10 @@ def activate(features: Rows, residual: Rows, norm: NDArray[np.float32], filled: 
 
 @kernel
 def mask_gradient(
-    gradient: Rows,
-    extra: Rows,
-    out: Rows,
-    features: Rows,
+    gradient: FeatureRows,
+    extra: FeatureRows,
+    out: FeatureRows,
+    features: FeatureRows,
     norm: NDArray[np.float32],
     filled: int,
     period: int,
@@ -279,7 +283,12 @@ def finish_gradient(
 
 @kernel
 def unnormalise(
-    gradient: Rows, features: Rows, line: NDArray[np.float32], filled: int, period: int, d_features: Rows
+    gradient: FeatureRows,
+    features: FeatureRows,
+    line: NDArray[np.float32],
+    filled: int,
+    period: int,
+    d_features: FeatureRows,
 ) -> None:
     """Write the gradient of the norm's input.
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from learner.fused import (
-    Rows,
+    FeatureRows,
     activate,
     add_lines,
     finish_gradient,
@@ -119,13 +119,13 @@ class Lookup:
         """Get the current parameters."""
         self._table: NDArray[np.float32] = self._module.table.detach().numpy()
 
-    def add(self, c: int, planes: Tensor, features: Rows) -> None:
+    def add(self, c: int, planes: Tensor, features: FeatureRows) -> None:
         """Add to the features of chunk `c` the table rows of its planes f32[B, 4, N, N]."""
         write_rows(planes.numpy(), *lines_of(self._size), self._rows[c])
         self._rows[c] = self._shared[self._rows[c]]
         add_lines(features, self._table, self._rows[c], self._size, self._boards)
 
-    def backward(self, c: int, gradient: Rows) -> None:
+    def backward(self, c: int, gradient: FeatureRows) -> None:
         """Compute the gradient of the table from that of the features of chunk `c`."""
         scatter_lines(gradient, self._rows[c], self._size, self._boards, self._d_table[c].numpy())
 
@@ -167,7 +167,7 @@ class Layer:
         assert self._norm.training
         self._convolution.begin()
 
-    def convolve(self, c: int, inputs: Tensor, change: Callable[[Rows], None] | None = None) -> None:
+    def convolve(self, c: int, inputs: Tensor, change: Callable[[FeatureRows], None] | None = None) -> None:
         """Convolve chunk `c`, apply `change` to the output in place, and sum it for the norm."""
         rows = self._feature_rows[c] = _rows(self._convolution.forward(c, inputs))
         if change is not None:
@@ -200,7 +200,7 @@ class Layer:
         activate(self._feature_rows[c], residual, self._statistics, self._filled, self._period, self._out_rows[c])
         return self._outs[c]
 
-    def receive(self, c: int, gradient: Tensor, extra: Rows | None = None) -> None:
+    def backward_output(self, c: int, gradient: Tensor, extra: FeatureRows | None = None) -> None:
         """Propagate the gradient of the activations of chunk `c`, `gradient` + `extra`, to the norm; `gradient` is
         overwritten."""
         self._gradients[c] = gradient = _channels_last(gradient)
@@ -216,12 +216,12 @@ class Layer:
             self._sums[c],
         )
 
-    def of_residual(self, c: int) -> Rows:
+    def residual_gradient(self, c: int) -> FeatureRows:
         """Return the gradient of the residual of chunk `c`; it is undefined between the boards."""
         return self._gradient_rows[c]
 
-    def of_convolution(self, c: int) -> Rows:
-        """Return the gradient of the convolution's output, after `give`; only for layers without a residual."""
+    def convolution_gradient(self, c: int) -> FeatureRows:
+        """Return the gradient of the convolution's output, after `backward_input`; without a residual only."""
         assert self._residual is None
         return self._gradient_rows[c]
 
@@ -231,7 +231,7 @@ class Layer:
         weight = self._norm.weight.detach().numpy()
         finish_gradient(self._sums, self._squares, weight, self._statistics, d_weight, d_bias, self._line)
 
-    def give(self, c: int) -> Tensor:
+    def backward_input(self, c: int) -> Tensor:
         """Return the gradient of the inputs of chunk `c`."""
         rows, features = self._gradient_rows[c], self._feature_rows[c]
         if self._residual is None:
@@ -255,7 +255,7 @@ def _channels_last(features: Tensor) -> Tensor:
     return features.contiguous(memory_format=torch.channels_last)
 
 
-def _rows(features: Tensor) -> Rows:
+def _rows(features: Tensor) -> FeatureRows:
     """Return channels-last features as an array [R, C] that shares their memory."""
     bits = features.dtype == torch.bfloat16
     last: NDArray[Any] = features.view(torch.int16).numpy().view(np.uint16) if bits else features.numpy()

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learner.algorithms.algorithm import Training
+from learner.algorithms.compatibility import check_network
 from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
-from learner.algorithms.fit import check_network
-from learner.algorithms.losses import Losses, ValidationReport
+from learner.algorithms.reports import Losses, ValidationReport
 from learner.config import LearnerConfig
 from learner.prefetch import prefetched
+from learner.replay.columns import SampleColumns
 from learner.replay.kinds import sample_kind
-from learner.replay.rows import Rows
 from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
@@ -36,7 +36,7 @@ STATE_FORMAT = 1
 class BatchSource(Protocol):
     """Where samples come from."""
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait for new positions."""
 
 
@@ -102,7 +102,7 @@ class Learner:
         self._source, self._sink = source, sink
         self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 20,)))
         self._ahead = self.trainer.ahead if config.prefetch is None else config.prefetch
-        self._drawn: list[Rows] = []
+        self._drawn: list[SampleColumns] = []
         self._version = newest
         self._published: bytes | None = None
         self._began = False
@@ -155,7 +155,7 @@ class Learner:
         self._publish(candidate=True)
         return report
 
-    def hold(self, samples: Rows) -> None:
+    def hold(self, samples: SampleColumns) -> None:
         """Add samples that the source drew but did not deliver: they are part of `state()`, and trained on first."""
         self._drawn.append(samples)
 
@@ -201,7 +201,7 @@ class Learner:
         self.trainer.restore(arrays, header["step"])
         if self._validation is not None and "validation" in header:
             self._validation.restore(best, header["validation"])
-        self._drawn = [sample_kind(self.algorithm).rows(**drawn)] if drawn else []
+        self._drawn = [sample_kind(self.algorithm).columns(**drawn)] if drawn else []
         self._published = None if published is None else published.tobytes()
         self._version = max(self._version, header["version"])
         self._rng.bit_generator.state = header["random"]
@@ -235,7 +235,7 @@ class Learner:
             for first in range(0, len(samples), self.config.batch):
                 yield self.trainer.batch(samples[first : first + self.config.batch], self._rng)
 
-    def _draw(self) -> Rows | None:
+    def _draw(self) -> SampleColumns | None:
         """Return the next samples, first those that `hold` added."""
         if self._drawn:
             return self._drawn.pop(0)

@@ -38,15 +38,15 @@ class Muon:
         ]
 
     @torch.no_grad()
-    def step(self, rate: float, decay: float, left_out: Tensor) -> None:
-        """Update all kernels; if `left_out` f32[] is 1, nothing changes."""
+    def step(self, rate: float, decay: float, skip: Tensor) -> None:
+        """Update all kernels; if `skip` f32[] is 1, nothing changes."""
         for kernels, gradients, averages in self._stacks:
             weight, gradient, average = (_matrices(parts) for parts in (kernels, gradients, averages))
             average = average.lerp(gradient, 1 - MOMENTUM)
             scale = 0.2 * max(weight.shape[1:]) ** 0.5
             weight = weight * (1 - rate * decay) - rate * scale * orthogonal(gradient.lerp(average, MOMENTUM))
             for kept, new in (*zip(averages, average, strict=True), *zip(kernels, weight, strict=True)):
-                kept.copy_(torch.where(left_out == 0, new.view(kept.shape), kept))
+                kept.copy_(torch.where(skip == 0, new.view(kept.shape), kept))
 
 
 def orthogonal(matrices: Tensor) -> Tensor:

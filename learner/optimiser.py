@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from learner.config import LearnerConfig
-from learner.flat import Flat
+from learner.flat import FlatParameters
 from learner.muon import Muon
 
 RMSPROP_DECAY, RMSPROP_EPSILON = 0.99, 1e-8
@@ -28,7 +28,7 @@ class Optimiser:
     Muon is for kernels, with AdamW for the rest.
     """
 
-    def __init__(self, weights: Flat, gradient: Tensor, config: LearnerConfig) -> None:
+    def __init__(self, weights: FlatParameters, gradient: Tensor, config: LearnerConfig) -> None:
         """Each step reads `gradient` f32[P]."""
         names = _MOMENTS[config.optimiser] + (("momentum_buffer",) if config.momentum else ())
         self.moments = {name: torch.zeros_like(weights.values) for name in names}
@@ -43,17 +43,17 @@ class Optimiser:
             self._fused = self._made()
 
     @torch.no_grad()
-    def step(self, rate: float, left_out: Tensor) -> None:
-        """Update the parameters; if `left_out` f32[] is 1, nothing changes."""
+    def step(self, rate: float, skip: Tensor) -> None:
+        """Update the parameters; if `skip` f32[] is 1, nothing changes."""
         if self._fused is None:
-            self._step_rmsprop(rate, left_out)
+            self._step_rmsprop(rate, skip)
             return
         for group in self._fused.param_groups:
             group["lr"] = rate
-        self._fused.found_inf = left_out  # type: ignore[attr-defined]
+        self._fused.found_inf = skip  # type: ignore[attr-defined]
         self._fused.step()
         if self._muon is not None:
-            self._muon.step(rate, self._config.weight_decay, left_out)
+            self._muon.step(rate, self._config.weight_decay, skip)
 
     def set_steps(self, count: int) -> None:
         """Set the number of steps that the current moments come from."""
@@ -84,7 +84,7 @@ class Optimiser:
         made.state.update(states)
         return made
 
-    def _step_rmsprop(self, rate: float, left_out: Tensor) -> None:
+    def _step_rmsprop(self, rate: float, skip: Tensor) -> None:
         """Do a step of `torch.optim.RMSprop`: momentum applies to the scaled step, not to the gradient."""
         config, values, split = self._config, self._weights.values, self._weights.decayed
         gradient = self._gradient.clone()
@@ -96,4 +96,4 @@ class Optimiser:
             step += config.momentum * self.moments["momentum_buffer"]
             changed.append((self.moments["momentum_buffer"], step))
         for kept, new in (*changed, (values, values - rate * step)):
-            torch.where(left_out == 0, new, kept, out=kept)
+            torch.where(skip == 0, new, kept, out=kept)

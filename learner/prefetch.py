@@ -21,14 +21,14 @@ def prefetched(items: Iterator[T], ahead: int) -> Iterator[Iterator[T]]:
     if not ahead:
         yield items
         return
-    line = _Line(items, ahead)
+    prefetcher = _Prefetcher(items, ahead)
     try:
-        yield line.taken()
+        yield prefetcher.taken()
     finally:
-        line.close()
+        prefetcher.close()
 
 
-class _Line(Generic[T]):
+class _Prefetcher(Generic[T]):
     def __init__(self, items: Iterator[T], ahead: int) -> None:
         self._items = items
         self._room = Semaphore(ahead)

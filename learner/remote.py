@@ -6,10 +6,10 @@ from typing import Any
 
 import ray
 
-from learner.algorithms.losses import ValidationReport
-from learner.broadcast import WeightStore
+from learner.algorithms.reports import ValidationReport
 from learner.learner import Learner
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
+from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
 
 MOST_UNDER_WAY = 4
@@ -23,17 +23,17 @@ class RemoteSamples:
         self._replay = replay
         self._next: Any = None
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return the chunk requested by the last call, and request another of the same size."""
         if self._next is None:
             self._next = self._replay.sample.remote(n_batches, batch)
-        samples: Rows | None = ray.get(self._next)
+        samples: SampleColumns | None = ray.get(self._next)
         self._next = None if samples is None else self._replay.sample.remote(n_batches, batch)
         return samples
 
-    def rest(self) -> Rows | None:
+    def rest(self) -> SampleColumns | None:
         """Wait for and return the chunk already requested; None if there is none or the replay had no samples."""
-        samples: Rows | None = None if self._next is None else ray.get(self._next)
+        samples: SampleColumns | None = None if self._next is None else ray.get(self._next)
         self._next = None
         return samples
 
@@ -97,7 +97,7 @@ class RemoteLearner(Learner):
         return super().state()
 
 
-class RemoteStore:
+class RemoteWeightStore:
     """A `WeightStore` that answers with object references: a hundred bytes, whatever the size of a version.
 
     A version is put into the object store once, when it arrives, and dropped when no channel holds it any more; fetches
@@ -141,4 +141,4 @@ class RemoteStore:
 
 
 LearnerActor = ray.remote(RemoteLearner)
-WeightActor = ray.remote(RemoteStore)
+WeightActor = ray.remote(RemoteWeightStore)

@@ -114,19 +114,19 @@ class StripPass:
         """Return the gradients of all parameters, layer by layer, from those of the results of `forward`."""
 
         def heads(c: int) -> None:
-            self._policy.receive(c, self._strips(policy[self._chunks[c]]))
-            self._value.receive(c, self._strips(value[self._chunks[c]]))
+            self._policy.backward_output(c, self._strips(policy[self._chunks[c]]))
+            self._value.backward_output(c, self._strips(value[self._chunks[c]]))
 
         def tower(c: int) -> None:
             gradient = self._owner.backward(c, self._strips(owner[self._chunks[c]]))
-            gradient += self._value.give(c)
-            gradient += self._policy.give(c)
-            self._top.receive(c, gradient)
+            gradient += self._value.backward_input(c)
+            gradient += self._policy.backward_input(c)
+            self._top.backward_output(c, gradient)
 
         def stem(c: int) -> None:
-            self._stem.give(c)
+            self._stem.backward_input(c)
             if self._lookup is not None:
-                self._lookup.backward(c, self._stem.of_convolution(c))
+                self._lookup.backward(c, self._stem.convolution_gradient(c))
 
         self._each(heads)
         self._policy.finish_gradient()
@@ -145,9 +145,9 @@ class StripPass:
         second.finish_norm()
 
     def _backward_block(self, below: Layer, first: Layer, second: Layer) -> None:
-        self._each(lambda c: first.receive(c, second.give(c)))
+        self._each(lambda c: first.backward_output(c, second.backward_input(c)))
         first.finish_gradient()
-        self._each(lambda c: below.receive(c, first.give(c), second.of_residual(c)))
+        self._each(lambda c: below.backward_output(c, first.backward_input(c), second.residual_gradient(c)))
         below.finish_gradient()
 
     def _layer(self, module: NormedConvolution, residual: Layer | None = None) -> Layer:

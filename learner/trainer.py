@@ -15,14 +15,14 @@ from learner.algorithms.algorithm import Objective
 from learner.algorithms.alphazero import AlphaZero
 from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig, SupervisedConfig
 from learner.algorithms.dqn import Dqn
-from learner.algorithms.losses import Losses, losses_of
+from learner.algorithms.reports import Losses, losses_of
 from learner.algorithms.supervised import Supervised
 from learner.allocator import keep_freed_memory
 from learner.batches import Batch
 from learner.config import LearnerConfig
-from learner.flat import Flat
+from learner.flat import FlatParameters
 from learner.optimiser import Optimiser
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.schedule import schedule
 from learner.strips import StripPass
 from learner.transfer import Transfer
@@ -69,11 +69,11 @@ class Trainer:
         self._network = _network(network, game, self.device)
         self._average = self._copy(self._network)
         self.objective = _objective(game, algorithm, network, self.device)
-        self._weights, self._average_weights = Flat(self._network), Flat(self._average)
-        self._gradient = self._weights.take_gradients()
+        self._weights, self._average_weights = FlatParameters(self._network), FlatParameters(self._average)
+        self._gradient = self._weights.attach_gradients()
         self._optimiser = Optimiser(self._weights, self._gradient, config)
         self._dtype = _dtype(config, self.device)
-        self._trouble = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
+        self._divergence = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
         """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
         self._check_every = CUDA_CHECK_EVERY if self.device.type == "cuda" else 1
         # torch keeps this setting per calling thread: without it each would use OpenMP threads on all cores
@@ -85,7 +85,7 @@ class Trainer:
         self._network.train()
         self._share_threads()
 
-    def batch(self, samples: Rows, rng: np.random.Generator) -> Any:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Any:
         """Return the objective's batch of `samples`, its transfer to the device started."""
         return self.transfer.send(self.objective.batch(samples, rng, self.transfer.pinned))
 
@@ -109,7 +109,7 @@ class Trainer:
             ) from error
         norm = torch.linalg.vector_norm(self._gradient)
         self._gradient.mul_((self.config.gradient_clip / (norm + 1e-6)).clamp(max=1))
-        self._optimiser.step(self.learning_rate(progress), self._noted(values[0], norm))
+        self._optimiser.step(self.learning_rate(progress), self._note_divergence(values[0], norm))
         if self.step_count % self._check_every == 0:
             self.check()
         self.step_count += 1
@@ -118,7 +118,7 @@ class Trainer:
 
     def check(self) -> None:
         """Raise TrainingDivergedError if any step so far has diverged; waits for the device."""
-        step, loss, norm = self._trouble.tolist()
+        step, loss, norm = self._divergence.tolist()
         if step >= 0:
             raise TrainingDivergedError(
                 f"training diverged at step {step:.0f}: expected a finite loss below {LARGEST_LOSS:g}, got "
@@ -221,16 +221,16 @@ class Trainer:
     def _in_strips(self) -> bool:
         return self.device.type == "cpu" and isinstance(self._network, DualNetwork)
 
-    def _noted(self, loss: Tensor, norm: Tensor) -> Tensor:
+    def _note_divergence(self, loss: Tensor, norm: Tensor) -> Tensor:
         """Note the first step that diverges; return f32[], 1 from then on: skip the update.
 
         This runs on the device and does not synchronise with it.
         """
         sound = (loss <= LARGEST_LOSS) & norm.isfinite()  # a NaN compares as false
-        first = ~sound & (self._trouble[0] < 0)
+        first = ~sound & (self._divergence[0] < 0)
         now = torch.stack((loss.new_full((), self.step_count), loss, norm))
-        self._trouble = torch.where(first, now.double(), self._trouble)
-        return (self._trouble[0] >= 0).float()
+        self._divergence = torch.where(first, now.double(), self._divergence)
+        return (self._divergence[0] >= 0).float()
 
     def _share_threads(self) -> None:
         """Set the number of torch's threads: 1 beside the strip pass's own threads, else `learner.threads`."""

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.losses import ValidationReport
+from learner.algorithms.reports import ValidationReport
 from learner.algorithms.supervised import move_logits, places
 from learner.batches import training_batch
 from learner.replay.samples import Samples, samples_of

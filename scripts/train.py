@@ -51,7 +51,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
     counts_actors  whether the command line said how many actors there shall be: what `reversi scale` said is over then
     """
-    from learner.algorithms.fit import check_fit
+    from learner.algorithms.compatibility import check_fit
     from reversi.games.rules import game_named
     from scripts.config import job_of
     from scripts.control import forget_wish

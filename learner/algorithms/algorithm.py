@@ -1,7 +1,7 @@
 """The interfaces of an algorithm: `Training` for the learner, `Objective` for the trainer of networks.
 
-To add one, write its configuration in `config.py`, its samples in `learner/replay/kinds.py`, its report in `losses.py`,
-and either an `Objective`, which `learner/trainer.py` minimises, or a `Training` of its own.
+To add one, write its configuration in `config.py`, its samples in `learner/replay/kinds.py`, its report in
+`reports.py`, and either an `Objective`, which `learner/trainer.py` minimises, or a `Training` of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.algorithms.losses import Losses
-from learner.replay.rows import Rows
+from learner.algorithms.reports import Losses
+from learner.replay.columns import SampleColumns
 from reversi.model.weights import Weights
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Training(Protocol):
     ahead: int
     """Batches to assemble ahead of the steps on another thread, by default."""
 
-    def batch(self, samples: Rows, rng: np.random.Generator) -> Any:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Any:
         """Return the batch of `samples`, its transfer to the device started; may run on another thread than `step`."""
 
     def step(self, batch: Any, progress: float) -> Any:
@@ -57,7 +57,7 @@ class Training(Protocol):
 class Objective(Protocol):
     """How samples become a batch, and a batch losses; with the state that these need."""
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> Any:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> Any:
         """Return samples as a `Batch` in new memory, pinned for a copy to a GPU if `pinned`."""
 
     def losses(self, outputs: Any, batch: Any) -> Tensor:

@@ -17,7 +17,7 @@ from torch.nn import functional
 from learner.algorithms.config import AlphaZeroConfig
 from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, training_batch
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
@@ -33,7 +33,7 @@ class AlphaZero(Stateless):
     def __init__(self, game: Game, config: AlphaZeroConfig) -> None:
         self._game, self._config = game, config
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
         """Return the batch, each sample under a random symmetry; see `Objective`."""
         assert isinstance(samples, Samples)
         symmetry = rng.integers(0, SYMMETRIES, len(samples))

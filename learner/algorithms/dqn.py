@@ -22,7 +22,7 @@ from torch.nn import functional
 from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import DqnConfig
 from learner.batches import Batch
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.transitions import TransitionArrays, Transitions
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
@@ -54,7 +54,7 @@ class Dqn:
         # that this reproduces was trained without
         self._symmetries = SYMMETRIES if network.filters else 1
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
         """Return the batch, under random symmetries if the network has convolutions; see `Objective`."""
         assert isinstance(samples, Transitions)
         return transition_batch(self._game, samples, rng.integers(0, self._symmetries, len(samples)), pinned=pinned)

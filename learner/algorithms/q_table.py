@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.losses import Losses, losses_of
+from learner.algorithms.reports import Losses, losses_of
 from learner.config import LearnerConfig
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.transitions import TransitionArrays, Transitions
 from learner.schedule import schedule
 from reversi.errors import CorruptFileError
@@ -38,7 +38,7 @@ class TableTraining:
         self._game, self._network, self._config, self._algorithm = game, network, config, algorithm
         self._table = empty_table()
 
-    def batch(self, samples: Rows, rng: np.random.Generator) -> Transitions:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Transitions:
         """Return the samples as they are."""
         assert isinstance(samples, Transitions)
         return samples.writable()

@@ -17,7 +17,7 @@ from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import SupervisedConfig
 from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, training_batch
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
@@ -30,7 +30,7 @@ class Supervised(Stateless):
     def __init__(self, game: Game, config: SupervisedConfig) -> None:
         self._game, self._config = game, config
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
         """Return the batch, each sample under a random symmetry; see `Objective`."""
         assert isinstance(samples, Samples)
         symmetry = rng.integers(0, SYMMETRIES, len(samples))

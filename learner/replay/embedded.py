@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
 from reversi.errors import ConfigError, UnreachableError
 
 START_S = 20.0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.record import Records
@@ -19,10 +19,10 @@ class SampleKind:
     name: str
     """Its name in saved replays."""
 
-    rows: type[Rows]
+    columns: type[SampleColumns]
     """The class of its samples."""
 
-    of: Callable[[Records], Rows]
+    of: Callable[[Records], SampleColumns]
     """Makes samples from checked records."""
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from learner.algorithms.config import AlgorithmConfig
 from learner.replay.bucket import TokenBucket
+from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.deliveries import Deliveries, Receipt
 from learner.replay.kinds import sample_kind
 from learner.replay.quarantine import Quarantine
 from learner.replay.ring import Ring
-from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from learner.replay.window import window_positions
 from reversi import archive
@@ -53,7 +53,7 @@ class MemoryReplay:
         """
         self.game, self.config = game, config
         self._kind = sample_kind(algorithm)
-        self._ring = Ring(self._kind.rows, config.capacity_positions, game.actions)
+        self._ring = Ring(self._kind.columns, config.capacity_positions, game.actions)
         self._bucket = TokenBucket(config.reuse, config.bucket_capacity)
         self._deliveries = Deliveries()
         self._quarantine = Quarantine(rejected_dir)
@@ -97,7 +97,7 @@ class MemoryReplay:
         """Return whether this batch was delivered before or is too old to tell; nothing is counted."""
         return (producer, sequence) in self._deliveries
 
-    def count_gone(self, receipt: Receipt) -> None:
+    def count_evicted(self, receipt: Receipt) -> None:
         """Count a delivery that a replay has taken and whose samples have since been evicted.
 
         A delivery that this replay has already counted is ignored.
@@ -108,7 +108,7 @@ class MemoryReplay:
         self._counts["rejected_games"] += receipt.rejected
         self._counts["rejected_batches"] += receipt.rejected > 0
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""
         count = n_batches * batch
         if count > self.config.bucket_capacity:  # otherwise learner and actors would wait for each other forever
@@ -169,11 +169,11 @@ class MemoryReplay:
         kind = header.get("samples", "positions")
         if kind != self._kind.name:
             raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
-        for name, dtype in self._kind.rows.COLUMNS.items():
+        for name, dtype in self._kind.columns.COLUMNS.items():
             if arrays[name].dtype != dtype:
                 raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")
-        ring = Ring(self._kind.rows, self.config.capacity_positions, self.game.actions)
-        ring.add(self._kind.rows(**{name: arrays[name] for name in self._kind.rows.COLUMNS}))
+        ring = Ring(self._kind.columns, self.config.capacity_positions, self.game.actions)
+        ring.add(self._kind.columns(**{name: arrays[name] for name in self._kind.columns.COLUMNS}))
         counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
         tokens, deliveries = float(header["tokens"]), Deliveries.restored(header["deliveries"])
         self._rng.bit_generator.state = header["random"]

@@ -32,14 +32,15 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
+from learner.replay.columns import SampleColumns
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
+from learner.replay.redis_backoff import OutageBackoff
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import Consumer, Entry, Taken
+from learner.replay.redis_server import RedisServer, cannot_write
 from learner.replay.redis_sink import RedisSink
 from learner.replay.redis_stream import count_in, drawn_key, entry_of, shard_of, streams
-from learner.replay.redis_url import Patience, RedisServer, cannot_write
-from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from reversi.errors import CorruptRecordError, UnreachableError
 from reversi.record import OPENING, decode
@@ -78,7 +79,7 @@ class RedisReplay:
         self._closing = threading.Event()
         self._client = server.checked_client(config.patience_s if learner_lives else 0.0)
         if learner_lives:
-            drawn = self._patience().until_answered(lambda: self._client.get(drawn_key(key)))
+            drawn = self._backoff().until_answered(lambda: self._client.get(drawn_key(key)))
             memory.count_drawn(count_in(drawn))
         self._consumer = Consumer(
             server.client(),
@@ -110,19 +111,19 @@ class RedisReplay:
             reports: dict[tuple[str, Any], AddReport] = {}
             with self._changed:
                 self._reports = reports
-            entry = stream, self._patience().until_answered(lambda: self._client.xadd(stream, fields))
+            entry = stream, self._backoff().until_answered(lambda: self._client.xadd(stream, fields))
             with self._changed:
                 self._wait_for(lambda: entry in reports, "the entry to be read")
                 self._reports = None
             return reports[entry]
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""
         with self._changed:
             self._check()
             return self._memory.sample(n_batches, batch)
 
-    def draw(self, n_batches: int, batch: int, wait_s: float) -> Rows | None:
+    def draw(self, n_batches: int, batch: int, wait_s: float) -> SampleColumns | None:
         """Return samples as soon as there are enough, or None after `wait_s`, or at once after `stop`."""
         deadline = time.monotonic() + wait_s
         with self._changed:
@@ -174,8 +175,8 @@ class RedisReplay:
         self._thread.join()
         self._client.close()
 
-    def _patience(self) -> Patience:
-        return Patience(self._server, self.config.patience_s, self._closing)
+    def _backoff(self) -> OutageBackoff:
+        return OutageBackoff(self._server, self.config.patience_s, self._closing)
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -190,29 +191,29 @@ class RedisReplay:
 
     def _run(self) -> None:
         """Follow the streams until `close`, reconnecting after every outage; the public methods raise its errors."""
-        patience = self._patience()
+        backoff = self._backoff()
         try:
             while not self._closing.is_set():
                 try:
-                    self._follow(patience)
+                    self._follow(backoff)
                 except (RedisError, OSError) as error:
                     self._server_writes = not cannot_write(error)
-                    patience.wait(error)
+                    backoff.wait(error)
         except Exception as error:
             with self._changed:
                 self._failure = error
                 self._changed.notify_all()
 
-    def _follow(self, patience: Patience) -> None:
+    def _follow(self, backoff: OutageBackoff) -> None:
         """Read the stream again, then new entries as they come."""
         self._read_again()
         checked_s = time.monotonic()
         while not self._closing.is_set():
-            patience.over()
+            backoff.over()
             self._server_writes = True
             if self._wanted_readings > self._readings:
                 self._read_again()
-            self._take(self._consumer.fresh(WAIT_S))
+            self._take(self._consumer.read_new(WAIT_S))
             if time.monotonic() - checked_s >= CHECK_EVERY_S:
                 checked_s = time.monotonic()
                 self._server_mb = self._consumer.used_bytes() / (1 << 20)
@@ -220,25 +221,25 @@ class RedisReplay:
                     self._read_again()
             with self._changed:
                 room, drawn = self._released or self._memory.room(), self._memory.report().samples_total
-            self._consumer.say(room, drawn)
+            self._consumer.publish_flow_control(room, drawn)
 
     def _read_again(self) -> None:
         """Take all entries delivered to any consumer before that this replay has not taken."""
         wanted = self._wanted_readings
         self._consumer.open()
-        self._count_gone()
+        self._count_evicted()
         for entries in self._consumer.history():
             self._take(entries, again=True)
-        self._count_gone()  # entries that another consumer deleted before they were read here
+        self._count_evicted()  # entries that another consumer deleted before they were read here
         with self._changed:
             self._readings = wanted
             self._changed.notify_all()
 
-    def _count_gone(self) -> None:
+    def _count_evicted(self) -> None:
         """Count the deliveries evicted from the stream that this replay has not counted."""
         for receipt in self._consumer.receipts():
             with self._changed:
-                self._memory.count_gone(receipt)
+                self._memory.count_evicted(receipt)
 
     def _take(self, entries: list[Entry], again: bool = False) -> None:
         """Put entries into the ring, then confirm them; those read `again` are skipped if they were taken before."""

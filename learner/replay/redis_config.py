@@ -7,7 +7,7 @@ from math import inf
 from typing import Literal
 
 from learner.replay.config import ReplayConfig
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
 from reversi.errors import ConfigError
 from reversi.settings import require, require_ranges
 from reversi.urls import has_password

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 from learner.replay.deliveries import Receipt
 from learner.replay.redis_stream import (
     GROUP,
-    Word,
+    FlowControl,
     delivery_in,
     drawn_key,
-    gone_key,
+    flow_control_key,
     receipt_fields,
     receipt_in,
+    receipts_key,
     streams,
-    word_key,
 )
 
 PAGE = 16
@@ -78,14 +78,14 @@ class Consumer:
         """`key` names the run; `capacity_positions` of the entries taken stay in its streams in total."""
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._client, self._streams = client, streams(key, shards)
-        self._drawn, self._gone = drawn_key(key), gone_key(key)
+        self._drawn, self._receipts = drawn_key(key), receipts_key(key)
         self._last_receipt = b"-"
         self._capacity, self._takeover_ms = capacity_positions, int(1000 * takeover_s)
         self._most_bytes: float = float("inf")
         self._kept: deque[Taken] = deque()
         self._kept_of: Counter[str] = Counter()
         self._positions = self._bytes = 0
-        self._said: dict[str, bytes] = {}
+        self._published: dict[str, bytes] = {}
 
     def open(self) -> None:
         """Create missing streams and groups, and clear the list of kept entries: `history` rebuilds it."""
@@ -102,7 +102,7 @@ class Consumer:
         self._kept.clear()
         self._kept_of.clear()
         self._positions = self._bytes = 0
-        self._said.clear()
+        self._published.clear()
         self._last_receipt = b"-"
 
     def history(self) -> Iterator[list[Entry]]:
@@ -117,11 +117,11 @@ class Consumer:
 
     def receipts(self) -> Iterator[Receipt]:
         """Yield the receipts of deleted entries, oldest first, from where the last call since `open` stopped."""
-        while page := self._client.xrange(self._gone, self._last_receipt, "+", PAGE_OF_RECEIPTS):
+        while page := self._client.xrange(self._receipts, self._last_receipt, "+", PAGE_OF_RECEIPTS):
             self._last_receipt = b"(" + page[-1][0]
             yield from filter(None, (receipt_in(fields) for _, fields in page))
 
-    def fresh(self, wait_s: float) -> list[Entry]:
+    def read_new(self, wait_s: float) -> list[Entry]:
         """Return entries not yet delivered to any consumer, after at most `wait_s`; they are to be confirmed."""
         wanted = dict.fromkeys(self._streams, ">")
         answers = self._client.xreadgroup(GROUP, self.name, wanted, count=PAGE, block=max(1, int(1000 * wait_s)))
@@ -162,27 +162,29 @@ class Consumer:
                 pipeline.xack(stream, GROUP, *ids)
         for entry in gone:
             if entry.receipt:
-                pipeline.eval(REMOVE, 2, entry.stream, self._gone, entry.id, *receipt_fields(entry.receipt))
+                pipeline.eval(REMOVE, 2, entry.stream, self._receipts, entry.id, *receipt_fields(entry.receipt))
             else:
                 pipeline.xdel(entry.stream, entry.id)
         pipeline.execute()
 
-    def say(self, room: bool, drawn: int) -> None:
+    def publish_flow_control(self, room: bool, drawn: int) -> None:
         """Publish each stream's flow-control state and the number of samples drawn, where changed.
 
         A server that is out of memory refuses this; it is published again by the next call.
         """
         from redis.exceptions import OutOfMemoryError
 
-        words = {word_key(stream): Word(self._kept_of[stream], room).to_bytes() for stream in self._streams}
-        for key, word in {**words, self._drawn: b"%d" % drawn}.items():
-            if self._said.get(key) == word:
+        kept = self._kept_of
+        values = {flow_control_key(stream): FlowControl(kept[stream], room).to_bytes() for stream in self._streams}
+        values[self._drawn] = b"%d" % drawn
+        for key, value in values.items():
+            if self._published.get(key) == value:
                 continue
             try:
-                self._client.set(key, word)
+                self._client.set(key, value)
             except OutOfMemoryError:
                 continue
-            self._said[key] = word
+            self._published[key] = value
 
     def _keep(self, entry: Taken, sign: int) -> None:
         self._kept_of[entry.stream] += sign

@@ -10,9 +10,10 @@ import functools
 import threading
 from typing import Any
 
+from learner.replay.redis_backoff import OutageBackoff
 from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_stream import Word, entry_of, shard_of, streams, word_key
-from learner.replay.redis_url import Patience, RedisServer
+from learner.replay.redis_server import RedisServer
+from learner.replay.redis_stream import FlowControl, entry_of, flow_control_key, shard_of, streams
 
 POLL_S = 0.05
 """Pause before a waiting producer asks for room again; it doubles up to `LONGEST_POLL_S`."""
@@ -67,9 +68,9 @@ class RedisSink:
 
     def _asked(self, stream: str, fields: dict[str, Any] | None) -> bool:
         """Add an entry of `fields`, if any; return whether there is room for the next one, True after `close`."""
-        patience = Patience(self._server, self._patience_s, self._stopped)
-        word = patience.until_answered(lambda: self._exchanged(stream, fields))
-        return word is None or word
+        backoff = OutageBackoff(self._server, self._patience_s, self._stopped)
+        has_room = backoff.until_answered(lambda: self._exchanged(stream, fields))
+        return has_room is None or has_room
 
     def _exchanged(self, stream: str, fields: dict[str, Any] | None) -> bool:
         """Do one round trip; raise the first error in the answers."""
@@ -79,10 +80,10 @@ class RedisSink:
         if fields is not None:
             pipeline.xadd(stream, fields)
         pipeline.xlen(stream)
-        pipeline.get(word_key(stream))
+        pipeline.get(flow_control_key(stream))
         answers = pipeline.execute(raise_on_error=False)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
-        length, word = answers[-2], Word.from_bytes(answers[-1])
-        return word.room and length - word.kept < self._backlog_batches
+        length, control = answers[-2], FlowControl.from_bytes(answers[-1])
+        return control.room and length - control.kept < self._backlog_batches

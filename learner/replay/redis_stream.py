@@ -57,12 +57,12 @@ def streams(key: str, shards: int) -> list[str]:
     return [f"reversi:{key}:records:{shard}" for shard in range(shards)]
 
 
-def word_key(stream: str) -> str:
+def flow_control_key(stream: str) -> str:
     """Return the key of the flow-control state of `stream`."""
     return f"{stream}:word"
 
 
-def gone_key(key: str) -> str:
+def receipts_key(key: str) -> str:
     """Return the key of the stream of receipts."""
     return f"reversi:{key}:gone"
 
@@ -78,7 +78,7 @@ def count_in(value: bytes | None) -> int:
 
 
 @dataclass(frozen=True)
-class Word:
+class FlowControl:
     """The state by which the learner holds back the producers of a stream."""
 
     kept: int = 0
@@ -92,12 +92,12 @@ class Word:
         return b"%d %d" % (self.kept, self.room)
 
     @staticmethod
-    def from_bytes(data: bytes | None) -> Word:
+    def from_bytes(data: bytes | None) -> FlowControl:
         """Return the state of `to_bytes`; missing (before the first reading) or invalid data holds nobody back."""
         kept, _, room = (data or b"").partition(b" ")
         if not kept.isdigit() or len(kept) > 18:
-            return Word()
-        return Word(int(kept), room != b"0")
+            return FlowControl()
+        return FlowControl(int(kept), room != b"0")
 
 
 def entry_of(data: bytes) -> tuple[dict[str, bytes | str | int], str]:

@@ -9,14 +9,33 @@ from pathlib import Path
 import ray
 
 from learner.algorithms.config import AlgorithmConfig
+from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from reversi.games.rules import game_named
 
 SAMPLE_WAIT_S = 1.0
 """Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
+
+
+def rebuilt_memory(
+    game: str,
+    config: ReplayConfig,
+    seed: int,
+    rejected_dir: str | None,
+    algorithm: AlgorithmConfig | None,
+    saved: Callable[[], bytes | None],
+) -> tuple[MemoryReplay, bool]:
+    """Return a replay and whether Ray has restarted this actor after a death; it then begins with `saved()`, if any.
+
+    It must be called before the actor answers any call that waits.
+    """
+    memory = MemoryReplay(game_named(game), config, seed, Path(rejected_dir) if rejected_dir else None, algorithm)
+    restarted = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
+    if restarted and (state := saved()) is not None:
+        memory.restore(state)
+    return memory, restarted
 
 
 class AsyncReplay:
@@ -32,12 +51,8 @@ class AsyncReplay:
         algorithm: AlgorithmConfig | None = None,
         saved: Callable[[], bytes | None] = lambda: None,
     ) -> None:
-        """`saved` returns the state to begin with where Ray starts this again after a death; None if there is none."""
-        rejected = Path(rejected_dir) if rejected_dir else None
-        self._replay = MemoryReplay(game_named(game), config, seed, rejected, algorithm)
-        again = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
-        if again and (state := saved()) is not None:
-            self._replay.restore(state)  # before any call that waits is answered
+        """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
+        self._replay, _ = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
         self._changed = asyncio.Condition()
         self._stopped = False
         self._releases = 0
@@ -58,9 +73,9 @@ class AsyncReplay:
         self._releases += 1
         await self._notify()
 
-    async def sample(self, n_batches: int, batch: int) -> Rows | None:
+    async def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""
-        samples: Rows | None = None
+        samples: SampleColumns | None = None
 
         def drawn() -> bool:
             nonlocal samples

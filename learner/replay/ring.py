@@ -6,9 +6,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 
-R = TypeVar("R", bound=Rows)
+R = TypeVar("R", bound=SampleColumns)
 
 
 class Ring(Generic[R]):

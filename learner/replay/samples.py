@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named, play
 from reversi.kernel import kernel
@@ -46,7 +46,7 @@ class SampleArrays(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Samples(Rows):
+class Samples(SampleColumns):
     """B positions with their targets; `own` is the side to move in each."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]] = COLUMNS

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from reversi.games.bitboard import ONE, ZERO, Masks
 from reversi.games.rules import UNFINISHED, game_named, legal_moves, outcome, play, square_of_action
 from reversi.kernel import kernel
@@ -38,7 +38,7 @@ class TransitionArrays(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transitions(Rows):
+class Transitions(SampleColumns):
     """B decisions and the positions they led to; `own` is the side that decides, `next_own` the side to move next."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]] = {

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from learner.replay.columns import SampleColumns
 from learner.replay.deliveries import Receipt
-from learner.replay.rows import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class Replay(Protocol):
         Senders should wait while `room` is False; what they send nevertheless is stored.
         """
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples drawn uniformly from the window, or None while the learner has to wait.
 
         It waits while there are fewer than `min_positions` in total, or fewer tokens than samples requested.

@@ -46,19 +46,23 @@ def metric_table(reports: dict[str, type]) -> str:
 
 
 def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
-    """Return (name, meaning) of every number in a report class, in the order of its fields; reports that are one of
-    several have what these share once."""
+    """Return (name, meaning) of every number in a report class, in the order of its fields.
+
+    Where a field may be one of several reports, a name that they share is listed once, with all its meanings.
+    """
     meanings = _field_docstrings(report)
     hints = inspect.get_annotations(report, eval_str=True)
-    found: list[tuple[str, str]] = []
+    found: dict[str, list[str]] = {}
     for name, hint in hints.items():
         kinds = [each for each in typing.get_args(hint) if each is not type(None)] or [hint]  # X | Y | None: X, Y
         for kind in kinds:
+            rows = [(f"{prefix}/{name}", meanings.get(name, ""))] if kind in (int, float, bool) else []
             if dataclasses.is_dataclass(kind):
-                found += [row for row in _metrics(f"{prefix}/{name}", kind) if row not in found]  # type: ignore[arg-type]
-            elif kind in (int, float, bool):
-                found.append((f"{prefix}/{name}", meanings.get(name, "")))
-    return found
+                rows = _metrics(f"{prefix}/{name}", kind)  # type: ignore[arg-type]
+            for metric, meaning in rows:
+                known = found.setdefault(metric, [])
+                known += [] if meaning in known else [meaning]
+    return [(metric, " Or: ".join(known)) for metric, known in found.items()]
 
 
 def _field_docstrings(report: type) -> dict[str, str]:

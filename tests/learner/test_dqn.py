@@ -11,7 +11,7 @@ import torch
 
 from learner.algorithms.config import DqnConfig
 from learner.algorithms.dqn import Dqn, TransitionBatch, transition_batch
-from learner.algorithms.losses import DqnLosses, losses_of
+from learner.algorithms.reports import DqnLosses, losses_of
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from learner.trainer import Trainer
 from reversi.games.planes import write_planes

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.losses import QTableLosses
 from learner.algorithms.q_table import TableTraining
+from learner.algorithms.reports import QTableLosses
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.errors import CorruptFileError
 from reversi.games.position import Position

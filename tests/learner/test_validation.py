@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.losses import SupervisedLosses
+from learner.algorithms.reports import SupervisedLosses
 from learner.learner import Learner
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import samples_of
 from learner.trainer import Trainer
 from learner.validation import Validation
@@ -30,7 +30,7 @@ class Moves:
     def __init__(self) -> None:
         self._samples, self._drawn = samples_of(moves(4, seed=2)), 0
 
-    def sample(self, n_batches: int, batch: int) -> Rows:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns:
         self._drawn += 1
         rows = np.random.default_rng(self._drawn).integers(0, len(self._samples), n_batches * batch)
         return self._samples.take(rows)

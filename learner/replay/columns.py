@@ -1,4 +1,4 @@
-"""`Rows`: samples of one kind, stored as columns."""
+"""`SampleColumns`: samples of one kind, stored as columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reversi.games.bitboard import Masks
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class SampleColumns:
     """B samples; each kind of sample is a dataclass that adds its columns to these two."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]]
@@ -26,7 +26,7 @@ class Rows:
     opp: Masks  # uint64[B]
 
     def __len__(self) -> int:
-        """Rows."""
+        """Number of samples."""
         return len(self.own)
 
     def __getitem__(self, part: slice) -> Self:
@@ -65,6 +65,6 @@ class Rows:
         return cls(**columns)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Rows]) -> Self:
+    def concatenate(cls, parts: Sequence[SampleColumns]) -> Self:
         """Return the rows of all `parts`, at least one, in their order."""
         return cls(**{name: np.concatenate([part.columns()[name] for part in parts]) for name in cls.COLUMNS})

@@ -6,9 +6,10 @@ from learner.algorithms.config import AlgorithmConfig
 from reversi.errors import ConfigError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, StackConfig, TableConfig
+from reversi.model.table import TABLE_SIZE
 
-TABLE_SQUARES = 9
-"""Most squares of a board whose positions a table holds: 3^9 of them."""
+TABLE_SQUARES = TABLE_SIZE**2
+"""Most squares of a board whose positions a table holds."""
 
 _ACTORS = {"alphazero": "search", "supervised": "games", "dqn": "epsilon", "q_table": "epsilon"}
 """The kind of actors that each algorithm learns from."""
