@@ -44,7 +44,7 @@ _MOVE, _CAP = 0, 1
 """Draws from a ply's stream: the move, and whether its search is a full one."""
 
 
-class Play(NamedTuple):
+class SelfPlayParams(NamedTuple):
     """The parameters of self-play that `advance` reads, as scalars."""
 
     game_id: int
@@ -66,7 +66,7 @@ def advance(
     cache: Cache,
     action_table: NDArray[np.int32],
     rule: Rule,
-    play: Play,
+    params: SelfPlayParams,
     first: int,
     last: int,
     start: int,
@@ -85,108 +85,122 @@ def advance(
     scratch = np.empty(action_table.shape[1], np.float32)
     marked = np.empty(trees.nodes.shape[1], np.bool_)
     for g in range(first, last):
-        now, tree = games.now[g], tree_of(trees, g)
-        if now.leaf != NO_LEAF:
-            node = int(now.leaf)
-            now.leaf = NO_LEAF
-            _turn_back(logits[g - start], action_table[now.symmetry], scratch)
-            _judge(now, tree, rule, play, node, scratch, value[g - start])
-        while not now.over and now.leaf == NO_LEAF:
-            if now.budget == NO_SEARCH:
-                _begin_ply(games, tree, rule, play, g, scratch, marked)
-            elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > now.budget:
-                _end_search(games, tree, rule, play, g, scratch, marked)
+        state, tree = games.state[g], tree_of(trees, g)
+        if state.leaf != NO_LEAF:
+            node = int(state.leaf)
+            state.leaf = NO_LEAF
+            _turn_back(logits[g - start], action_table[state.symmetry], scratch)
+            _judge(state, tree, rule, params, node, scratch, value[g - start])
+        while not state.over and state.leaf == NO_LEAF:
+            if state.budget == NO_SEARCH:
+                _begin_ply(games, tree, rule, params, g, scratch, marked)
+            elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > state.budget:
+                _end_search(games, tree, rule, params, g, scratch, marked)
             else:
-                _simulate(now, tree, cache, action_table, rule, play, scratch)
+                _simulate(state, tree, cache, action_table, rule, params, scratch)
 
 
 @bare_kernel
 def _begin_ply(
-    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+    games: Games,
+    tree: Tree,
+    rule: Rule,
+    params: SelfPlayParams,
+    g: int,
+    scratch: NDArray[np.float32],
+    marked: NDArray[np.bool_],
 ) -> None:
     """Play the only reply or a move that needs no search, or begin a search, full with probability `full_share`."""
-    now = games.now[g]
-    action = only_reply(play.game_id, now.own, now.opp)
+    state = games.state[g]
+    action = only_reply(params.game_id, state.own, state.opp)
     if action != NO_ACTION:
-        _take(games, tree, play, g, action, UNSEARCHED, marked)
+        _take(games, tree, params, g, action, UNSEARCHED, marked)
         return
-    now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
-    if is_decided(play.game_id, rule, now.own, now.opp):
-        _solve_ply(games, tree, rule, play, g, scratch, marked)
+    state.full = random_uniform(ply_stream(params.seed, state.number, state.plies), _CAP) < params.full_share
+    if is_decided(params.game_id, rule, state.own, state.opp):
+        _solve_ply(games, tree, rule, params, g, scratch, marked)
         return
-    now.budget = play.simulations if now.full else play.fast_simulations
-    if not (play.keep_subtree and has_root(tree, now.own, now.opp)):
-        plant_root(tree, play.game_id, rule, now.own, now.opp)
-    elif now.full:
-        _draw_noise(now, tree, rule, play, scratch)
+    state.budget = params.simulations if state.full else params.fast_simulations
+    if not (params.keep_subtree and has_root(tree, state.own, state.opp)):
+        plant_root(tree, params.game_id, rule, state.own, state.opp)
+    elif state.full:
+        _draw_noise(state, tree, rule, params, scratch)
 
 
 @bare_kernel
 def _solve_ply(
-    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+    games: Games,
+    tree: Tree,
+    rule: Rule,
+    params: SelfPlayParams,
+    g: int,
+    scratch: NDArray[np.float32],
+    marked: NDArray[np.bool_],
 ) -> None:
     """Play one of the best moves, chosen uniformly; where a full search was drawn, they are the policy target."""
-    now, kind = games.now[g], UNSEARCHED
+    state, kind = games.state[g], UNSEARCHED
     scratch[:] = 0
-    value = decide_moves(play.game_id, rule, now.own, now.opp, scratch)
-    if now.full:
+    value = decide_moves(params.game_id, rule, state.own, state.opp, scratch)
+    if state.full:
         kind = SEARCHED
         _note_targets(games, g, value, scratch)
-    draw = random_uniform(ply_stream(play.seed, now.number, now.plies), _MOVE)
-    _take(games, tree, play, g, _drawn(scratch, 1.0, draw), kind, marked)
+    draw = random_uniform(ply_stream(params.seed, state.number, state.plies), _MOVE)
+    _take(games, tree, params, g, _drawn(scratch, 1.0, draw), kind, marked)
 
 
 @bare_kernel
 def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.float32]) -> None:
     """Store value and policy targets of the current ply."""
-    now = games.now[g]
-    now.positions += 1
-    games.values[g, now.plies] = value
+    state = games.state[g]
+    state.positions += 1
+    games.values[g, state.plies] = value
     scale = np.float32(255) / _largest(policy)
     for action in range(policy.shape[0]):
-        games.policies[g, now.plies, action] = np.uint8(policy[action] * scale + np.float32(0.5))
+        games.policies[g, state.plies, action] = np.uint8(policy[action] * scale + np.float32(0.5))
 
 
 @bare_kernel
-def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, marked: NDArray[np.bool_]) -> None:
+def _take(
+    games: Games, tree: Tree, params: SelfPlayParams, g: int, action: int, kind: int, marked: NDArray[np.bool_]
+) -> None:
     """Play `action`; with `keep_subtree`, keep the subtree below it."""
-    take_ply(games, play.game_id, g, action, kind)
-    if play.keep_subtree:
+    take_ply(games, params.game_id, g, action, kind)
+    if params.keep_subtree:
         keep_subtree(tree, action, marked)
 
 
 @bare_kernel
 def _simulate(
-    now: Any,
+    state: Any,
     tree: Tree,
     cache: Cache,
     action_table: NDArray[np.int32],
     rule: Rule,
-    play: Play,
+    params: SelfPlayParams,
     scratch: NDArray[np.float32],
 ) -> None:
     """Walk once and evaluate the leaf by the rules or the cache; otherwise leave it waiting for the network."""
     node = 0
     if tree.nodes[0].degree != PENDING:
-        node = walk(tree, play.game_id, rule, now.budget)
-        now.simulations += 1
+        node = walk(tree, params.game_id, rule, state.budget)
+        state.simulations += 1
     own, opp = tree.nodes[node].own, tree.nodes[node].opp
     if is_settled(tree, node):
         back_up_settled(tree, rule, node)
         return
-    now.symmetry = 0
+    state.symmetry = 0
     if cache.entries.shape[0] > 0:
-        own, opp, now.symmetry = canonical(play.game_id, own, opp)
-        now.looked_up += 1
+        own, opp, state.symmetry = canonical(params.game_id, own, opp)
+        state.looked_up += 1
         row, way = find(cache, own, opp)
         if way != MISSING:
-            now.found += 1
-            _turn_back(cache.logits[row, way], action_table[now.symmetry], scratch)
-            _judge(now, tree, rule, play, node, scratch, cache.entries[row, way].value)
+            state.found += 1
+            _turn_back(cache.logits[row, way], action_table[state.symmetry], scratch)
+            _judge(state, tree, rule, params, node, scratch, cache.entries[row, way].value)
             return
-    now.asked += 1
-    now.leaf = node
-    now.leaf_own, now.leaf_opp = own, opp
+    state.asked += 1
+    state.leaf = node
+    state.leaf_own, state.leaf_opp = own, opp
 
 
 @bare_kernel
@@ -198,41 +212,53 @@ def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out
 
 @bare_kernel
 def _judge(
-    now: Any, tree: Tree, rule: Rule, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
+    state: Any,
+    tree: Tree,
+    rule: Rule,
+    params: SelfPlayParams,
+    node: int,
+    logits: NDArray[np.float32],
+    value: np.float32,
 ) -> None:
     """Expand a node, back its value up, and add noise at the root of a full search; `logits` are overwritten."""
-    expand(tree, play.game_id, rule, node, logits)
+    expand(tree, params.game_id, rule, node, logits)
     back_up(tree, node, value, 0)
-    if node == 0 and now.full:
-        _draw_noise(now, tree, rule, play, logits)
+    if node == 0 and state.full:
+        _draw_noise(state, tree, rule, params, logits)
 
 
 @bare_kernel
-def _draw_noise(now: Any, tree: Tree, rule: Rule, play: Play, scratch: NDArray[np.float32]) -> None:
+def _draw_noise(state: Any, tree: Tree, rule: Rule, params: SelfPlayParams, scratch: NDArray[np.float32]) -> None:
     """Add the root noise; Gumbel noise only in the first `temperature_plies` plies, as it decides the move played."""
-    if not rule.gumbel or now.plies < play.temperature_plies:
-        start = ply_stream(play.seed, now.number, now.plies)
-        draw_root_noise(tree, rule, start, play.dirichlet_alpha, play.dirichlet_weight, scratch)
+    if not rule.gumbel or state.plies < params.temperature_plies:
+        start = ply_stream(params.seed, state.number, state.plies)
+        draw_root_noise(tree, rule, start, params.dirichlet_alpha, params.dirichlet_weight, scratch)
 
 
 @bare_kernel
 def _end_search(
-    games: Games, tree: Tree, rule: Rule, play: Play, g: int, scratch: NDArray[np.float32], marked: NDArray[np.bool_]
+    games: Games,
+    tree: Tree,
+    rule: Rule,
+    params: SelfPlayParams,
+    g: int,
+    scratch: NDArray[np.float32],
+    marked: NDArray[np.bool_],
 ) -> None:
     """Play the move that the search found; a full search stores its targets."""
-    now, kind = games.now[g], UNSEARCHED
-    ply = now.plies
+    state, kind = games.state[g], UNSEARCHED
+    ply = state.plies
     scratch[:] = 0
     root_policy(tree, rule, scratch)
-    if now.full:
+    if state.full:
         kind = SEARCHED
         _note_targets(games, g, search_value(tree, rule, scratch), scratch)
-    if rule.gumbel or ply >= play.temperature_plies:
+    if rule.gumbel or ply >= params.temperature_plies:
         action = root_action(tree, rule)
     else:
-        draw = random_uniform(ply_stream(play.seed, now.number, ply), _MOVE)
-        action = _drawn(scratch, play.temperature, draw)
-    _take(games, tree, play, g, action, kind, marked)
+        draw = random_uniform(ply_stream(params.seed, state.number, ply), _MOVE)
+        action = _drawn(scratch, params.temperature, draw)
+    _take(games, tree, params, g, action, kind, marked)
 
 
 @bare_kernel

@@ -41,7 +41,7 @@ GAME = np.dtype(
         ("symmetry", np.int32),  # maps that node's position to (leaf_own, leaf_opp)
         ("full", np.bool_),  # the current search gives targets
         ("over", np.bool_),  # the game has ended and waits to be replaced
-        ("positions", np.int64),  # totals of this row since the actor began: see `making.Counts`
+        ("positions", np.int64),  # totals of this row since the actor began: see `source.ActorCounts`
         ("simulations", np.int64),
         ("asked", np.int64),
         ("looked_up", np.int64),
@@ -58,21 +58,32 @@ class Games(NamedTuple):
     in `reversi.search.tree`.
     """
 
-    now: NDArray[np.void]  # GAME[G]
+    state: NDArray[np.void]  # GAME[G]
     actions: NDArray[np.uint8]  # [G, P]
     kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED or UNSEARCHED
     values: NDArray[np.float32]  # [G, P]  root value for the mover
     policies: NDArray[np.uint8]  # [G, P, A]  policy target, the largest is 255
 
 
+def pack_games(games: Games) -> dict[str, NDArray[Any]]:
+    """Return the games in progress as named arrays; `state`, as bytes, is saved as "now"."""
+    return {"now": games.state.view(np.uint8)} | {name: getattr(games, name) for name in games._fields[1:]}
+
+
+def unpack_games(games: Games, arrays: dict[str, NDArray[Any]]) -> None:
+    """Restore the arrays of `pack_games`; the shapes must be those of `games`."""
+    for name, array in games._asdict().items():
+        array[...] = arrays["now" if name == "state" else name].view(array.dtype)
+
+
 def make_games(game: Game, count: int) -> Games:
     """Return room for `count` games, all of them over: `begin_games` starts each."""
     plies = game.max_plies
-    now = np.zeros(count, GAME)
-    now["over"] = True
-    now["leaf_own"], now["leaf_opp"] = game.start_own, game.start_opp  # a legal position until there is a leaf
+    state = np.zeros(count, GAME)
+    state["over"] = True
+    state["leaf_own"], state["leaf_opp"] = game.start_own, game.start_opp  # a legal position until there is a leaf
     return Games(
-        now=now,
+        state=state,
         actions=np.zeros((count, plies), np.uint8),
         kinds=np.zeros((count, plies), np.uint8),
         values=np.zeros((count, plies), np.float32),
@@ -109,44 +120,44 @@ def begin_games(
     """
     for index in range(rows.shape[0]):
         g, number = rows[index], first_number + index
-        now = games.now[g]
-        begin_game(now, number, start_own, start_opp)
+        state = games.state[g]
+        begin_game(state, number, start_own, start_opp)
         length = random_index(ply_stream(seed, number, _OPENING), 0, opening_plies + 1)
         for ply in range(length):
-            legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
+            legal, action = legal_moves(game_id, state.own, state.opp), action_of_square(game_id, 64)
             if legal != ZERO:
                 action = random_action(game_id, legal, ply_stream(seed, number, ply), 1)
             take_ply(games, game_id, g, action, OPENING)
-            if now.over:
-                begin_game(now, number, start_own, start_opp)
+            if state.over:
+                begin_game(state, number, start_own, start_opp)
                 break
 
 
 @bare_kernel
-def begin_game(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
+def begin_game(state: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
     """Put a game in progress at its start."""
-    now.own, now.opp = start_own, start_opp
-    now.number = number
-    now.plies = now.exact_from = 0
-    now.over = False
-    now.budget = NO_SEARCH
-    now.leaf = NO_LEAF
+    state.own, state.opp = start_own, start_opp
+    state.number = number
+    state.plies = state.exact_from = 0
+    state.over = False
+    state.budget = NO_SEARCH
+    state.leaf = NO_LEAF
 
 
 @bare_kernel
 def take_ply(games: Games, game_id: int, g: int, action: int, kind: int) -> None:
     """Play `action` in game g and store the ply; the targets of a SEARCHED ply are already stored."""
-    now = games.now[g]
-    ply = now.plies
+    state = games.state[g]
+    ply = state.plies
     if kind != SEARCHED:
         games.values[g, ply] = 0
         games.policies[g, ply] = 0
     games.actions[g, ply] = action
     games.kinds[g, ply] = kind
-    now.own, now.opp = play(game_id, now.own, now.opp, action)
-    now.plies = now.exact_from = ply + 1
-    now.budget = NO_SEARCH
-    now.over = outcome(game_id, now.own, now.opp) != UNFINISHED
+    state.own, state.opp = play(game_id, state.own, state.opp, action)
+    state.plies = state.exact_from = ply + 1
+    state.budget = NO_SEARCH
+    state.over = outcome(game_id, state.own, state.opp) != UNFINISHED
 
 
 @kernel
@@ -154,8 +165,8 @@ def copy_games(games: Games, rows: NDArray[np.int64], target: Games, start: int)
     """Copy the games in `rows` with their plies so far to `target`, from row `start` on."""
     for index in range(rows.shape[0]):
         g, to = rows[index], start + index
-        target.now[to] = games.now[g]
-        for ply in range(games.now[g].plies):
+        target.state[to] = games.state[g]
+        for ply in range(games.state[g].plies):
             target.actions[to, ply] = games.actions[g, ply]
             target.kinds[to, ply] = games.kinds[g, ply]
             target.values[to, ply] = games.values[g, ply]
@@ -168,11 +179,11 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
     Some fifty numpy calls, so it should be called for many games at once.
     """
     rows = slice(0, count)
-    now = games.now[rows]
-    plies = now["plies"]
+    state = games.state[rows]
+    plies = state["plies"]
     played = np.arange(game.max_plies) < plies[:, None]
     turned = plies % 2 == 1
-    own, opp = now["own"].copy(), now["opp"].copy()
+    own, opp = state["own"].copy(), state["opp"].copy()
     margin = np.empty(count, np.int16)
     outcomes(game.id, own, opp, margin)
     return Records(
@@ -190,7 +201,7 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
         final_opp=np.where(turned, own, opp),
         version=np.full(count, version, np.int32),
         seed=np.full(count, seed, np.uint64),
-        exact_from=now["exact_from"].copy(),
+        exact_from=state["exact_from"].copy(),
     )
 
 
@@ -205,7 +216,7 @@ class EndedGames:
 
     def put(self, games: Games, rows: NDArray[np.int64], version: int) -> None:
         """Copy the games in `rows`, at most `room` of them; other games may then begin in these rows."""
-        if self._count + len(rows) > len(self._kept.now):
+        if self._count + len(rows) > len(self._kept.state):
             self._stamp(version)
         copy_games(games, rows, self._kept, self._count)
         self._count += len(rows)

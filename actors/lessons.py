@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import LEAST_EMPTIES
+from actors.exact_moves import TABLE_BITS, moves_reaching
 from actors.games import Games, begin_game, make_games, ply_stream, random_action, take_ply
-from actors.solving import TABLE_BITS, moves_reaching
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
@@ -87,7 +87,7 @@ class Lessons:
     @property
     def room(self) -> int:
         """Lessons made in one call."""
-        return len(self._lessons.now)
+        return len(self._lessons.state)
 
     def of(self, games: Games, rows: NDArray[np.int64]) -> Iterator[tuple[Games, NDArray[np.int64]]]:
         """Yield the lessons of the finished games in `rows`, game by game, as (games, rows of them that are lessons).
@@ -105,7 +105,7 @@ class Lessons:
             some = rows[start : start + self._sources]
             made = np.arange(len(some) * each)
             self._solvers.each(work, len(made))
-            games.now["positions"][some] += self._lessons.now["positions"][made].reshape(-1, each).sum(axis=1)
+            games.state["positions"][some] += self._lessons.state["positions"][made].reshape(-1, each).sum(axis=1)
             yield self._lessons, made
 
 
@@ -129,29 +129,29 @@ def make_lessons(
     squares = squares_of(game_id)
     for k in made:
         row = rows[k // each]
-        source = games.now[row]
+        source = games.state[row]
         draws = stream(ply_stream(params.seed, source.number, _SQUARES), k % each)
         begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
         prefix = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)  # empty squares when they begin
-        begin_game(lessons.now[k], source.number, params.start_own, params.start_opp)
-        now = lessons.now[k]
+        begin_game(lessons.state[k], source.number, params.start_own, params.start_opp)
+        state = lessons.state[k]
         ply = 0
-        while ply < source.plies and squares - popcount(now.own | now.opp) > prefix:
+        while ply < source.plies and squares - popcount(state.own | state.opp) > prefix:
             take_ply(lessons, game_id, k, int(games.actions[row, ply]), OPENING)
             ply += 1
-        while not now.over and squares - popcount(now.own | now.opp) > begins:
+        while not state.over and squares - popcount(state.own | state.opp) > begins:
             _play_random(lessons, game_id, k, draws)
         counts[ROUND] += 1
-        now.positions = _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
+        state.positions = _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
 
 
 @bare_kernel
 def _play_random(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
     """Play a uniformly random legal move, or pass; the ply is OPENING."""
-    now = lessons.now[k]
-    legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
+    state = lessons.state[k]
+    legal, action = legal_moves(game_id, state.own, state.opp), action_of_square(game_id, 64)
     if legal != ZERO:
-        action = random_action(game_id, legal, draws, _MOVES + now.plies)
+        action = random_action(game_id, legal, draws, _MOVES + state.plies)
     take_ply(lessons, game_id, k, action, OPENING)
 
 
@@ -160,19 +160,19 @@ def _play_perfectly(
     lessons: Games, game_id: int, rule: Rule, k: int, draws: np.uint64, table: Table, counts: Numbers
 ) -> int:
     """Let the solver play to the end and store its targets; return how many plies have a policy target."""
-    now, variant = lessons.now[k], variant_of(game_id, False)
+    state, variant = lessons.state[k], variant_of(game_id, False)
     taught, known, margin, exact_from = 0, False, 0, 0
-    while not now.over:
-        ply, kind, action = now.plies, UNSEARCHED, only_reply(game_id, now.own, now.opp)
+    while not state.over:
+        ply, kind, action = state.plies, UNSEARCHED, only_reply(game_id, state.own, state.opp)
         counts[NODES] = counts[STOP] = 0
         if not known:
-            margin = search(variant, now.own, now.opp, int(np.int64(-MOST)), int(np.int64(MOST)), table, counts)
+            margin = search(variant, state.own, state.opp, int(np.int64(-MOST)), int(np.int64(MOST)), table, counts)
             known, exact_from = counts[STOP] == 0, ply
         if known and action == NO_ACTION:
             kind = SEARCHED
-            action = _best_moves(game_id, variant, now, margin, draws, table, counts, lessons.policies[k, ply])
+            action = _best_moves(game_id, variant, state, margin, draws, table, counts, lessons.policies[k, ply])
         if counts[STOP] != 0:
-            _forget(lessons, k)
+            _make_opening(lessons, k)
             taught, known = 0, False
             _play_random(lessons, game_id, k, draws)
             continue
@@ -185,14 +185,14 @@ def _play_perfectly(
             lessons.values[k, ply] = utility(game_id, rule, margin)
         margin = -margin
     if known:
-        now.exact_from = exact_from
+        state.exact_from = exact_from
     return taught
 
 
 @bare_kernel
-def _forget(lessons: Games, k: int) -> None:
+def _make_opening(lessons: Games, k: int) -> None:
     """Turn all plies so far into OPENING, since the next move is not exact."""
-    for ply in range(lessons.now[k].plies):
+    for ply in range(lessons.state[k].plies):
         lessons.kinds[k, ply] = OPENING
         lessons.values[k, ply] = 0
         lessons.policies[k, ply] = 0
@@ -202,7 +202,7 @@ def _forget(lessons: Games, k: int) -> None:
 def _best_moves(
     game_id: int,
     variant: int,
-    now: Any,
+    state: Any,
     margin: int,
     draws: np.uint64,
     table: Table,
@@ -215,15 +215,15 @@ def _best_moves(
     policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
     """
     result = WORST if margin < 0 else int(margin > 0)
-    best = moves_reaching(game_id, variant, now.own, now.opp, margin, ZERO, table, counts)
-    safe = moves_reaching(game_id, variant, now.own, now.opp, result, best, table, counts)
+    best = moves_reaching(game_id, variant, state.own, state.opp, margin, ZERO, table, counts)
+    safe = moves_reaching(game_id, variant, state.own, state.opp, result, best, table, counts)
     if counts[STOP] != 0:
         return NO_ACTION
     policy[:] = 0
     for action in range(policy.shape[0] - 1):
         bit = ONE << np.uint64(action)
         policy[action] = 255 if best & bit != ZERO else SAFE_SHARE if safe & bit != ZERO else 0
-    left, action = random_index(draws, _MOVES + now.plies, popcount(best)), 0
+    left, action = random_index(draws, _MOVES + state.plies, popcount(best)), 0
     while policy[action] < 255 or left > 0:
         left -= policy[action] == 255
         action += 1

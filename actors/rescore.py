@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.exact_moves import TABLE_BITS, moves_reaching
 from actors.games import Games
-from actors.solving import TABLE_BITS, moves_reaching
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
@@ -84,13 +84,13 @@ def rescore_games(
     opp = np.empty(games.actions.shape[1], np.uint64)
     for index in range(rows.shape[0]):
         g = rows[index]
-        now = games.now[g]
+        state = games.state[g]
         mine, theirs = start_own, start_opp
-        for ply in range(now.plies):
+        for ply in range(state.plies):
             own[ply], opp[ply] = mine, theirs
             mine, theirs = play(game_id, mine, theirs, games.actions[g, ply])
         counts[ROUND] += 1
-        for ply in range(now.plies - 1, -1, -1):
+        for ply in range(state.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
             counts[NODES] = counts[STOP] = 0
@@ -98,13 +98,13 @@ def rescore_games(
             if counts[STOP] != 0:
                 break
             games.values[g, ply] = utility(game_id, rule, margin)
-            now.exact_from = ply
+            state.exact_from = ply
             if margin > -most and only_reply(game_id, own[ply], opp[ply]) == NO_ACTION:
                 least = min(margin, most)
                 found = _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
                 if found and games.kinds[g, ply] != SEARCHED:
                     games.kinds[g, ply] = SEARCHED
-                    now.positions += 1
+                    state.positions += 1
 
 
 @bare_kernel

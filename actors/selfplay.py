@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.advance import Play, advance
+from actors.advance import SelfPlayParams, advance
 from actors.config import SearchActorConfig
-from actors.games import EndedGames, begin_games, copy_games, make_games
+from actors.games import EndedGames, begin_games, copy_games, make_games, pack_games, unpack_games
 from actors.lessons import Lessons
-from actors.making import Counts
 from actors.rescore import Rescorer
+from actors.source import ActorCounts
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -32,7 +32,7 @@ from reversi.search.tree import make_trees
 
 
 class SelfPlay:
-    """G unfinished games, their trees and the cache they share; `play` continues all of them.  A `GameMaker`."""
+    """G unfinished games, their trees and the cache they share; `play` continues all of them.  A `GameSource`."""
 
     finished = False
     """Self-play never runs out of games."""
@@ -62,11 +62,11 @@ class SelfPlay:
             self._advance(group, *self._no_answers, search.simulations)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ActorCounts:
         """Counts over all games so far."""
-        now = self.games.now
-        counted = [name for name in Counts.__dataclass_fields__ if name in (now.dtype.names or ())]
-        return Counts(**{name: int(now[name].sum()) for name in counted})
+        state = self.games.state
+        counted = [name for name in ActorCounts.__dataclass_fields__ if name in (state.dtype.names or ())]
+        return ActorCounts(**{name: int(state[name].sum()) for name in counted})
 
     def round(self, progress: float, version: int) -> Records | None:
         """Play `round_batches` batches per group, with the scheduled number of simulations at `progress`."""
@@ -97,7 +97,7 @@ class SelfPlay:
         self._finish(version)
         return self._ended.take(version)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Empty the cache, since the network has changed."""
         forget_all(self._cache)
 
@@ -106,14 +106,12 @@ class SelfPlay:
 
         cache  add the cache: without it the same games are played, but the first ones end some batches later
         """
-        games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
-        packed = {**games, **pack_trees(self._trees), "begun": np.array([self._begun])}
+        packed = {**pack_games(self.games), **pack_trees(self._trees), "begun": np.array([self._begun])}
         return packed | pack_cache(self._cache) if cache else packed
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the games of `arrays()`; the shapes must be this actor's own."""
-        for name, array in self.games._asdict().items():
-            array[...] = arrays[name].view(array.dtype)
+        unpack_games(self.games, arrays)
         unpack_trees(self._trees, arrays)
         self._begun = int(arrays["begun"][0])
         if "cache_rows" in arrays:
@@ -123,14 +121,14 @@ class SelfPlay:
         return slice(group * self._batch, (group + 1) * self._batch)
 
     def _submit(self, group: int) -> None:
-        leaves = self.games.now[self._rows(group)]
+        leaves = self.games.state[self._rows(group)]
         self._asked[group] = np.ascontiguousarray(leaves["leaf_own"]), np.ascontiguousarray(leaves["leaf_opp"])
         self.network.submit(group, *self._asked[group])
 
     def _advance(self, group: int, logits: NDArray[np.float32], value: NDArray[np.float32], simulations: int) -> None:
         """Give the games of a group their evaluations and play on, on all tree threads."""
         config, start = self.config, group * self._batch
-        play = Play(
+        params = SelfPlayParams(
             self.game.id,
             np.uint64(self.seed),
             simulations,
@@ -143,7 +141,7 @@ class SelfPlay:
             self.search.keep_subtree,
         )
 
-        shared = (self.games, self._trees, self._cache, self._action_table, self._rule, play)
+        shared = (self.games, self._trees, self._cache, self._action_table, self._rule, params)
 
         def part(first: int, last: int) -> None:
             advance(*shared, start + first, start + last, start, logits, value)
@@ -152,10 +150,10 @@ class SelfPlay:
 
     def _replace_ended(self, group: int, version: int) -> None:
         """Set the group's ended games aside and begin others in their rows."""
-        rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
+        rows = group * self._batch + np.flatnonzero(self.games.state["over"][self._rows(group)])
         if not len(rows):
             return
-        if len(self._left_rows) + len(rows) > len(self._left.now):
+        if len(self._left_rows) + len(rows) > len(self._left.state):
             self._finish(version)
         copy_games(self.games, rows, self._left, len(self._left_rows))
         self._left_rows = np.concatenate((self._left_rows, rows))
@@ -167,12 +165,12 @@ class SelfPlay:
         Positions with a policy target are counted in the rows that the games were in.
         """
         rows, left = np.arange(len(self._left_rows)), self._left
-        before = left.now["positions"][rows].copy()
+        before = left.state["positions"][rows].copy()
         self._rescorer.rescore(left, rows)
         self._ended.put(left, rows, version)
         for lessons in self._lessons.of(left, rows):
             self._ended.put(*lessons, version)
-        np.add.at(self.games.now["positions"], self._left_rows, left.now["positions"][rows] - before)
+        np.add.at(self.games.state["positions"], self._left_rows, left.state["positions"][rows] - before)
         self._left_rows = self._left_rows[:0]
 
     def _begin(self, rows: NDArray[np.int64]) -> None:

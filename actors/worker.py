@@ -15,9 +15,9 @@ import numpy as np
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from actors.epsilon import EpsilonPlay
-from actors.files import FileGames, read_games
-from actors.making import Counts, GameMaker
+from actors.recorded import RecordedGameSource, read_games
 from actors.selfplay import SelfPlay
+from actors.source import ActorCounts, GameSource
 from reversi import archive
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
@@ -43,27 +43,11 @@ class RecordSink(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActorReport:
-    """Results of one round of one actor."""
+class ActorReport(ActorCounts):
+    """Results of one round of one actor, with its counts."""
 
     games: int
     """Games finished."""
-    positions: int
-    """Plies that teach a move: searched in full, decided by the network, or read."""
-    simulations: int
-    """Simulations, those that ended in a finished game or in the cache included."""
-    asked: int
-    """Positions that the network judged."""
-    looked_up: int
-    """Positions that the cache was asked for."""
-    found: int
-    """Those that it knew."""
-    wins: int
-    """Games won by the side that learns, where the other side does not; self-play has none."""
-    draws: int
-    """Such games that ended level."""
-    losses: int
-    """Such games that it lost."""
     version: int
     """Version of the weights that played; -1 before the first weights, and for recorded games."""
     playing_s: float
@@ -102,7 +86,7 @@ class Worker:
         self._game, self._weights, self._records = game_named(game), weights, records
         self._seed = int(np.random.SeedSequence(seed, spawn_key=(index, epoch)).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
-        self._maker: GameMaker | None = None
+        self._source: GameSource | None = None
         self._version = -1
         self._sequence = 0
         self._ended_s = 0.0
@@ -118,13 +102,13 @@ class Worker:
         """
         start = time.monotonic()
         between_s = start - self._ended_s if self._ended_s else 0.0
-        maker = self._with_newest_weights()
-        if maker is None:
-            return ActorReport(games=0, **vars(Counts()), version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
-        before = maker.counts
-        records = maker.round(progress, self._version)
+        source = self._with_newest_weights()
+        if source is None:
+            return ActorReport(games=0, version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
+        before = source.counts
+        records = source.round(progress, self._version)
         played = time.monotonic()
-        done = maker.counts - before
+        done = source.counts - before
         if records is not None:
             self._records.push(encode(records, self.producer, self._sequence))
             self._sequence += 1
@@ -136,7 +120,7 @@ class Worker:
             playing_s=played - start,
             waiting_s=self._ended_s - played,
             between_s=between_s,
-            finished=maker.finished,
+            finished=source.finished,
         )
 
     def state(self) -> bytes:
@@ -144,13 +128,13 @@ class Worker:
 
         The cache, some megabytes, is included only without `background`, where rounds repeat exactly.
         """
-        arrays = self._maker.arrays(cache=self._pool is None) if self._maker else self._resumed
+        arrays = self._source.arrays(cache=self._pool is None) if self._source else self._resumed
         header = {
             "producer": self.producer,
             "sequence": self._sequence,
             "seed": self._seed,
             "shape": self._shape,
-            "version": self._version if self._maker else self._resumed_version,
+            "version": self._version if self._source else self._resumed_version,
         }
         return archive.pack("actor", STATE_FORMAT, arrays, header)
 
@@ -176,37 +160,39 @@ class Worker:
             return [config.kind, config.games, config.opponent, config.side]
         return [config.kind, list(config.paths), config.max_games, config.validation_share]
 
-    def _with_newest_weights(self) -> GameMaker | None:
+    def _with_newest_weights(self) -> GameSource | None:
         """Return the source of games with the newest weights; None before the first weights."""
         if isinstance(self.config, GamesActorConfig):
-            return self._maker or self._begin(FileGames(self.config, read_games(self.config, self._game), self._seed))
+            return self._source or self._begin(
+                RecordedGameSource(self.config, read_games(self.config, self._game), self._seed)
+            )
         if self._coming is not None:
             if self._coming.done():
                 self._take(self._coming.result())
                 self._coming = None
-            return self._maker
+            return self._source
         data = self._weights.fetch(self.config.weights, self._version)
         if data is None:
-            return self._maker
+            return self._source
         if self._evaluator is None:
             self._begin(self._with_network(self.config, Weights.from_bytes(data, "weights from the learner")))
         elif self._pool is not None:
             self._coming = self._pool.submit(_prepared, self._evaluator, data)
         else:
             self._take(_prepared(self._evaluator, data))
-        return self._maker
+        return self._source
 
-    def _begin(self, maker: GameMaker) -> GameMaker:
-        """Install `maker`, restore a resumed actor's games, and drop cached evaluations of other weights."""
-        self._maker = maker
+    def _begin(self, source: GameSource) -> GameSource:
+        """Install `source`, restore a resumed actor's games, and drop cached evaluations of other weights."""
+        self._source = source
         if self._resumed:
             with archive.believing("actor state"):
-                maker.restore(self._resumed)
+                source.restore(self._resumed)
             if self._resumed_version != self._version:
-                maker.forget()
-        return maker
+                source.clear_cache()
+        return source
 
-    def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameMaker:
+    def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameSource:
         """Open the first network and return the source that plays with it."""
         self._version = weights.version
         if isinstance(config, EpsilonActorConfig):
@@ -230,9 +216,9 @@ class Worker:
     def _take(self, prepared: Prepared) -> None:
         """Install new weights and drop the old ones' cached evaluations."""
         assert self._evaluator is not None
-        assert self._maker is not None
+        assert self._source is not None
         self._evaluator.take(prepared)
-        self._maker.forget()
+        self._source.clear_cache()
         self._version = self._evaluator.version
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import GamesActorConfig
-from actors.making import Counts
+from actors.source import ActorCounts
 from reversi.collection import Collection
 from reversi.errors import ConfigError, CorruptFileError, UsageError
 from reversi.gamefiles import read_games_of
@@ -27,7 +27,7 @@ _LOW = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GameFiles:
+class RecordedGames:
     """The games of all files; records are made on demand."""
 
     collections: list[Collection]
@@ -59,7 +59,7 @@ class GameFiles:
         return Records.concatenate(parts or [self.collections[0].records(rows[:0, 1])])
 
 
-def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
+def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
     """Return the games of the configured files; unreadable, illegal and unfinished games are skipped.
 
     Raises ConfigError for a path that matches no file, and if there is no game to train on.
@@ -80,7 +80,7 @@ def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
     if not (~aside).any():
         first = f"; {problems[0]}" if problems else ""
         raise ConfigError(f"actors.paths: expected games of {game.name} to train on, got none{first}")
-    return GameFiles(
+    return RecordedGames(
         collections=collections,
         training_rows=rows[~aside],
         validation_rows=rows[aside],
@@ -89,10 +89,10 @@ def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
     )
 
 
-class FileGames:
-    """Delivers every training game of the files once, in a random order.  A `GameMaker` that needs no network."""
+class RecordedGameSource:
+    """Delivers every training game of the files once, in a random order.  A `GameSource` that needs no network."""
 
-    def __init__(self, config: GamesActorConfig, files: GameFiles, seed: int) -> None:
+    def __init__(self, config: GamesActorConfig, files: RecordedGames, seed: int) -> None:
         """The order depends only on `seed`."""
         self.config, self.files = config, files
         self._order = np.random.default_rng(seed).permutation(len(files.training_rows))
@@ -100,9 +100,9 @@ class FileGames:
         self._positions = 0
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ActorCounts:
         """Moves delivered since this process began."""
-        return Counts(positions=self._positions)
+        return ActorCounts(positions=self._positions)
 
     @property
     def finished(self) -> bool:
@@ -119,7 +119,7 @@ class FileGames:
         self._positions += int((records.ply_kind == SEARCHED).sum())
         return records
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Do nothing: no network is used."""
 
     def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
