@@ -1,8 +1,8 @@
-"""The kernel of self-play: every game goes on until it waits for the network.
+"""The kernel of self-play: every game continues until it waits for the network.
 
-One call takes the answers to the positions asked about last, and plays on: simulations, moves, forced replies, new
-searches, until the game needs an answer that neither the rules nor the cache can give.  So every game has one position
-in every batch, the batch is always full, and a pass over all games is one call without the GIL.
+One call takes the evaluations of the last batch and continues with simulations, moves, forced replies and new searches,
+until the game needs an evaluation that neither the rules nor the cache can give.  So every game has one position in
+every batch, the batch is always full, and a pass over all games is one call without the GIL.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 from reversi.search.walk import expand, walk
 
 _MOVE, _CAP = 0, 1
-"""Draws of a ply's stream: the move, and whether its search is a full one."""
+"""Draws from a ply's stream: the move, and whether its search is a full one."""
 
 
-class Play(NamedTuple):
-    """What `advance` needs to know of the job, as scalars."""
+class SelfPlayParams(NamedTuple):
+    """The parameters of self-play that `advance` reads, as scalars."""
 
     game_id: int
     seed: np.uint64
     simulations: int  # of a full search
     fast_simulations: int  # of the others
-    full_share: float  # chance that a search is a full one
+    full_share: float  # probability that a search is a full one
     temperature: float
     temperature_plies: int
     dirichlet_alpha: float
@@ -65,192 +65,202 @@ def advance(
     trees: Trees,
     cache: Cache,
     action_table: NDArray[np.int32],
-    rule: SearchParams,
-    play: Play,
+    search_params: SearchParams,
+    params: SelfPlayParams,
     first: int,
     last: int,
     start: int,
     logits: NDArray[np.float32],
     value: NDArray[np.float32],
 ) -> None:
-    """Give games `first` to `last` - 1 the answers they wait for, and play each on until it waits again or is over.
+    """Give games `first` to `last` - 1 their evaluations, and play each on until it waits again or is over.
 
     action_table  int32[8, A]    where each action goes under each symmetry
     start         row of the game that `logits[0]` and `value[0]` belong to
-    logits        float32[B, A]  answers for the leaves of games start to start + B - 1
+    logits        float32[B, A]  policy logits at the leaves of games start to start + B - 1
     value         float32[B]     from the view of the side to move there
 
-    Games are independent: ranges may be worked on by several threads at once.
+    Games are independent: several threads may work on different ranges at once.
     """
     scratch = np.empty(action_table.shape[1], np.float32)
     marked = np.empty(trees.nodes.shape[1], np.bool_)
     for g in range(first, last):
-        now, tree = games.now[g], tree_of(trees, g)
-        if now.leaf != NO_LEAF:
-            node = int(now.leaf)
-            now.leaf = NO_LEAF
-            _turn_back(logits[g - start], action_table[now.symmetry], scratch)
-            _judge(now, tree, rule, play, node, scratch, value[g - start])
-        while not now.over and now.leaf == NO_LEAF:
-            if now.budget == NO_SEARCH:
-                _begin_ply(games, tree, rule, play, g, scratch, marked)
-            elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > now.budget:
-                _end_search(games, tree, rule, play, g, scratch, marked)
+        state, tree = games.state[g], tree_of(trees, g)
+        if state.leaf != NO_LEAF:
+            node = int(state.leaf)
+            state.leaf = NO_LEAF
+            _turn_back(logits[g - start], action_table[state.symmetry], scratch)
+            _judge(state, tree, search_params, params, node, scratch, value[g - start])
+        while not state.over and state.leaf == NO_LEAF:
+            if state.budget == NO_SEARCH:
+                _begin_ply(games, tree, search_params, params, g, scratch, marked)
+            elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > state.budget:
+                _end_search(games, tree, search_params, params, g, scratch, marked)
             else:
-                _simulate(now, tree, cache, action_table, rule, play, scratch)
+                _simulate(state, tree, cache, action_table, search_params, params, scratch)
 
 
 @bare_kernel
 def _begin_ply(
     games: Games,
     tree: Tree,
-    rule: SearchParams,
-    play: Play,
+    search_params: SearchParams,
+    params: SelfPlayParams,
     g: int,
     scratch: NDArray[np.float32],
     marked: NDArray[np.bool_],
 ) -> None:
-    """Play the only reply or what needs no search, or begin a search, a full one by lot."""
-    now = games.now[g]
-    action = only_reply(play.game_id, now.own, now.opp)
+    """Play the only reply or a move that needs no search, or begin a search, full with probability `full_share`."""
+    state = games.state[g]
+    action = only_reply(params.game_id, state.own, state.opp)
     if action != NO_ACTION:
-        _take(games, tree, play, g, action, UNSEARCHED, marked)
+        _take(games, tree, params, g, action, UNSEARCHED, marked)
         return
-    now.full = random_uniform(ply_stream(play.seed, now.number, now.plies), _CAP) < play.full_share
-    if is_decided(play.game_id, rule, now.own, now.opp):
-        _solve_ply(games, tree, rule, play, g, scratch, marked)
+    state.full = random_uniform(ply_stream(params.seed, state.number, state.plies), _CAP) < params.full_share
+    if is_decided(params.game_id, search_params, state.own, state.opp):
+        _solve_ply(games, tree, search_params, params, g, scratch, marked)
         return
-    now.budget = play.simulations if now.full else play.fast_simulations
-    if not (play.keep_subtree and has_root(tree, now.own, now.opp)):
-        plant_root(tree, play.game_id, rule, now.own, now.opp)
-    elif now.full:
-        _draw_noise(now, tree, rule, play, scratch)
+    state.budget = params.simulations if state.full else params.fast_simulations
+    if not (params.keep_subtree and has_root(tree, state.own, state.opp)):
+        plant_root(tree, params.game_id, search_params, state.own, state.opp)
+    elif state.full:
+        _draw_noise(state, tree, search_params, params, scratch)
 
 
 @bare_kernel
 def _solve_ply(
     games: Games,
     tree: Tree,
-    rule: SearchParams,
-    play: Play,
+    search_params: SearchParams,
+    params: SelfPlayParams,
     g: int,
     scratch: NDArray[np.float32],
     marked: NDArray[np.bool_],
 ) -> None:
-    """Play one of the best moves, each with the same chance; where a search would be full, they are its targets."""
-    now, kind = games.now[g], UNSEARCHED
+    """Play one of the best moves, chosen uniformly; where a full search was drawn, they are the policy target."""
+    state, kind = games.state[g], UNSEARCHED
     scratch[:] = 0
-    value = decide_moves(play.game_id, rule, now.own, now.opp, scratch)
-    if now.full:
+    value = decide_moves(params.game_id, search_params, state.own, state.opp, scratch)
+    if state.full:
         kind = SEARCHED
         _note_targets(games, g, value, scratch)
-    draw = random_uniform(ply_stream(play.seed, now.number, now.plies), _MOVE)
-    _take(games, tree, play, g, _drawn(scratch, 1.0, draw), kind, marked)
+    draw = random_uniform(ply_stream(params.seed, state.number, state.plies), _MOVE)
+    _take(games, tree, params, g, _drawn(scratch, 1.0, draw), kind, marked)
 
 
 @bare_kernel
 def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.float32]) -> None:
-    """Write down what the ply under way teaches."""
-    now = games.now[g]
-    now.positions += 1
-    games.values[g, now.plies] = value
+    """Store value and policy targets of the current ply."""
+    state = games.state[g]
+    state.positions += 1
+    games.values[g, state.plies] = value
     scale = np.float32(255) / _largest(policy)
     for action in range(policy.shape[0]):
-        games.policies[g, now.plies, action] = np.uint8(policy[action] * scale + np.float32(0.5))
+        games.policies[g, state.plies, action] = np.uint8(policy[action] * scale + np.float32(0.5))
 
 
 @bare_kernel
-def _take(games: Games, tree: Tree, play: Play, g: int, action: int, kind: int, marked: NDArray[np.bool_]) -> None:
-    """Play `action` and, if asked to, keep what the tree knows of where it leads."""
-    take_ply(games, play.game_id, g, action, kind)
-    if play.keep_subtree:
+def _take(
+    games: Games, tree: Tree, params: SelfPlayParams, g: int, action: int, kind: int, marked: NDArray[np.bool_]
+) -> None:
+    """Play `action`; with `keep_subtree`, keep the subtree below it."""
+    take_ply(games, params.game_id, g, action, kind)
+    if params.keep_subtree:
         keep_subtree(tree, action, marked)
 
 
 @bare_kernel
 def _simulate(
-    now: Any,
+    state: Any,
     tree: Tree,
     cache: Cache,
     action_table: NDArray[np.int32],
-    rule: SearchParams,
-    play: Play,
+    search_params: SearchParams,
+    params: SelfPlayParams,
     scratch: NDArray[np.float32],
 ) -> None:
-    """Walk once, and judge where it ends by the rules or the cache; else leave that node waiting."""
+    """Walk once and evaluate the leaf by the rules or the cache; otherwise leave it waiting for the network."""
     node = 0
     if tree.nodes[0].degree != PENDING:
-        node = walk(tree, play.game_id, rule, now.budget)
-        now.simulations += 1
+        node = walk(tree, params.game_id, search_params, state.budget)
+        state.simulations += 1
     own, opp = tree.nodes[node].own, tree.nodes[node].opp
     if is_settled(tree, node):
-        back_up_settled(tree, rule, node)
+        back_up_settled(tree, search_params, node)
         return
-    now.symmetry = 0
+    state.symmetry = 0
     if cache.entries.shape[0] > 0:
-        own, opp, now.symmetry = canonical(play.game_id, own, opp)
-        now.looked_up += 1
+        own, opp, state.symmetry = canonical(params.game_id, own, opp)
+        state.looked_up += 1
         row, way = find(cache, own, opp)
         if way != MISSING:
-            now.found += 1
-            _turn_back(cache.logits[row, way], action_table[now.symmetry], scratch)
-            _judge(now, tree, rule, play, node, scratch, cache.entries[row, way].value)
+            state.found += 1
+            _turn_back(cache.logits[row, way], action_table[state.symmetry], scratch)
+            _judge(state, tree, search_params, params, node, scratch, cache.entries[row, way].value)
             return
-    now.asked += 1
-    now.leaf = node
-    now.leaf_own, now.leaf_opp = own, opp
+    state.asked += 1
+    state.leaf = node
+    state.leaf_own, state.leaf_opp = own, opp
 
 
 @bare_kernel
 def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out: NDArray[np.float32]) -> None:
-    """Write the logits of a position into `out`, from those of its image; `action_table` (int32[A]) leads there."""
+    """Write a position's logits into `out` from those of its image; `action_table` int32[A] maps to the image."""
     for action in range(out.shape[0]):
         out[action] = logits[action_table[action]]
 
 
 @bare_kernel
 def _judge(
-    now: Any, tree: Tree, rule: SearchParams, play: Play, node: int, logits: NDArray[np.float32], value: np.float32
+    state: Any,
+    tree: Tree,
+    search_params: SearchParams,
+    params: SelfPlayParams,
+    node: int,
+    logits: NDArray[np.float32],
+    value: np.float32,
 ) -> None:
-    """Give a node its edges, back its value up, and the root of a full search its noise; `logits` are then scratch."""
-    expand(tree, play.game_id, rule, node, logits)
+    """Expand a node, back its value up, and add noise at the root of a full search; `logits` are overwritten."""
+    expand(tree, params.game_id, search_params, node, logits)
     back_up(tree, node, value, 0)
-    if node == 0 and now.full:
-        _draw_noise(now, tree, rule, play, logits)
+    if node == 0 and state.full:
+        _draw_noise(state, tree, search_params, params, logits)
 
 
 @bare_kernel
-def _draw_noise(now: Any, tree: Tree, rule: SearchParams, play: Play, scratch: NDArray[np.float32]) -> None:
-    """Give the root its noise; Gumbel noise in the plies that explore alone, as it decides the move played."""
-    if not rule.gumbel or now.plies < play.temperature_plies:
-        start = ply_stream(play.seed, now.number, now.plies)
-        draw_root_noise(tree, rule, start, play.dirichlet_alpha, play.dirichlet_weight, scratch)
+def _draw_noise(
+    state: Any, tree: Tree, search_params: SearchParams, params: SelfPlayParams, scratch: NDArray[np.float32]
+) -> None:
+    """Add the root noise; Gumbel noise only in the first `temperature_plies` plies, as it decides the move played."""
+    if not search_params.gumbel or state.plies < params.temperature_plies:
+        start = ply_stream(params.seed, state.number, state.plies)
+        draw_root_noise(tree, search_params, start, params.dirichlet_alpha, params.dirichlet_weight, scratch)
 
 
 @bare_kernel
 def _end_search(
     games: Games,
     tree: Tree,
-    rule: SearchParams,
-    play: Play,
+    search_params: SearchParams,
+    params: SelfPlayParams,
     g: int,
     scratch: NDArray[np.float32],
     marked: NDArray[np.bool_],
 ) -> None:
-    """Play the move that the search found; a full search leaves its targets."""
-    now, kind = games.now[g], UNSEARCHED
-    ply = now.plies
+    """Play the move that the search found; a full search stores its targets."""
+    state, kind = games.state[g], UNSEARCHED
+    ply = state.plies
     scratch[:] = 0
-    root_policy(tree, rule, scratch)
-    if now.full:
+    root_policy(tree, search_params, scratch)
+    if state.full:
         kind = SEARCHED
-        _note_targets(games, g, search_value(tree, rule, scratch), scratch)
-    if rule.gumbel or ply >= play.temperature_plies:
-        action = root_action(tree, rule)
+        _note_targets(games, g, search_value(tree, search_params, scratch), scratch)
+    if search_params.gumbel or ply >= params.temperature_plies:
+        action = root_action(tree, search_params)
     else:
-        draw = random_uniform(ply_stream(play.seed, now.number, ply), _MOVE)
-        action = _drawn(scratch, play.temperature, draw)
-    _take(games, tree, play, g, action, kind, marked)
+        draw = random_uniform(ply_stream(params.seed, state.number, ply), _MOVE)
+        action = _drawn(scratch, params.temperature, draw)
+    _take(games, tree, params, g, action, kind, marked)
 
 
 @bare_kernel

@@ -1,6 +1,6 @@
-"""How an actor makes games: by search, by a network's best action and some chance, or out of files.
+"""How an actor makes games: by search, by epsilon-greedy play, or from files.
 
-One configuration for each way, told apart by its `kind`.
+There is one configuration for each, distinguished by its `kind`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Literal
 from reversi.settings import require, require_ranges
 
 MAX_RESCORE_EMPTIES = 20
-"""Bound of `rescore_empties`: with more empty squares hardly a position is solved in the time that it is given."""
+"""Upper bound of `rescore_empties`: with more empty squares few positions are solved within their limit of nodes."""
 
 LEAST_EMPTIES = 4
-"""Empty squares that a lesson begins with at least."""
+"""Fewest empty squares that a lesson begins with."""
 
 MAX_LESSONS = 64
-"""Bound of `lessons`."""
+"""Upper bound of `lessons`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchActorConfig:
-    """Self-play by search of one actor process, and how many of them there are."""
+    """Self-play by search: the settings of one actor process, and the number of processes."""
 
     kind: Literal["search"]
     """How games are made: by search."""
@@ -38,18 +38,18 @@ class SearchActorConfig:
     """Threads of the network's inference in one actor.  One process per core with one thread is fastest on CPUs."""
 
     tree_threads: int
-    """Threads that grow the trees of a group, while the network judges another group's positions.  1 beside a CPU
-    network, which is a hundred times slower than the tree; a GPU wants all cores."""
+    """Threads that grow the trees of a group while the network evaluates another group's positions.  1 beside a CPU
+    network, which is a hundred times slower than the tree; all cores beside a GPU."""
 
     games: int
-    """Games that one actor plays at once.  More fill the hardware, but make a game older when it ends."""
+    """Games that one actor plays at once.  More keep the hardware busier, but each game takes longer to end."""
 
     groups: int
     """Groups that take turns with the network; a batch is `games` / `groups`.  With 2 the trees of one grow while the
-    network judges the other's positions; with 1 tree and network alternate."""
+    network evaluates the other's positions; with 1, tree and network alternate."""
 
     cache_positions: int
-    """Positions whose answers an actor remembers until new weights come, equal up to symmetry counted once; 0 is none.
+    """Evaluations that an actor caches until new weights come; symmetric positions share one entry.  0: no cache.
     285 bytes each on 8x8."""
 
     weights: Literal["latest", "gated"]
@@ -63,27 +63,27 @@ class SearchActorConfig:
 
     opening_plies: int
     """A game begins with 0 to this many uniformly random plies (drawn per game), so that games differ.  A game that
-    ends among them begins without any."""
+    would end within them begins without any."""
 
     temperature: float
     """Temperature of the move choice in the first `temperature_plies` plies: moves are drawn in proportion to
-    visits^(1/temperature).  AlphaZero: 1.  With Gumbel the noise at the root draws instead."""
+    visits^(1/temperature).  AlphaZero: 1.  With Gumbel search the noise at the root takes its place."""
 
     temperature_plies: int
-    """Plies (openings included) after which the best move is played.  AlphaGo Zero: 30 in Go; short games want fewer,
-    because late random moves make contradictory results."""
+    """Plies (openings included) after which the best move is played.  AlphaGo Zero: 30 in Go; short games need fewer,
+    because late random moves make results contradictory."""
 
     rescore_empties: int
-    """Empty squares from which on the plies of a finished game teach perfect play, as far as the solver finds it in
-    half a millisecond, and those before its first result in place of the game's; 0 never, at most half a board.
-    AlphaZero: 0."""
+    """Plies of a finished game with at most this many empty squares get exact targets where the solver finds them
+    within half a millisecond; earlier plies learn the first exact result in place of the game's.  0: never; at most
+    half a board.  AlphaZero: 0."""
 
     lessons: int
-    """Lessons made of every game that ends, without asking the network: the game with some random moves, and from
-    there to its end as the solver plays.  AlphaZero: 0."""
+    """Lessons made from every finished game, without network evaluations: the game up to a point, some random moves,
+    and then the solver's moves to the end.  AlphaZero: 0."""
 
     lesson_empties: int
-    """Empty squares that a lesson begins with at most, 4 to 20 and at most half a board."""
+    """Most empty squares that a lesson begins with, 4 to 20 and at most half a board."""
 
     round_batches: int
     """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take
@@ -112,10 +112,10 @@ class SearchActorConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonActorConfig:
-    """Games of a network's best actions, with a chance of a random one: how Q-learning explores."""
+    """Epsilon-greedy games: the network's best action, or with probability epsilon a random one."""
 
     kind: Literal["epsilon"]
-    """How games are made: by the network's best legal action, or with chance epsilon by any legal one."""
+    """How games are made: by the network's best legal action, or with probability epsilon by a random legal one."""
 
     count: int | None
     """Actor processes; null takes the machine's cores less one for the learner."""
@@ -127,22 +127,22 @@ class EpsilonActorConfig:
     """Games that one actor plays at once."""
 
     opponent: Literal["self", "random"]
-    """Who the other side is: the same network, or uniformly random moves, of which nothing is learned."""
+    """The other side: the same network, or uniformly random moves, which are not trained on."""
 
     side: Literal["both", "first", "second"]
-    """Which side the network takes against a random opponent: `both` in turns, or always the same."""
+    """Which side the network takes against a random opponent: `both` alternates from game to game."""
 
     random_first: bool
-    """Whether the first move of every game is random, whoever makes it."""
+    """Whether the first move of every game is random, whichever side makes it."""
 
     epsilon: float
-    """Chance of a random move when the run begins, 0 to 1.  DQN: 1."""
+    """Probability of a random move when the run begins, 0 to 1.  DQN: 1."""
 
     final_epsilon: float
-    """Chance of a random move from `epsilon_share` of the run on, 0 to 1.  DQN: 0.1."""
+    """Probability of a random move from `epsilon_share` of the run on, 0 to 1.  DQN: 0.1."""
 
     epsilon_share: float
-    """Share of the run in which it falls from the one to the other in a straight line, 0 to 1.  DQN: 0.02."""
+    """Share of the run over which it changes linearly from `epsilon` to `final_epsilon`, 0 to 1.  DQN: 0.02."""
 
     weights: Literal["latest", "gated"]
     """Which weights play."""
@@ -182,11 +182,11 @@ class GamesActorConfig:
     one a line (`.txt`), GGF (`.ggf`), SGF (`.sgf`)."""
 
     max_games: int | None
-    """Games that are used, drawn at random from all; null uses all."""
+    """Most games used, chosen by a hash of their moves; null uses all."""
 
     validation_share: float
-    """Share of the games that is kept aside and never trained on, 0 to 0.5; whole games, by a hash of their moves, so
-    that the same game is on the same side in every run."""
+    """Share of the games that is held out for validation, 0 to 0.5; whole games, by a hash of their moves, so that a
+    game is on the same side in every run."""
 
     round_games: int
     """Games delivered in one round, 1 to 20,000."""
@@ -204,7 +204,7 @@ ActorConfig = SearchActorConfig | EpsilonActorConfig | GamesActorConfig
 
 
 def actor_threads(config: ActorConfig) -> int:
-    """Return the threads that one actor process keeps busy."""
+    """Return how many threads one actor process keeps busy."""
     if isinstance(config, SearchActorConfig):
         return max(config.threads, config.tree_threads)
     return config.threads if isinstance(config, EpsilonActorConfig) else 1

@@ -1,9 +1,9 @@
-"""Epsilon play: G games at once of a network's best legal actions, with a chance of a random one instead.
+"""Epsilon-greedy play: G games at once, the network's best legal action or with probability epsilon a random one.
 
-A call judges the positions of all games in one batch; then every game plays on by itself until the network has to
-decide again, through the moves of a random opponent and forced passes.  A game that ends is replaced at once, so that
-every batch is full.  What the network's side decided is UNSEARCHED in the record, and it is what Q-learning trains on;
-the opponent's random moves and everybody's passes are OPENING.
+The positions of all games are evaluated in one batch; then every game continues, through the moves of a random opponent
+and forced passes, until the network has to decide again.  A game that ends is replaced at once, so that every batch is
+full.  The decisions of the network's side are UNSEARCHED in the record, and Q-learning trains on them; the opponent's
+random moves and all passes are OPENING.
 """
 
 from __future__ import annotations
@@ -14,8 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import EpsilonActorConfig
-from actors.games import NO_LEAF, EndedGames, Games, begin_games, make_games, ply_stream, random_action, take_ply
-from actors.making import Counts
+from actors.games import (
+    NO_LEAF,
+    EndedGames,
+    Games,
+    begin_games,
+    make_games,
+    pack_games,
+    ply_stream,
+    random_action,
+    take_ply,
+    unpack_games,
+)
+from actors.source import ActorCounts
 from reversi.games.bitboard import ONE, ZERO
 from reversi.games.rules import Game, action_of_square, legal_moves, square_of_action
 from reversi.kernel import bare_kernel, kernel
@@ -24,17 +35,17 @@ from reversi.search.chance import random_uniform
 from reversi.search.evaluate import Evaluate
 
 _EXPLORES, _MOVE = 0, 1
-"""Draws of a ply's stream: whether the move is random, and which."""
+"""Draws from a ply's stream: whether the move is random, and which."""
 
 _WAITS = 0
 """`leaf` of a game whose position waits for the network's decision."""
 
 FIRST, SECOND, IN_TURNS, EVERY = range(4)
-"""Which plies of a game the network decides: those of one side, of one side after the other by games, or all."""
+"""Which plies the network decides: those of one side, of sides that alternate from game to game, or all."""
 
 
-class Play(NamedTuple):
-    """What the kernels need to know of the job, as scalars."""
+class EpsilonParams(NamedTuple):
+    """The parameters of epsilon-greedy play that the kernels read, as scalars."""
 
     game_id: int
     seed: np.uint64
@@ -44,63 +55,63 @@ class Play(NamedTuple):
 
 
 class EpsilonPlay:
-    """G unfinished games and the network that decides in them; `play` goes on with all of them.  A `GameMaker`."""
+    """G unfinished games and the network that decides in them; `play` continues all of them.  A `GameSource`."""
 
     finished = False
     """Epsilon play never runs out of games."""
 
     def __init__(self, game: Game, config: EpsilonActorConfig, evaluate: Evaluate, seed: int) -> None:
-        """`evaluate` judges up to `config.games` positions a call; all chance comes from `seed` (64 bits)."""
+        """`evaluate` takes up to `config.games` positions a call; all randomness comes from `seed` (64 bits)."""
         self.game, self.config, self.seed = game, config, seed
         self._evaluate = evaluate
         self._seat = EVERY if config.opponent == "self" else ("first", "second", "both").index(config.side)
         self.games = make_games(game, config.games)
         self._ended = EndedGames(game, config.games, seed)
-        self._results = Counts()
+        self._results = ActorCounts()
         self._begun = 0
         self._begin(np.arange(config.games))
 
     @property
-    def counts(self) -> Counts:
-        """Everything done so far, by all games; one decision is one position asked about."""
-        asked = int(self.games.now["asked"].sum())
-        return self._results + Counts(positions=asked, asked=asked)
+    def counts(self) -> ActorCounts:
+        """Counts over all games so far; each decision is one position evaluated."""
+        asked = int(self.games.state["asked"].sum())
+        return self._results + ActorCounts(positions=asked, asked=asked)
 
     def epsilon(self, progress: float) -> float:
-        """Return the chance of a random move: from the config's first to its final one in a straight line."""
+        """Return the probability of a random move: linear from `epsilon` to `final_epsilon`."""
         config = self.config
         if progress >= config.epsilon_share:
             return config.final_epsilon
         return config.epsilon + (config.final_epsilon - config.epsilon) * max(progress, 0.0) / config.epsilon_share
 
     def round(self, progress: float, version: int) -> Records | None:
-        """Play until `round_games` games have ended, with the epsilon that the schedule has for `progress`."""
+        """Play until `round_games` games have ended, with the scheduled epsilon at `progress`."""
         return self.play(self.config.round_games, version, self.epsilon(progress))
 
     def play(self, ended: int, version: int, epsilon: float) -> Records | None:
         """Play until at least `ended` games have ended; return them.
 
-        version  of the network, stamped on the records
-        epsilon  chance of a random move, 0 to 1
+        version  of the network, stored in the records
+        epsilon  probability of a random move, 0 to 1
         """
-        settings, missing = self._settings(epsilon), ended
+        params, missing = self._params(epsilon), ended
         while missing > 0:
-            now = self.games.now
-            own, opp = np.ascontiguousarray(now["leaf_own"]), np.ascontiguousarray(now["leaf_opp"])
-            decide(self.games, settings, *self._evaluate(own, opp))
-            play_on(self.games, settings)
-            missing -= self._replace_ended(settings, version)
+            state = self.games.state
+            own, opp = np.ascontiguousarray(state["leaf_own"]), np.ascontiguousarray(state["leaf_opp"])
+            decide(self.games, params, *self._evaluate(own, opp))
+            play_on(self.games, params)
+            missing -= self._replace_ended(params, version)
         records = self._ended.take(version)
         if records is not None and self._seat != EVERY:
             self._results += results_of(records)
         return records
 
-    def forget(self) -> None:
-        """Nothing is kept of the network's answers."""
+    def clear_cache(self) -> None:
+        """Do nothing: evaluations are not cached."""
 
     def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
-        """Return everything that a resumed actor needs: the games in progress; their policies are all 0."""
-        games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
+        """Return the state of the games in progress, without their policies, which are all 0."""
+        games = pack_games(self.games)
         del games["policies"]
         results = self._results
         return {
@@ -110,21 +121,19 @@ class EpsilonPlay:
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take the games of `arrays()` back; shapes must be this actor's own."""
-        for name, array in self.games._asdict().items():
-            if name in arrays:
-                array[...] = arrays[name].view(array.dtype)
+        """Restore the games of `arrays()`; the shapes must be this actor's own."""
+        unpack_games(self.games, {**arrays, "policies": self.games.policies})
         self._begun = int(arrays["begun"][0])
         wins, draws, losses = map(int, arrays["results"])
-        self._results = Counts(wins=wins, draws=draws, losses=losses)
+        self._results = ActorCounts(wins=wins, draws=draws, losses=losses)
 
-    def _settings(self, epsilon: float) -> Play:
-        return Play(self.game.id, np.uint64(self.seed), self._seat, self.config.random_first, epsilon)
+    def _params(self, epsilon: float) -> EpsilonParams:
+        return EpsilonParams(self.game.id, np.uint64(self.seed), self._seat, self.config.random_first, epsilon)
 
-    def _replace_ended(self, settings: Play, version: int) -> int:
-        """Put the games that have ended aside and begin others, until all wait; return how many ended."""
+    def _replace_ended(self, params: EpsilonParams, version: int) -> int:
+        """Set the ended games aside and begin others, until all games wait; return how many ended."""
         count = 0
-        while len(rows := np.flatnonzero(self.games.now["over"])):
+        while len(rows := np.flatnonzero(self.games.state["over"])):
             self._ended.put(self.games, rows, version)
             self._begin(rows)
             count += len(rows)
@@ -135,61 +144,61 @@ class EpsilonPlay:
         start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)
         begin_games(self.games, self.game.id, rows, self._begun, start_own, start_opp, np.uint64(self.seed), 0)
         self._begun += len(rows)
-        play_on(self.games, self._settings(0.0))
+        play_on(self.games, self._params(0.0))
 
 
-def results_of(records: Records) -> Counts:
-    """Return the results of the side that decided, in games in which one side did."""
+def results_of(records: Records) -> ActorCounts:
+    """Return wins, draws and losses of the network's side; in every game it is one side."""
     game = np.repeat(np.arange(len(records)), records.plies)
     ply = np.arange(records.positions) - np.repeat(np.cumsum(records.plies) - records.plies, records.plies)
     moves_second = np.bincount(game[(records.ply_kind == UNSEARCHED) & (ply % 2 == 1)], minlength=len(records)) > 0
     margin = np.where(moves_second, -records.margin, records.margin)
-    return Counts(wins=int((margin > 0).sum()), draws=int((margin == 0).sum()), losses=int((margin < 0).sum()))
+    return ActorCounts(wins=int((margin > 0).sum()), draws=int((margin == 0).sum()), losses=int((margin < 0).sum()))
 
 
 @kernel
-def decide(games: Games, play: Play, logits: NDArray[np.float32], value: NDArray[np.float32]) -> None:
-    """Let every game, all of which wait, take its best legal action, or with chance epsilon any legal one.
+def decide(games: Games, params: EpsilonParams, logits: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+    """Play in every game its best legal action, or with probability epsilon a random legal one; all games must wait.
 
-    logits  float32[G, A]  of the games' positions; of equal ones the first action is best
-    value   float32[G]     their utility for the mover, which goes into the record
+    logits  float32[G, A]  action values of the games' positions; the first of equal ones is best
+    value   float32[G]     utility for the side to move, stored in the record
     """
-    for g in range(games.now.shape[0]):
-        now = games.now[g]
-        ply = now.plies
-        legal = legal_moves(play.game_id, now.own, now.opp)
-        start = ply_stream(play.seed, now.number, ply)
-        explores = random_uniform(start, _EXPLORES) < play.epsilon
-        if explores or (play.random_first and ply == 0):
-            action = random_action(play.game_id, legal, start, _MOVE)
+    for g in range(games.state.shape[0]):
+        state = games.state[g]
+        ply = state.plies
+        legal = legal_moves(params.game_id, state.own, state.opp)
+        start = ply_stream(params.seed, state.number, ply)
+        explores = random_uniform(start, _EXPLORES) < params.epsilon
+        if explores or (params.random_first and ply == 0):
+            action = random_action(params.game_id, legal, start, _MOVE)
         else:
-            action = _best_action(play.game_id, legal, logits[g])
-        now.asked += 1
-        now.leaf = NO_LEAF
-        take_ply(games, play.game_id, g, action, UNSEARCHED)
+            action = _best_action(params.game_id, legal, logits[g])
+        state.asked += 1
+        state.leaf = NO_LEAF
+        take_ply(games, params.game_id, g, action, UNSEARCHED)
         games.values[g, ply] = min(max(value[g], np.float32(-1)), np.float32(1))
 
 
 @kernel
-def play_on(games: Games, play: Play) -> None:
-    """Play every game that waits for nothing on, until the network has to decide in it or it is over."""
-    for g in range(games.now.shape[0]):
-        now = games.now[g]
-        while not now.over and now.leaf == NO_LEAF:
-            legal = legal_moves(play.game_id, now.own, now.opp)
+def play_on(games: Games, params: EpsilonParams) -> None:
+    """Play every game that does not wait until the network has to decide in it or it is over."""
+    for g in range(games.state.shape[0]):
+        state = games.state[g]
+        while not state.over and state.leaf == NO_LEAF:
+            legal = legal_moves(params.game_id, state.own, state.opp)
             if legal == ZERO:
-                take_ply(games, play.game_id, g, action_of_square(play.game_id, 64), OPENING)
-            elif _is_decided_by_network(play.seat, now.number, now.plies):
-                now.leaf_own, now.leaf_opp = now.own, now.opp
-                now.leaf = _WAITS
+                take_ply(games, params.game_id, g, action_of_square(params.game_id, 64), OPENING)
+            elif _is_decided_by_network(params.seat, state.number, state.plies):
+                state.leaf_own, state.leaf_opp = state.own, state.opp
+                state.leaf = _WAITS
             else:
-                action = random_action(play.game_id, legal, ply_stream(play.seed, now.number, now.plies), _MOVE)
-                take_ply(games, play.game_id, g, action, OPENING)
+                action = random_action(params.game_id, legal, ply_stream(params.seed, state.number, state.plies), _MOVE)
+                take_ply(games, params.game_id, g, action, OPENING)
 
 
 @bare_kernel
 def _is_decided_by_network(seat: int, number: int, ply: int) -> bool:
-    """Return whose turn it is: a pass being a ply, the sides alternate."""
+    """Return whether the network decides this ply; passes are plies, so the sides alternate."""
     if seat == EVERY:
         return True
     side = number % 2 if seat == IN_TURNS else seat

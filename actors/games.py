@@ -1,7 +1,7 @@
 """The games in progress as arrays, one row a game: how a game begins, takes a ply, and becomes a record.
 
-All chance in a game comes from a stream of its own, numbered by the game, with a substream for every ply: games do not
-depend on each other, on the threads that play them, or on the order in which they end.
+Each game has a random stream of its own, numbered by the game, with a substream for every ply: games do not depend on
+each other, on the threads that play them, or on the order in which they end.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from reversi.search.chance import random_index, stream
 from reversi.search.flat_mc import random_square
 
 _OPENING = 254
-"""Number of the stream that an opening's length is drawn from: no game has so many plies, and lessons have 255."""
+"""Substream that an opening's length is drawn from: no game has so many plies, and lessons use 255."""
 
 NO_SEARCH = -1
-"""`budget` of a game whose next ply has not been begun."""
+"""`budget` of a game whose next ply has not begun."""
 
 NO_LEAF = -1
-"""`leaf` of a game that waits for nothing."""
+"""`leaf` of a game that does not wait for the network."""
 
 GAME = np.dtype(
     [
         ("own", np.uint64),  # discs of the side to move
         ("opp", np.uint64),  # discs of the other side
-        ("leaf_own", np.uint64),  # the position to be judged, as the network shall see it
+        ("leaf_own", np.uint64),  # the position to be evaluated, as the network sees it
         ("leaf_opp", np.uint64),
-        ("number", np.int64),  # the game's number, from 0 on, never used twice
+        ("number", np.int64),  # the game's number, from 0 on, never reused
         ("plies", np.int32),  # plies played, openings included
-        ("exact_from", np.int32),  # of a finished game: the ply from which on the values are those of perfect play
-        ("budget", np.int32),  # simulations of the search under way, or NO_SEARCH
+        ("exact_from", np.int32),  # of a finished game: first ply whose value is exact
+        ("budget", np.int32),  # simulations of the current search, or NO_SEARCH
         ("leaf", np.int32),  # node that waits for its evaluation, or NO_LEAF
-        ("symmetry", np.int32),  # what leads from that node's position to (leaf_own, leaf_opp)
-        ("full", np.bool_),  # the search under way gives targets
-        ("over", np.bool_),  # the game has ended and waits to be taken away
-        ("positions", np.int64),  # what has been done in this row since the actor began: see `selfplay.Counts`
+        ("symmetry", np.int32),  # maps that node's position to (leaf_own, leaf_opp)
+        ("full", np.bool_),  # the current search gives targets
+        ("over", np.bool_),  # the game has ended and waits to be replaced
+        ("positions", np.int64),  # totals of this row since the actor began: see `source.ActorCounts`
         ("simulations", np.int64),
         ("asked", np.int64),
         ("looked_up", np.int64),
@@ -54,25 +54,36 @@ GAME = np.dtype(
 class Games(NamedTuple):
     """G games in progress and their plies so far; P is the longest a game can be.
 
-    What changes at every simulation is one record per game and not one array per field, for the reason that
-    `reversi.search.tree` gives.
+    The fields that change at every simulation are one record per game and not one array per field, for the reason given
+    in `reversi.search.tree`.
     """
 
-    now: NDArray[np.void]  # GAME[G]
+    state: NDArray[np.void]  # GAME[G]
     actions: NDArray[np.uint8]  # [G, P]
     kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED or UNSEARCHED
     values: NDArray[np.float32]  # [G, P]  root value for the mover
     policies: NDArray[np.uint8]  # [G, P, A]  policy target, the largest is 255
 
 
+def pack_games(games: Games) -> dict[str, NDArray[Any]]:
+    """Return the games in progress as named arrays; `state`, as bytes, is saved as "now"."""
+    return {"now": games.state.view(np.uint8)} | {name: getattr(games, name) for name in games._fields[1:]}
+
+
+def unpack_games(games: Games, arrays: dict[str, NDArray[Any]]) -> None:
+    """Restore the arrays of `pack_games`; the shapes must be those of `games`."""
+    for name, array in games._asdict().items():
+        array[...] = arrays["now" if name == "state" else name].view(array.dtype)
+
+
 def make_games(game: Game, count: int) -> Games:
     """Return room for `count` games, all of them over: `begin_games` starts each."""
     plies = game.max_plies
-    now = np.zeros(count, GAME)
-    now["over"] = True
-    now["leaf_own"], now["leaf_opp"] = game.start_own, game.start_opp  # something to judge until there is a leaf
+    state = np.zeros(count, GAME)
+    state["over"] = True
+    state["leaf_own"], state["leaf_opp"] = game.start_own, game.start_opp  # a legal position until there is a leaf
     return Games(
-        now=now,
+        state=state,
         actions=np.zeros((count, plies), np.uint8),
         kinds=np.zeros((count, plies), np.uint8),
         values=np.zeros((count, plies), np.float32),
@@ -88,7 +99,7 @@ def ply_stream(seed: np.uint64, number: int, ply: int) -> np.uint64:
 
 @bare_kernel
 def random_action(game_id: int, legal: np.uint64, start: np.uint64, draw: int) -> int:
-    """Return one of the legal squares' actions, each with the same chance, by a draw of the stream `start`."""
+    """Return the action of a legal square, chosen uniformly by draw number `draw` of the stream `start`."""
     return action_of_square(game_id, random_square(legal, start, draw))
 
 
@@ -109,44 +120,44 @@ def begin_games(
     """
     for index in range(rows.shape[0]):
         g, number = rows[index], first_number + index
-        now = games.now[g]
-        begin_game(now, number, start_own, start_opp)
+        state = games.state[g]
+        begin_game(state, number, start_own, start_opp)
         length = random_index(ply_stream(seed, number, _OPENING), 0, opening_plies + 1)
         for ply in range(length):
-            legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
+            legal, action = legal_moves(game_id, state.own, state.opp), action_of_square(game_id, 64)
             if legal != ZERO:
                 action = random_action(game_id, legal, ply_stream(seed, number, ply), 1)
             take_ply(games, game_id, g, action, OPENING)
-            if now.over:
-                begin_game(now, number, start_own, start_opp)
+            if state.over:
+                begin_game(state, number, start_own, start_opp)
                 break
 
 
 @bare_kernel
-def begin_game(now: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
+def begin_game(state: Any, number: int, start_own: np.uint64, start_opp: np.uint64) -> None:
     """Put a game in progress at its start."""
-    now.own, now.opp = start_own, start_opp
-    now.number = number
-    now.plies = now.exact_from = 0
-    now.over = False
-    now.budget = NO_SEARCH
-    now.leaf = NO_LEAF
+    state.own, state.opp = start_own, start_opp
+    state.number = number
+    state.plies = state.exact_from = 0
+    state.over = False
+    state.budget = NO_SEARCH
+    state.leaf = NO_LEAF
 
 
 @bare_kernel
 def take_ply(games: Games, game_id: int, g: int, action: int, kind: int) -> None:
-    """Play `action` in game g and write it down; the targets of a SEARCHED ply stand there already."""
-    now = games.now[g]
-    ply = now.plies
+    """Play `action` in game g and store the ply; the targets of a SEARCHED ply are already stored."""
+    state = games.state[g]
+    ply = state.plies
     if kind != SEARCHED:
         games.values[g, ply] = 0
         games.policies[g, ply] = 0
     games.actions[g, ply] = action
     games.kinds[g, ply] = kind
-    now.own, now.opp = play(game_id, now.own, now.opp, action)
-    now.plies = now.exact_from = ply + 1
-    now.budget = NO_SEARCH
-    now.over = outcome(game_id, now.own, now.opp) != UNFINISHED
+    state.own, state.opp = play(game_id, state.own, state.opp, action)
+    state.plies = state.exact_from = ply + 1
+    state.budget = NO_SEARCH
+    state.over = outcome(game_id, state.own, state.opp) != UNFINISHED
 
 
 @kernel
@@ -154,8 +165,8 @@ def copy_games(games: Games, rows: NDArray[np.int64], target: Games, start: int)
     """Copy the games in `rows` with their plies so far to `target`, from row `start` on."""
     for index in range(rows.shape[0]):
         g, to = rows[index], start + index
-        target.now[to] = games.now[g]
-        for ply in range(games.now[g].plies):
+        target.state[to] = games.state[g]
+        for ply in range(games.state[g].plies):
             target.actions[to, ply] = games.actions[g, ply]
             target.kinds[to, ply] = games.kinds[g, ply]
             target.values[to, ply] = games.values[g, ply]
@@ -163,16 +174,16 @@ def copy_games(games: Games, rows: NDArray[np.int64], target: Games, start: int)
 
 
 def records_of(game: Game, games: Games, count: int, version: int, seed: int) -> Records:
-    """Return the first `count` games, finished ones, stamped; margins and last boards as the side that began sees them.
+    """Return the first `count` games, all finished, as records; margin and final board from the first mover's view.
 
-    Some fifty numpy calls: for many games at once.
+    Some fifty numpy calls, so it should be called for many games at once.
     """
     rows = slice(0, count)
-    now = games.now[rows]
-    plies = now["plies"]
+    state = games.state[rows]
+    plies = state["plies"]
     played = np.arange(game.max_plies) < plies[:, None]
     turned = plies % 2 == 1
-    own, opp = now["own"].copy(), now["opp"].copy()
+    own, opp = state["own"].copy(), state["opp"].copy()
     margin = np.empty(count, np.int16)
     outcomes(game.id, own, opp, margin)
     return Records(
@@ -190,28 +201,28 @@ def records_of(game: Game, games: Games, count: int, version: int, seed: int) ->
         final_opp=np.where(turned, own, opp),
         version=np.full(count, version, np.int32),
         seed=np.full(count, seed, np.uint64),
-        exact_from=now["exact_from"].copy(),
+        exact_from=state["exact_from"].copy(),
     )
 
 
 class EndedGames:
-    """Finished games put aside until there are enough of them to become records at once."""
+    """Finished games, collected until there are enough to be made into records at once."""
 
     def __init__(self, game: Game, room: int, seed: int) -> None:
-        """`room` is for how many; `seed` is stamped on the records."""
+        """`room` is the capacity in games; `seed` is stored in the records."""
         self._game, self._seed = game, seed
         self._kept, self._count = make_games(game, room), 0
         self._records: list[Records] = []
 
     def put(self, games: Games, rows: NDArray[np.int64], version: int) -> None:
-        """Copy the games in `rows`, at most as many as there is room for; others may begin in their place."""
-        if self._count + len(rows) > len(self._kept.now):
+        """Copy the games in `rows`, at most `room` of them; other games may then begin in these rows."""
+        if self._count + len(rows) > len(self._kept.state):
             self._stamp(version)
         copy_games(games, rows, self._kept, self._count)
         self._count += len(rows)
 
     def take(self, version: int) -> Records | None:
-        """Return all that was put aside since the last time, in its order, and forget it."""
+        """Return and drop the games collected since the last call, in their order; None if there are none."""
         self._stamp(version)
         records, self._records = self._records, []
         return Records.concatenate(records) if records else None

@@ -1,25 +1,24 @@
-"""Lessons: games that leave one of self-play for some random moves, and are then played perfectly to their end.
+"""Lessons: a finished self-play game up to a point, an off-policy prefix of random moves, then perfect play to the end.
 
-Self-play hardly errs, so a network that learns from nothing else knows little of what players who do come to.  A lesson
-begins as a game of self-play that has just ended, goes astray by a few moves that are any legal ones, and from then on
-the solver moves: value, moves, margin and owners of every ply are those of perfect play, and true.  No network is
-asked, so a lesson costs a hundredth of the game it comes from.  What was played before is an opening: it teaches
-nothing.
+Self-play makes few mistakes, so a network trained on nothing else sees few of the positions that mistakes lead to.  A
+lesson follows a finished self-play game up to a point, plays a few uniformly random legal moves, and from there the
+solver moves: value, policy, margin and owner targets of every ply are exact.  No network is evaluated, so a lesson
+costs a hundredth of its source game.  The plies before the solver's are OPENING and are not trained on.
 
-All chance comes from the stream of the game that a lesson comes from: the same game has the same lessons.
+All randomness comes from the stream of the source game: the same game has the same lessons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import LEAST_EMPTIES
+from actors.exact_moves import TABLE_BITS, moves_reaching
 from actors.games import Games, begin_game, make_games, ply_stream, random_action, take_ply
-from actors.solving import TABLE_BITS, moves_reaching
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
@@ -43,58 +42,72 @@ from reversi.search.params import SearchParams
 from reversi.search.stack_array import Int64Pointer, pointer_to
 
 AT_ONCE = 1024
-"""Lessons that are made side by side, where there are several threads; those of one game at least."""
+"""Lessons made in one call, by all threads; at least those of one game."""
 
 MOST_ERRORS = 8
-"""Random moves that lead to a lesson; one at least."""
+"""Most random moves in a lesson's prefix; at least one."""
 
 NODES_A_PLY = 50_000
-"""Positions that the solver may search for a ply: a millisecond.  What takes more is played by chance, and tried again
-a move later."""
+"""Nodes that the solver may search for a ply: a millisecond.  Where that is not enough, a random move is played and the
+solver tries again after it."""
 
 SAFE_SHARE = 85
-"""Policy target of a move that keeps the result and loses discs; that of the best ones is 255."""
+"""Policy target of a move that keeps the result but loses discs; the best moves have 255."""
 
 _SQUARES = 255
-"""Ply of a game's stream that none reaches: what its lessons are drawn from."""
+"""Substream of a game that its lessons are drawn from: no game has so many plies."""
 
 _EMPTIES, _ERRORS, _MOVES = 0, 1, 2
-"""Draws of a lesson's stream: where it begins, after how many random moves, and, from here on, those moves."""
+"""Draws from a lesson's stream: the empty squares it begins with, the number of random moves, and, from 2 on, moves."""
+
+
+class LessonParams(NamedTuple):
+    """The parameters of lessons that `make_lessons` reads, as scalars."""
+
+    game_id: int
+    start_own: np.uint64
+    start_opp: np.uint64
+    seed: np.uint64
+    per_game: int  # lessons made from each game
+    empties: int  # most empty squares that a lesson begins with
 
 
 class Lessons:
-    """Makes `count` lessons of every game that has ended; none without a solver, in tic-tac-toe."""
+    """Makes `count` lessons from every finished game; none in tic-tac-toe, which has no solver."""
 
-    def __init__(self, game: Game, rule: SearchParams, seed: int, count: int, empties: int, threads: Threads) -> None:
+    def __init__(
+        self, game: Game, search_params: SearchParams, seed: int, count: int, empties: int, threads: Threads
+    ) -> None:
         """A lesson begins with up to `empties` empty squares, at most half a board."""
-        self._game, self._rule, self._seed = game, rule, np.uint64(seed)
+        self._game, self._search_params, self._seed = game, search_params, np.uint64(seed)
         self._empties = min(empties, game.squares // 2)
         self._count = count if game.id <= REVERSI8 else 0
-        self._sources = max(1, AT_ONCE // max(1, self._count))  # games whose lessons are made side by side
+        self._sources = max(1, AT_ONCE // max(1, self._count))  # games whose lessons are made in one call
         self._lessons = make_games(game, self._count * self._sources)
         self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
 
     @property
     def room(self) -> int:
-        """Lessons made side by side."""
-        return len(self._lessons.now)
+        """Lessons made in one call."""
+        return len(self._lessons.state)
 
     def of(self, games: Games, rows: NDArray[np.int64]) -> Iterator[tuple[Games, NDArray[np.int64]]]:
-        """Yield the lessons of the finished games in `rows`, a game's in a row: games, and which of them are lessons.
+        """Yield the lessons of the finished games in `rows`, game by game, as (games, rows of them that are lessons).
 
-        What was yielded is written over by the next.  The games' counts of positions that teach grow.
+        Each yield overwrites the last one.  Positions with a policy target are added to the source games' counts.
         """
         game, each = self._game, self._count
-        shared = game.id, self._rule, np.uint64(game.start_own), np.uint64(game.start_opp), self._seed, self._empties
+        start_own, start_opp = np.uint64(game.start_own), np.uint64(game.start_opp)
+        params = LessonParams(game.id, start_own, start_opp, self._seed, each, self._empties)
 
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
-            make_lessons(games, some, each, self._lessons, made[first:last], *shared, table, counts)
+            make_lessons(games, some, self._lessons, made[first:last], self._search_params, params, table, counts)
 
         for start in range(0, len(rows) if each else 0, self._sources):
             some = rows[start : start + self._sources]
             made = np.arange(len(some) * each)
             self._solvers.each(work, len(made))
-            games.now["positions"][some] += self._lessons.now["positions"][made].reshape(-1, each).sum(axis=1)
+            games.state["positions"][some] += self._lessons.state["positions"][made].reshape(-1, each).sum(axis=1)
             yield self._lessons, made
 
 
@@ -102,92 +115,94 @@ class Lessons:
 def make_lessons(
     games: Games,
     rows: NDArray[np.int64],
-    each: int,
     lessons: Games,
     made: NDArray[np.int64],
-    game_id: int,
-    rule: SearchParams,
-    start_own: np.uint64,
-    start_opp: np.uint64,
-    seed: np.uint64,
-    empties: int,
+    search_params: SearchParams,
+    params: LessonParams,
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Play lessons number `made`, in those rows of `lessons`; each finished game in `rows` of `games` has `each`.
+    """Play the lessons numbered `made`, in those rows of `lessons`: `per_game` for each of the finished games `rows`.
 
     table, counts_array  as for `solve_root`
     """
     counts = pointer_to(counts_array)
+    game_id, each, empties = params.game_id, params.per_game, params.empties
     squares = squares_of(game_id)
     for k in made:
         row = rows[k // each]
-        source = games.now[row]
-        draws = stream(ply_stream(seed, source.number, _SQUARES), k % each)
+        source = games.state[row]
+        draws = stream(ply_stream(params.seed, source.number, _SQUARES), k % each)
         begins = LEAST_EMPTIES + random_index(draws, _EMPTIES, empties - LEAST_EMPTIES + 1)
-        astray = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)
-        begin_game(lessons.now[k], source.number, start_own, start_opp)
-        now = lessons.now[k]
+        prefix = begins + 1 + random_index(draws, _ERRORS, MOST_ERRORS)  # empty squares when they begin
+        begin_game(lessons.state[k], source.number, params.start_own, params.start_opp)
+        state = lessons.state[k]
         ply = 0
-        while ply < source.plies and squares - popcount(now.own | now.opp) > astray:
+        while ply < source.plies and squares - popcount(state.own | state.opp) > prefix:
             take_ply(lessons, game_id, k, int(games.actions[row, ply]), OPENING)
             ply += 1
-        while not now.over and squares - popcount(now.own | now.opp) > begins:
-            _err(lessons, game_id, k, draws)
+        while not state.over and squares - popcount(state.own | state.opp) > begins:
+            _play_random(lessons, game_id, k, draws)
         counts[GENERATION] += 1
-        now.positions = _play_perfectly(lessons, game_id, rule, k, draws, table, counts)
+        state.positions = _play_perfectly(lessons, game_id, search_params, k, draws, table, counts)
 
 
 @bare_kernel
-def _err(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
-    """Play any legal move, which teaches nothing."""
-    now = lessons.now[k]
-    legal, action = legal_moves(game_id, now.own, now.opp), action_of_square(game_id, 64)
+def _play_random(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
+    """Play a uniformly random legal move, or pass; the ply is OPENING."""
+    state = lessons.state[k]
+    legal, action = legal_moves(game_id, state.own, state.opp), action_of_square(game_id, 64)
     if legal != ZERO:
-        action = random_action(game_id, legal, draws, _MOVES + now.plies)
+        action = random_action(game_id, legal, draws, _MOVES + state.plies)
     take_ply(lessons, game_id, k, action, OPENING)
 
 
 @bare_kernel
 def _play_perfectly(
-    lessons: Games, game_id: int, rule: SearchParams, k: int, draws: np.uint64, table: Table, counts: Int64Pointer
+    lessons: Games,
+    game_id: int,
+    search_params: SearchParams,
+    k: int,
+    draws: np.uint64,
+    table: Table,
+    counts: Int64Pointer,
 ) -> int:
-    """Let the solver play to the end and write down what it teaches; return how many plies teach a move."""
-    now, variant = lessons.now[k], variant_of(game_id, False)
+    """Let the solver play to the end and store its targets; return how many plies have a policy target."""
+    state, variant = lessons.state[k], variant_of(game_id, False)
     taught, known, margin, exact_from = 0, False, 0, 0
-    while not now.over:
-        ply, kind, action = now.plies, UNSEARCHED, only_reply(game_id, now.own, now.opp)
+    while not state.over:
+        ply, kind, action = state.plies, UNSEARCHED, only_reply(game_id, state.own, state.opp)
         counts[NODE_COUNT] = counts[STOP] = 0
         if not known:
             margin = search(
-                variant, now.own, now.opp, int(np.int64(-MAX_MARGIN)), int(np.int64(MAX_MARGIN)), table, counts
+                variant, state.own, state.opp, int(np.int64(-MAX_MARGIN)), int(np.int64(MAX_MARGIN)), table, counts
             )
             known, exact_from = counts[STOP] == 0, ply
         if known and action == NO_ACTION:
             kind = SEARCHED
-            action = _best_moves(game_id, variant, now, margin, draws, table, counts, lessons.policies[k, ply])
+            action = _best_moves(game_id, variant, state, margin, draws, table, counts, lessons.policies[k, ply])
         if counts[STOP] != 0:
-            _forget(lessons, k)
+            _make_opening(lessons, k)
             taught, known = 0, False
-            _err(lessons, game_id, k, draws)
+            _play_random(lessons, game_id, k, draws)
             continue
         if kind == SEARCHED:
             taught += 1
-            lessons.values[k, ply] = utility(game_id, rule, margin)
+            lessons.values[k, ply] = utility(game_id, search_params, margin)
             take_ply(lessons, game_id, k, action, SEARCHED)
         else:
             take_ply(lessons, game_id, k, action, UNSEARCHED)
-            lessons.values[k, ply] = utility(game_id, rule, margin)
+            lessons.values[k, ply] = utility(game_id, search_params, margin)
         margin = -margin
     if known:
-        now.exact_from = exact_from
+        state.exact_from = exact_from
     return taught
 
 
 @bare_kernel
-def _forget(lessons: Games, k: int) -> None:
-    """Make an opening of all that was played: what follows is not perfect."""
-    for ply in range(lessons.now[k].plies):
+def _make_opening(lessons: Games, k: int) -> None:
+    """Turn all plies so far into OPENING, since the next move is not exact."""
+    for ply in range(lessons.state[k].plies):
         lessons.kinds[k, ply] = OPENING
         lessons.values[k, ply] = 0
         lessons.policies[k, ply] = 0
@@ -197,28 +212,28 @@ def _forget(lessons: Games, k: int) -> None:
 def _best_moves(
     game_id: int,
     variant: int,
-    now: Any,
+    state: Any,
     margin: int,
     draws: np.uint64,
     table: Table,
     counts: Int64Pointer,
     policy: NDArray[np.uint8],
 ) -> int:
-    """Write the policy target, and return one of the best moves, each with the same chance.
+    """Write the policy target and return one of the best moves, chosen uniformly; NO_ACTION if the limit was reached.
 
-    margin  of perfect play for the side to move
+    margin  under perfect play, for the side to move
     policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
     """
     result = WORST if margin < 0 else int(margin > 0)
-    best = moves_reaching(game_id, variant, now.own, now.opp, margin, ZERO, table, counts)
-    safe = moves_reaching(game_id, variant, now.own, now.opp, result, best, table, counts)
+    best = moves_reaching(game_id, variant, state.own, state.opp, margin, ZERO, table, counts)
+    safe = moves_reaching(game_id, variant, state.own, state.opp, result, best, table, counts)
     if counts[STOP] != 0:
         return NO_ACTION
     policy[:] = 0
     for action in range(policy.shape[0] - 1):
         bit = ONE << np.uint64(action)
         policy[action] = 255 if best & bit != ZERO else SAFE_SHARE if safe & bit != ZERO else 0
-    left, action = random_index(draws, _MOVES + now.plies, popcount(best)), 0
+    left, action = random_index(draws, _MOVES + state.plies, popcount(best)), 0
     while policy[action] < 255 or left > 0:
         left -= policy[action] == 255
         action += 1

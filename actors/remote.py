@@ -10,16 +10,16 @@ from ray.exceptions import ObjectLostError
 from actors.worker import Worker
 
 MAX_PUSHES = 2
-"""Batches of records under way at once; a worker that is ahead of the replay waits for the oldest."""
+"""Unanswered batches of records; a worker that is ahead of the replay waits for the oldest."""
 
 WAIT_S = 0.2
-"""Longest that an actor with weights waits for newer ones in a round; asking and fetching within a node take 10 ms."""
+"""Longest that an actor with weights waits for newer ones in a round; a request and a fetch on one node take 10 ms."""
 
 
 class RemoteRecords:
-    """A `RecordSink` over the replay actor: a push returns when at most `MAX_PUSHES` are unanswered, and there is room.
+    """A `RecordSink` over the replay actor: `push` returns when at most `MAX_PUSHES` are unanswered and there is room.
 
-    The answer says that the records are stored, and whether there was room for more then.
+    An answer means that the records are stored, and says whether there was room for more at that time.
     """
 
     def __init__(self, replay: Any) -> None:
@@ -34,7 +34,7 @@ class RemoteRecords:
                 ray.get(self._replay.room.remote())
 
     def settle(self) -> None:
-        """Wait until all that was sent is stored, room or not."""
+        """Wait until all records sent are stored, whether or not there is room for more."""
         ray.get(self._pending)
         self._pending.clear()
 
@@ -42,7 +42,7 @@ class RemoteRecords:
 class RemoteWeights:
     """A `WeightSource` over the weights actor, which answers with a reference into the object store of the cluster.
 
-    Who has weights already plays on with them while the answer, or the archive, is still under way.
+    An actor that has weights continues with them while the answer or the archive is in transit.
     """
 
     def __init__(self, store: Any) -> None:
@@ -51,9 +51,9 @@ class RemoteWeights:
         self._coming: Any = None
 
     def fetch(self, channel: str, newer_than: int) -> bytes | None:
-        """Return newer weights as soon as they are on this node; those that were lost on their way are asked for again.
+        """Return newer weights as soon as they are on this node; weights lost in transit are requested again.
 
-        The first weights are waited for, later ones no longer than `WAIT_S`: the next call goes on where this one left.
+        The first weights are waited for, later ones at most `WAIT_S`: the next call continues where this one stopped.
         """
         wait_s = None if newer_than < 0 else WAIT_S
         if self._coming is None:
@@ -69,29 +69,29 @@ class RemoteWeights:
         coming, self._coming = self._coming, None
         try:
             return bytes(ray.get(coming))
-        except ObjectLostError:  # the weights actor died meanwhile, and its objects with it
+        except ObjectLostError:  # the weights actor died, and its objects with it
             return None
 
 
 def _has_come(reference: Any, wait_s: float | None) -> bool:
-    """Whether what `reference` names is on this node, within `wait_s`; None waits for it."""
+    """Return whether the object of `reference` is on this node within `wait_s`; None waits until it is."""
     return bool(ray.wait([reference], timeout=wait_s)[0])
 
 
 class RemoteWorker(Worker):
-    """A `Worker` whose source is an actor handle; its sink travels here and is one that waits by itself."""
+    """A `Worker` whose weight source is an actor handle; its record sink is passed in and waits by itself."""
 
     def __init__(self, *, weights: Any, records: Any, **rest: Any) -> None:
         super().__init__(weights=RemoteWeights(weights), records=records, **rest)
         self._settle = records.settle if isinstance(records, RemoteRecords) else lambda: None
 
     def state(self) -> bytes:
-        """Return the state once all that it has counted as delivered is stored: what comes after is none of it."""
+        """Return the state once all records that it counts as delivered are stored."""
         self.settled()
         return super().state()
 
     def settled(self) -> None:
-        """Return once all that was delivered is stored; through Redis it is when it was pushed."""
+        """Return once all delivered records are stored; over Redis they are when `push` returns."""
         self._settle()
 
 

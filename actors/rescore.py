@@ -1,10 +1,10 @@
-"""Rescoring: finished games whose late plies teach perfect play in place of what came of them.
+"""Rescoring: the late plies of finished games get the solver's exact values and policies as targets.
 
-A game ends as its players, who search little and draw moves by chance, let it end.  From a number of empty squares on
-the solver knows better: a ply gets the value of perfect play there, and its policy loses the moves that throw it away;
-a ply that had no policy target, as its search was a short one, gets those that do not, with equal shares.  The earlier
-plies learn the first exact value in place of the game's result.  Leela Chess Zero rescores its games by
-tablebases in the same way (https://github.com/LeelaChessZero/lc0/blob/master/src/rescorer).
+Players that search little and move at random make game results noisy targets.  Where few squares are empty the solver
+is exact: a ply gets the value of perfect play, and its policy target loses the moves that are worse; a ply without a
+policy target, because its search was a short one, gets the best moves with equal shares.  The earlier plies learn the
+first exact value in place of the game's result.  Leela Chess Zero rescores its games with tablebases in the same way
+(https://github.com/LeelaChessZero/lc0/blob/master/src/rescorer).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.exact_moves import TABLE_BITS, moves_reaching
 from actors.games import Games
-from actors.solving import TABLE_BITS, moves_reaching
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
     NO_ACTION,
@@ -35,25 +35,25 @@ from reversi.search.params import SearchParams
 from reversi.search.stack_array import Int64Pointer, pointer_to
 
 NODES_A_PLY = 20_000
-"""Positions that the solver may search for a ply's value, and again for its moves: half a millisecond.  Late plies are
-solved first, and the first that takes more ends it: even games are several times as hard as one-sided ones."""
+"""Nodes that the solver may search for a ply's value, and again for its moves: half a millisecond.  Plies are solved
+from the last one back, until one takes more: even games are several times as hard as one-sided ones."""
 
 
 class Rescorer:
-    """Gives finished games exact values and policies, from `empties` empty squares on; 0 leaves all as they are."""
+    """Gives plies with at most `empties` empty squares exact values and policies; 0 changes nothing."""
 
-    def __init__(self, game: Game, rule: SearchParams, empties: int, threads: Threads) -> None:
-        """At most half the squares of a board may be empty: on 4x4 the solver would else teach the whole game."""
-        self._game, self._rule = game, rule
+    def __init__(self, game: Game, search_params: SearchParams, empties: int, threads: Threads) -> None:
+        """`empties` is limited to half the board: on 4x4 the solver would otherwise solve the whole game."""
+        self._game, self._search_params = game, search_params
         self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
-        """Empty squares from which on plies are rescored."""
+        """Plies with at most this many empty squares are rescored."""
         self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
         if self.empties == 0:
             return
-        shared = self._game.id, self._rule, np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+        shared = self._game.id, self._search_params, np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
 
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
             rescore_games(games, rows[first:last], *shared, self.empties, table, counts)
@@ -66,45 +66,45 @@ def rescore_games(
     games: Games,
     rows: NDArray[np.int64],
     game_id: int,
-    rule: SearchParams,
+    search_params: SearchParams,
     start_own: np.uint64,
     start_opp: np.uint64,
     empties: int,
     table: Table,
     counts_array: NDArray[np.int64],
 ) -> None:
-    """Give the plies with at most `empties` empty squares, openings left out, what they are worth and their best moves.
+    """Write exact value and best moves of the plies with at most `empties` empty squares, openings excepted.
 
-    table, counts_array  as for `solve_root`; a game's plies share what the table knows: the last is solved first
+    table, counts_array  as for `solve_root`; the last ply is solved first, and a game's plies share the table
     """
     counts = pointer_to(counts_array)
     variant, squares = variant_of(game_id, False), squares_of(game_id)
-    most = MAX_MARGIN if rule.margin_weight > 0 else 1
+    most = MAX_MARGIN if search_params.margin_weight > 0 else 1
     own = np.empty(games.actions.shape[1], np.uint64)
     opp = np.empty(games.actions.shape[1], np.uint64)
     for index in range(rows.shape[0]):
         g = rows[index]
-        now = games.now[g]
+        state = games.state[g]
         mine, theirs = start_own, start_opp
-        for ply in range(now.plies):
+        for ply in range(state.plies):
             own[ply], opp[ply] = mine, theirs
             mine, theirs = play(game_id, mine, theirs, games.actions[g, ply])
         counts[GENERATION] += 1
-        for ply in range(now.plies - 1, -1, -1):
+        for ply in range(state.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
             counts[NODE_COUNT] = counts[STOP] = 0
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
             if counts[STOP] != 0:
                 break
-            games.values[g, ply] = utility(game_id, rule, margin)
-            now.exact_from = ply
+            games.values[g, ply] = utility(game_id, search_params, margin)
+            state.exact_from = ply
             if margin > -most and only_reply(game_id, own[ply], opp[ply]) == NO_ACTION:
                 least = min(margin, most)
                 found = _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
                 if found and games.kinds[g, ply] != SEARCHED:
                     games.kinds[g, ply] = SEARCHED
-                    now.positions += 1
+                    state.positions += 1
 
 
 @bare_kernel
@@ -118,11 +118,11 @@ def _keep_best(
     counts: Int64Pointer,
     policy: NDArray[np.uint8],
 ) -> bool:
-    """Take the moves out of a policy target that end with less than `least`; if no other is in it, it becomes them.
+    """Remove the moves that end with less than `least` from a policy target; if none is left, use all the others.
 
-    What would take too long to solve is left as it is: false then.
+    Return False, with `policy` unchanged, where the limit of nodes stops the solver.
 
-    policy  uint8[A]  visits, the largest 255, and so again when it is left
+    policy  uint8[A]  visits, read and written; the largest is 255 before and after
     """
     counts[NODE_COUNT] = 0
     best, largest = moves_reaching(game_id, variant, own, opp, least, ZERO, table, counts), 0

@@ -1,8 +1,8 @@
 """Self-play: G games at once, in groups that take turns with the network, finished games out as records.
 
-While the network judges the positions of one group, the next group's trees grow: it finds its next batch waiting and
-never idles.  A game that ends is replaced at once, so every batch is full.  A position with one legal action (a pass,
-mostly) is played without a search and recorded as UNSEARCHED: it teaches the value heads, not the policy.
+While the network evaluates the positions of one group, the next group's trees grow, so that the network always has a
+batch waiting.  A game that ends is replaced at once, so every batch is full.  A position with one legal action (mostly
+a pass) is played without a search and recorded as UNSEARCHED: it trains the value heads, not the policy.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.advance import Play, advance
+from actors.advance import SelfPlayParams, advance
 from actors.config import SearchActorConfig
-from actors.games import EndedGames, begin_games, copy_games, make_games
+from actors.games import EndedGames, begin_games, copy_games, make_games, pack_games, unpack_games
 from actors.lessons import Lessons
-from actors.making import Counts
 from actors.rescore import Rescorer
+from actors.source import ActorCounts
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -32,7 +32,7 @@ from reversi.search.tree import make_trees
 
 
 class SelfPlay:
-    """G unfinished games, their trees and the cache they share; `play` goes on with all of them.  A `GameMaker`."""
+    """G unfinished games, their trees and the cache they share; `play` continues all of them.  A `GameSource`."""
 
     finished = False
     """Self-play never runs out of games."""
@@ -40,9 +40,9 @@ class SelfPlay:
     def __init__(
         self, game: Game, config: SearchActorConfig, search: SearchConfig, network: Pipeline, seed: int
     ) -> None:
-        """`network` has a slot for each of `config.groups`; all chance comes from `seed` (64 bits)."""
+        """`network` has a slot for each of `config.groups`; all randomness comes from `seed` (64 bits)."""
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
-        self._rule = params_of(search)
+        self._search_params = params_of(search)
         self._action_table = action_table(game)
         self._threads = Threads(config.tree_threads)
         self._cache = make_cache(game, config.cache_positions)
@@ -52,8 +52,8 @@ class SelfPlay:
         self.games = make_games(game, config.games)
         self._left = make_games(game, config.games)
         self._left_rows = np.zeros(0, np.int64)
-        self._rescorer = Rescorer(game, self._rule, config.rescore_empties, self._threads)
-        self._lessons = Lessons(game, self._rule, seed, config.lessons, config.lesson_empties, self._threads)
+        self._rescorer = Rescorer(game, self._search_params, config.rescore_empties, self._threads)
+        self._lessons = Lessons(game, self._search_params, seed, config.lessons, config.lesson_empties, self._threads)
         self._ended = EndedGames(game, max(config.games, self._lessons.room), seed)
         self._asked: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
@@ -62,26 +62,26 @@ class SelfPlay:
             self._advance(group, *self._no_answers, search.simulations)
 
     @property
-    def counts(self) -> Counts:
-        """Everything done so far, by all games."""
-        now = self.games.now
-        counted = [name for name in Counts.__dataclass_fields__ if name in (now.dtype.names or ())]
-        return Counts(**{name: int(now[name].sum()) for name in counted})
+    def counts(self) -> ActorCounts:
+        """Counts over all games so far."""
+        state = self.games.state
+        counted = [name for name in ActorCounts.__dataclass_fields__ if name in (state.dtype.names or ())]
+        return ActorCounts(**{name: int(state[name].sum()) for name in counted})
 
     def round(self, progress: float, version: int) -> Records | None:
-        """Play `round_batches` batches per group, with the simulations that the schedule has for `progress`."""
+        """Play `round_batches` batches per group, with the scheduled number of simulations at `progress`."""
         last = self.search.simulations
         first = last if self.search.first_simulations is None else self.search.first_simulations
         simulations = round(first + (last - first) * min(max(progress, 0.0), 1.0))
         return self.play(self.config.round_batches, version, simulations)
 
     def play(self, batches: int, version: int, simulations: int | None = None) -> Records | None:
-        """Let every group have `batches` batches judged; return the games that ended meanwhile, if any.
+        """Evaluate `batches` batches of every group; return the games that ended, or None if none did.
 
-        version      of the network, stamped on the records
-        simulations  of a full search that begins now, by default the config's (its most, too)
+        version      of the network, stored in the records
+        simulations  of a full search that begins in this call; by default, and at most, the config's
 
-        No batch is under way between two calls: the network may be replaced, `arrays` may be called.
+        No batch is pending between two calls: the network may be replaced and `arrays` may be called.
         """
         simulations = self.search.simulations if simulations is None else simulations
         for group in range(self.config.groups):
@@ -97,23 +97,21 @@ class SelfPlay:
         self._finish(version)
         return self._ended.take(version)
 
-    def forget(self) -> None:
-        """Empty the cache: the network has changed."""
+    def clear_cache(self) -> None:
+        """Empty the cache, since the network has changed."""
         forget_all(self._cache)
 
     def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
-        """Return everything that a resumed actor needs: the games in progress and their trees.
+        """Return the state that a resumed actor needs: the games in progress and their trees.
 
-        cache  add what the cache knows: without it the same games are played, but the first ones end some batches later
+        cache  add the cache: without it the same games are played, but the first ones end some batches later
         """
-        games = {**self.games._asdict(), "now": self.games.now.view(np.uint8)}
-        packed = {**games, **pack_trees(self._trees), "begun": np.array([self._begun])}
+        packed = {**pack_games(self.games), **pack_trees(self._trees), "begun": np.array([self._begun])}
         return packed | pack_cache(self._cache) if cache else packed
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take the games of `arrays()` back; shapes must be this actor's own."""
-        for name, array in self.games._asdict().items():
-            array[...] = arrays[name].view(array.dtype)
+        """Restore the games of `arrays()`; the shapes must be this actor's own."""
+        unpack_games(self.games, arrays)
         unpack_trees(self._trees, arrays)
         self._begun = int(arrays["begun"][0])
         if "cache_rows" in arrays:
@@ -123,14 +121,14 @@ class SelfPlay:
         return slice(group * self._batch, (group + 1) * self._batch)
 
     def _submit(self, group: int) -> None:
-        leaves = self.games.now[self._rows(group)]
+        leaves = self.games.state[self._rows(group)]
         self._asked[group] = np.ascontiguousarray(leaves["leaf_own"]), np.ascontiguousarray(leaves["leaf_opp"])
         self.network.submit(group, *self._asked[group])
 
     def _advance(self, group: int, logits: NDArray[np.float32], value: NDArray[np.float32], simulations: int) -> None:
-        """Let the games of a group take their answers and play on, on all tree threads."""
+        """Give the games of a group their evaluations and play on, on all tree threads."""
         config, start = self.config, group * self._batch
-        play = Play(
+        params = SelfPlayParams(
             self.game.id,
             np.uint64(self.seed),
             simulations,
@@ -143,7 +141,7 @@ class SelfPlay:
             self.search.keep_subtree,
         )
 
-        shared = (self.games, self._trees, self._cache, self._action_table, self._rule, play)
+        shared = (self.games, self._trees, self._cache, self._action_table, self._search_params, params)
 
         def part(first: int, last: int) -> None:
             advance(*shared, start + first, start + last, start, logits, value)
@@ -151,28 +149,28 @@ class SelfPlay:
         self._threads.each(part, self._batch)
 
     def _replace_ended(self, group: int, version: int) -> None:
-        """Put the games of the group that have ended aside, and begin others for them."""
-        rows = group * self._batch + np.flatnonzero(self.games.now["over"][self._rows(group)])
+        """Set the group's ended games aside and begin others in their rows."""
+        rows = group * self._batch + np.flatnonzero(self.games.state["over"][self._rows(group)])
         if not len(rows):
             return
-        if len(self._left_rows) + len(rows) > len(self._left.now):
+        if len(self._left_rows) + len(rows) > len(self._left.state):
             self._finish(version)
         copy_games(self.games, rows, self._left, len(self._left_rows))
         self._left_rows = np.concatenate((self._left_rows, rows))
         self._begin(rows)
 
     def _finish(self, version: int) -> None:
-        """Let the solver have the games put aside, many at a time for the sake of its threads, and their lessons made.
+        """Rescore the finished games and make their lessons, in large batches that keep the solver's threads busy.
 
-        What it teaches counts for the rows that the games were in.
+        Positions with a policy target are counted in the rows that the games were in.
         """
         rows, left = np.arange(len(self._left_rows)), self._left
-        before = left.now["positions"][rows].copy()
+        before = left.state["positions"][rows].copy()
         self._rescorer.rescore(left, rows)
         self._ended.put(left, rows, version)
         for lessons in self._lessons.of(left, rows):
             self._ended.put(*lessons, version)
-        np.add.at(self.games.now["positions"], self._left_rows, left.now["positions"][rows] - before)
+        np.add.at(self.games.state["positions"], self._left_rows, left.state["positions"][rows] - before)
         self._left_rows = self._left_rows[:0]
 
     def _begin(self, rows: NDArray[np.int64]) -> None:

@@ -1,7 +1,7 @@
-"""A worker: games made in rounds, with fresh weights before each round and records out after it.
+"""A worker: makes games in rounds, fetches new weights before each round and delivers the records after it.
 
-It is a plain class that runs in any process; `actors/remote.py` puts it on Ray.  What it needs of others is declared
-here: weights come from a `WeightSource`, records go to a `RecordSink`.
+It is a plain class that runs in any process; `actors/remote.py` puts it on Ray.  Weights come from a `WeightSource`,
+records go to a `RecordSink`; both protocols are declared here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from actors.epsilon import EpsilonPlay
-from actors.files import FileGames, read_games
-from actors.making import Counts, GameMaker
+from actors.recorded import RecordedGameSource, read_games
 from actors.selfplay import SelfPlay
+from actors.source import ActorCounts, GameSource
 from reversi import archive
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
@@ -39,45 +39,29 @@ class RecordSink(Protocol):
     """Where records go."""
 
     def push(self, data: bytes) -> None:
-        """Deliver one batch of records; may wait while the replay has no room."""
+        """Deliver one batch of records; may block while the replay has no room."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActorReport:
-    """What one round of one actor made."""
+class ActorReport(ActorCounts):
+    """Results of one round of one actor, with its counts."""
 
     games: int
     """Games finished."""
-    positions: int
-    """Plies that teach a move: searched in full, decided by the network, or read."""
-    simulations: int
-    """Simulations, those that ended in a finished game or in the cache included."""
-    asked: int
-    """Positions that the network judged."""
-    looked_up: int
-    """Positions that the cache was asked for."""
-    found: int
-    """Those that it knew."""
-    wins: int
-    """Games won by the side that learns, where the other side does not; self-play has none."""
-    draws: int
-    """Such games that ended level."""
-    losses: int
-    """Such games that it lost."""
     version: int
-    """Version of the weights that played; -1 while there are none yet, or where games are read."""
+    """Version of the weights that played; -1 before the first weights, and for recorded games."""
     playing_s: float
     """Seconds spent playing."""
     waiting_s: float
-    """Seconds spent delivering records and waiting for room in the replay."""
+    """Seconds spent delivering records, including the wait for room in the replay."""
     between_s: float
-    """Seconds since the round before: what the caller took, under Ray its share of the actor's time."""
+    """Seconds since the last round ended: the caller's time, under Ray its share of the actor's time."""
     finished: bool = False
-    """Whether this actor has delivered all there is: games out of files end."""
+    """Whether this actor has delivered all its games; only recorded games end."""
 
 
 class Worker:
-    """Makes games as `config` says.  Same weights in the same rounds, same seed, same device: same records."""
+    """Makes games according to `config`.  Same weights in the same rounds, same seed, same device: same records."""
 
     def __init__(
         self,
@@ -94,15 +78,15 @@ class Worker:
     ) -> None:
         """`index` numbers the run's actors from 0; with `seed` it decides all of this actor's random choices.
 
-        epoch       counts the starts of the run, so that a producer that lost its state never reuses a sequence number
-        background  make new weights ready while play goes on with the old ones; which round takes them is then chance
+        epoch       number of this start of the run: a producer that lost its state must not reuse a sequence number
+        background  prepare new weights while play continues with the old ones; which round takes them then varies
         """
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
         self._game, self._weights, self._records = game_named(game), weights, records
         self._seed = int(np.random.SeedSequence(seed, spawn_key=(index, epoch)).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
-        self._maker: GameMaker | None = None
+        self._source: GameSource | None = None
         self._version = -1
         self._sequence = 0
         self._ended_s = 0.0
@@ -112,19 +96,19 @@ class Worker:
         self._coming: Future[Prepared] | None = None
 
     def round(self, progress: float) -> ActorReport:
-        """Take the newest weights, make games for a round, deliver those that ended.
+        """Take the newest weights, play one round, and deliver the games that ended.
 
-        `progress` of the run, 0 to 1, places the round in the schedules of simulations and epsilon.
+        `progress` of the run, 0 to 1, selects the point in the schedules of simulations and epsilon.
         """
         start = time.monotonic()
         between_s = start - self._ended_s if self._ended_s else 0.0
-        maker = self._with_newest_weights()
-        if maker is None:
-            return ActorReport(games=0, **vars(Counts()), version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
-        before = maker.counts
-        records = maker.round(progress, self._version)
+        source = self._with_newest_weights()
+        if source is None:
+            return ActorReport(games=0, version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
+        before = source.counts
+        records = source.round(progress, self._version)
         played = time.monotonic()
-        done = maker.counts - before
+        done = source.counts - before
         if records is not None:
             self._records.push(encode(records, self.producer, self._sequence))
             self._sequence += 1
@@ -136,28 +120,28 @@ class Worker:
             playing_s=played - start,
             waiting_s=self._ended_s - played,
             between_s=between_s,
-            finished=maker.finished,
+            finished=source.finished,
         )
 
     def state(self) -> bytes:
-        """Return the games in progress, what they need to go on and the counters as an archive.
+        """Return the games in progress, their search state and the counters as an archive.
 
-        The cache is part of it only where rounds repeat exactly; elsewhere its megabytes would buy nothing.
+        The cache, some megabytes, is included only without `background`, where rounds repeat exactly.
         """
-        arrays = self._maker.arrays(cache=self._pool is None) if self._maker else self._resumed
+        arrays = self._source.arrays(cache=self._pool is None) if self._source else self._resumed
         header = {
             "producer": self.producer,
             "sequence": self._sequence,
             "seed": self._seed,
             "shape": self._shape,
-            "version": self._version if self._maker else self._resumed_version,
+            "version": self._version if self._source else self._resumed_version,
         }
         return archive.pack("actor", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
-        """Go on from `state()`: same games, same chance, next sequence number.
+        """Continue from `state()`: same games, same random numbers, next sequence number.
 
-        Games of another shape (the run was resumed with other numbers) are left: they are only unfinished.
+        Unfinished games are dropped if the run was resumed with settings that change their shape.
         """
         arrays, header = archive.unpack(data, "actor", STATE_FORMAT, "actor state")
         with archive.believing("actor state"):
@@ -168,7 +152,7 @@ class Worker:
 
     @property
     def _shape(self) -> list[Any]:
-        """Return what must be the same for games in progress to go on."""
+        """Return the settings that must be unchanged for games in progress to continue."""
         config, search = self.config, self.search_config
         if isinstance(config, SearchActorConfig):
             return [config.games, config.groups, search.simulations, search.fast_simulations]
@@ -176,41 +160,43 @@ class Worker:
             return [config.kind, config.games, config.opponent, config.side]
         return [config.kind, list(config.paths), config.max_games, config.validation_share]
 
-    def _with_newest_weights(self) -> GameMaker | None:
-        """Return what makes games, its network brought up to date; None while it waits for the first weights."""
+    def _with_newest_weights(self) -> GameSource | None:
+        """Return the source of games with the newest weights; None before the first weights."""
         if isinstance(self.config, GamesActorConfig):
-            return self._maker or self._begin(FileGames(self.config, read_games(self.config, self._game), self._seed))
+            return self._source or self._begin(
+                RecordedGameSource(self.config, read_games(self.config, self._game), self._seed)
+            )
         if self._coming is not None:
             if self._coming.done():
                 self._take(self._coming.result())
                 self._coming = None
-            return self._maker
+            return self._source
         data = self._weights.fetch(self.config.weights, self._version)
         if data is None:
-            return self._maker
+            return self._source
         if self._evaluator is None:
             self._begin(self._with_network(self.config, Weights.from_bytes(data, "weights from the learner")))
         elif self._pool is not None:
             self._coming = self._pool.submit(_prepared, self._evaluator, data)
         else:
             self._take(_prepared(self._evaluator, data))
-        return self._maker
+        return self._source
 
-    def _begin(self, maker: GameMaker) -> GameMaker:
-        """Make games with `maker`, from where a resumed actor stood; answers of other weights than today's are left."""
-        self._maker = maker
+    def _begin(self, source: GameSource) -> GameSource:
+        """Install `source`, restore a resumed actor's games, and drop cached evaluations of other weights."""
+        self._source = source
         if self._resumed:
             with archive.believing("actor state"):
-                maker.restore(self._resumed)
+                source.restore(self._resumed)
             if self._resumed_version != self._version:
-                maker.forget()
-        return maker
+                source.clear_cache()
+        return source
 
-    def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameMaker:
-        """Open the first network and return what plays with it."""
+    def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameSource:
+        """Open the first network and return the source that plays with it."""
         self._version = weights.version
         if isinstance(config, EpsilonActorConfig):
-            # float32: the best action shall be the one that a player of the same weights takes
+            # float32, so that the best action is the one that a player with the same weights takes
             self._evaluator = open_evaluator(
                 weights, backend=config.backend, precision="float32", batch=config.games, threads=config.threads
             )
@@ -228,14 +214,14 @@ class Worker:
         return SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed)
 
     def _take(self, prepared: Prepared) -> None:
-        """Go on with new weights; what is kept of answers is the old ones' opinion."""
+        """Install new weights and drop the old ones' cached evaluations."""
         assert self._evaluator is not None
-        assert self._maker is not None
+        assert self._source is not None
         self._evaluator.take(prepared)
-        self._maker.forget()
+        self._source.clear_cache()
         self._version = self._evaluator.version
 
 
 def _prepared(evaluator: Evaluator, data: bytes) -> Prepared:
-    """Return the weights of an archive, ready to be taken."""
+    """Return the weights of an archive, prepared for `take`."""
     return evaluator.prepare(Weights.from_bytes(data, "weights from the learner"))

@@ -17,7 +17,7 @@ IDLE_S = 0.5
 """How long a round with nothing to play takes, so that the driver's questions do not follow one another at once."""
 
 
-class RemoteStore:
+class WeightStoreClient:
     """A `CandidateSource` and `ChampionSink` over the weights actor."""
 
     def __init__(self, store: Any) -> None:
@@ -37,7 +37,7 @@ class RemoteGate:
     """A `Gate` whose weights come and go by an actor handle."""
 
     def __init__(self, *, config: GateConfig, game: str, registry: str, store: Any, seed: int) -> None:
-        ends = RemoteStore(store)
+        ends = WeightStoreClient(store)
         self._gate = Gate(config, game_named(game), Registry(registry, create=True), source=ends, sink=ends, seed=seed)
 
     def round(self, seconds: float) -> GateReport:

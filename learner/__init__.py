@@ -1,1 +1,1 @@
-"""Learning: the replay, the algorithms and their training, the weights' broadcast, the trackers."""
+"""Learning: the replay, the algorithms and their training, the publication of weights, the trackers."""

@@ -1,18 +1,18 @@
-"""Training batches: samples under one symmetry each, as the tensors a loss wants, made by one kernel."""
+"""Training batches: samples, each under one symmetry, as the input and target tensors of a loss, made by one kernel."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from learner.replay.samples import Samples
-from reversi.games.bitboard import ONE, Masks
+from learner.replay.samples import SampleArrays, Samples
+from reversi.games.bitboard import ONE
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import action_table, transform_mask
@@ -21,11 +21,11 @@ from reversi.kernel import kernel
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """B positions as the network sees them; an algorithm's batch has its targets too."""
+    """B positions as network input; an algorithm's batch adds its targets."""
 
     planes: Tensor  # f32[B, C, N, N]
     arrived: torch.cuda.Event | None = None
-    """When a copy that is on its way to a GPU will be there; None: it is there."""
+    """Event that marks the end of a copy to a GPU; None if there is no copy to wait for."""
 
     def __len__(self) -> int:
         """Positions."""
@@ -37,31 +37,41 @@ class Batch:
         return {name: tensor for name, tensor in found.items() if isinstance(tensor, Tensor)}
 
     def to(self, device: torch.device) -> Self:
-        """Return the batch on `device`; from pinned memory the copy only begins here."""
+        """Return the batch on `device`; copies from pinned memory are asynchronous."""
         moved: dict[str, Any] = {name: each.to(device, non_blocking=True) for name, each in self.tensors().items()}
         return replace(self, **moved)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingBatch(Batch):
-    """Positions and what came of them, all from the view of the side to move."""
+    """Positions and their targets, all from the view of the side to move."""
 
-    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a search
-    policy_weight: Tensor  # f32[B] 1 if the policy is a target, else 0
+    policy: Tensor  # f32[B, A] shares of the visits; all 0 without a policy target
+    policy_weight: Tensor  # f32[B] 1 if there is a policy target, else 0
     wdl: Tensor  # f32[B, 3] win, draw, loss; sums to 1
     margin: Tensor  # f32[B] discs at the end, own minus opponent's, over N * N: -1 to 1
     owner: Tensor  # f32[B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
     legal: Tensor  # u8[B, A] 1 at every legal action
 
 
+class BatchArrays(NamedTuple):
+    """The arrays of a `TrainingBatch` that `fill_batch` writes."""
+
+    planes: NDArray[np.float32]  # [B, C, N, N]
+    policy: NDArray[np.float32]  # [B, A]
+    wdl: NDArray[np.float32]  # [B, 3]
+    owner: NDArray[np.float32]  # [B, N, N]
+    legal: NDArray[np.uint8]  # [B, A]
+
+
 def training_batch(
     game: Game, samples: Samples, symmetry: NDArray[np.integer[Any]], value_mix: float = 0.0, *, pinned: bool = False
 ) -> TrainingBatch:
-    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it.
+    """Return `samples[b]` under `symmetry[b]` (0-7) as a batch in new memory, pinned for a GPU if `pinned`.
 
     `value_mix` is the share of the root value in the target of the value head, 0 (AlphaZero: the result alone) to 1.
-    The root value v enters as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where the ply was
-    searched.
+    The root value v counts as the win and loss probabilities (1 + v) / 2 and (1 - v) / 2, and only where there is a
+    policy target.
     """
     samples = samples.writable()
     count, size, actions = len(samples), game.size, game.actions
@@ -78,24 +88,11 @@ def training_batch(
     weight, margin = batch.policy_weight.numpy(), batch.margin.numpy()
     weight[:] = samples.policy_weight
     np.divide(samples.margin, np.float32(game.squares), out=margin, casting="unsafe")
-    fill_batch(
-        game.id,
-        action_table(game),
-        symmetry.astype(np.int64),
-        samples.own,
-        samples.opp,
-        samples.final_own,
-        samples.final_opp,
-        samples.policy,
-        samples.result,
-        samples.value.astype(np.float32),
-        weight * np.float32(value_mix),
-        batch.planes.numpy(),
-        batch.policy.numpy(),
-        batch.wdl.numpy(),
-        batch.owner.numpy(),
-        batch.legal.numpy(),
+    out = BatchArrays(
+        batch.planes.numpy(), batch.policy.numpy(), batch.wdl.numpy(), batch.owner.numpy(), batch.legal.numpy()
     )
+    value, share = samples.value.astype(np.float32), weight * np.float32(value_mix)
+    fill_batch(game.id, action_table(game), symmetry.astype(np.int64), samples.arrays(), value, share, out)
     return batch
 
 
@@ -104,41 +101,31 @@ def fill_batch(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    own: Masks,
-    opp: Masks,
-    final_own: Masks,
-    final_opp: Masks,
-    visits: NDArray[np.uint8],
-    result: NDArray[np.int8],
+    samples: SampleArrays,
     value: NDArray[np.float32],
     value_share: NDArray[np.float32],
-    planes: NDArray[np.float32],
-    policy: NDArray[np.float32],
-    wdl: NDArray[np.float32],
-    owner: NDArray[np.float32],
-    legal: NDArray[np.uint8],
+    out: BatchArrays,
 ) -> None:
     """Fill the arrays of a `TrainingBatch`.
 
-    table       int32[8, A]    where each action goes under each symmetry
-    symmetry    int64[B]       0-7
-    masks       uint64[B]      position and final board as sampled
-    visits      uint8[B, A]    as sampled; rows of 0 give policy rows of 0
-    result      int8[B]        1, 0 or -1
-    value       float32[B]     root value
-    value_share float32[B]     share of the root value in `wdl`, 0-1
-    planes, policy, wdl, owner, legal  written: see `TrainingBatch`
+    table        int32[8, A]  where each action goes under each symmetry
+    symmetry     int64[B]     0-7
+    samples      a `policy` row of 0 gives a row of 0
+    value        float32[B]   root value
+    value_share  float32[B]   share of the root value in `wdl`, 0-1
+    out          written: see `TrainingBatch`
 
-    What the network sees and what is legal is computed from the turned masks by the same kernels as in play.
+    Planes and legal actions are computed from the transformed masks by the same kernels as in play.
     Cost: four mask transforms, four move generations and about 6 A stores per sample.
     """
-    count, size, actions = own.shape[0], owner.shape[1], visits.shape[1]
+    visits, result, policy, wdl, owner = samples.policy, samples.result, out.policy, out.wdl, out.owner
+    count, size, actions = visits.shape[0], owner.shape[1], visits.shape[1]
     turned_own, turned_opp = np.empty(count, np.uint64), np.empty(count, np.uint64)
     for b in range(count):
-        turned_own[b] = transform_mask(game_id, own[b], symmetry[b])
-        turned_opp[b] = transform_mask(game_id, opp[b], symmetry[b])
-    write_planes(game_id, turned_own, turned_opp, planes)
-    legal_actions_mask(game_id, turned_own, turned_opp, legal)
+        turned_own[b] = transform_mask(game_id, samples.own[b], symmetry[b])
+        turned_opp[b] = transform_mask(game_id, samples.opp[b], symmetry[b])
+    write_planes(game_id, turned_own, turned_opp, out.planes)
+    legal_actions_mask(game_id, turned_own, turned_opp, out.legal)
     for b in range(count):
         total = 0
         for a in range(actions):
@@ -146,8 +133,8 @@ def fill_batch(
         scale = np.float32(1.0) / np.float32(max(total, 1))
         for a in range(actions):
             policy[b, table[symmetry[b], a]] = visits[b, a] * scale
-        mine = transform_mask(game_id, final_own[b], symmetry[b])
-        theirs = transform_mask(game_id, final_opp[b], symmetry[b])
+        mine = transform_mask(game_id, samples.final_own[b], symmetry[b])
+        theirs = transform_mask(game_id, samples.final_opp[b], symmetry[b])
         for row in range(size):
             for col in range(size):
                 bit = np.uint64(8 * row + col)

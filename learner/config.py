@@ -1,4 +1,4 @@
-"""How the network is trained: batch, optimiser, schedule, averaging, and how often weights go out."""
+"""How the network is trained: batch, optimiser, schedule, averaging and publication of weights."""
 
 from __future__ import annotations
 
@@ -11,50 +11,49 @@ from reversi.settings import require, require_ranges
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerConfig:
-    """The learner's numbers."""
+    """The learner's settings."""
 
     device: Literal["auto", "cpu", "cuda"]
     """Where the network is trained; `auto` takes a GPU where torch finds one."""
 
     threads: int
-    """CPU threads of the training step.  A second one makes it 1.2 times as fast on a core that nobody else wants, and
+    """CPU threads of the training step.  A second one makes it 1.2 times as fast on a core that is otherwise idle, and
     no faster beside an actor."""
 
     precision: Literal["auto", "bf16", "float32"]
-    """Precision of the convolutions; weights, heads and losses stay float32.  `auto` takes bf16 where the machine has
-    units for it (AMX, AVX512-BF16, CUDA)."""
+    """Precision of the convolutions; weights, heads and losses stay float32.  `auto` takes bf16 where the hardware
+    supports it (AMX, AVX512-BF16, CUDA)."""
 
     batch: int
-    """Samples per step.  AlphaZero: 4,096; a small network on few games wants less."""
+    """Samples per step.  AlphaZero: 4,096; a small network on few games needs fewer."""
 
     optimiser: Literal["adamw", "adam", "sgd", "rmsprop", "muon"] = "adamw"
-    """How a gradient becomes a step; `muon` is Muon for kernels and AdamW for the rest, which learns most from each
-    sample.  AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
+    """The optimiser; `muon` is Muon for kernels and AdamW for the rest, which learns most from each sample.
+     AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
 
     momentum: float = 0.0
-    """Share of the last step that goes into the next, 0 to below 1; for sgd and rmsprop, the others have their own.
-    AlphaZero: 0.9."""
+    """Momentum, 0 to below 1; for sgd and rmsprop only, the others have their own.  AlphaZero: 0.9."""
 
     learning_rate: float
     """Learning rate after the warm-up; a table has `algorithm.learning_rate` instead.  (AlphaZero used SGD with
     momentum, from 0.2 down to 0.0002.)"""
 
     final_learning_rate: float
-    """Share of the learning rate that is left when the run is over, 0 to 1; a cosine leads there.  1: constant."""
+    """Learning rate at the end of the run as a share of `learning_rate`, 0 to 1, reached by a cosine.  1: constant."""
 
     warmup_steps: int
     """Steps over which the learning rate rises from 0."""
 
     weight_decay: float
-    """Decay of convolution and dense weights; norms and biases have none.  AdamW's and Muon's are decoupled from the
+    """Decay of convolution and dense weights; norms and biases have none.  AdamW and Muon decouple it from the
     gradient, the others add it to the gradient as L2.  AlphaZero: L2 of 1e-4."""
 
     gradient_clip: float
-    """Largest norm of the gradient; a longer one is scaled down to it."""
+    """Largest norm of the gradient; a larger one is scaled down to it."""
 
     ema_decay: float
     """Decay per step of the averaged weights that are published, 0 (no average) to 1.  0.999 averages over some 1,000
-    steps; shorter runs want less.  AlphaZero: none; KataGo and Leela Chess Zero average."""
+    steps; shorter runs need less.  AlphaZero: none; KataGo and Leela Chess Zero average."""
 
     publish_every_steps: int
     """Steps between two publications of the averaged weights to the actors.  AlphaZero: continuous."""
@@ -69,12 +68,12 @@ class LearnerConfig:
     """Seconds of training per round; between rounds a learner can be stopped."""
 
     prefetch: int | None = None
-    """Batches that a thread assembles and sends to the device ahead of the step; 0: each is assembled when its turn
-    comes.  null is 2 on a GPU and 0 on a CPU, where a batch takes 0.5 % of its step.  The batches are the same."""
+    """Batches that a thread assembles and sends to the device ahead of the step; 0 assembles each before its step.
+    null is 2 on a GPU and 0 on a CPU, where a batch takes 0.5 % of its step.  The batches are the same."""
 
     compile: bool = False
-    """Whether torch.compile makes the step, which takes up to a minute.  Worth trying on a GPU; on a CPU what is there
-    already is faster.  Where it fails, training goes on without it."""
+    """Whether to compile the step with torch.compile, which takes up to a minute.  Worth trying on a GPU; on a CPU the
+    default step is faster.  If compilation fails, training continues without it."""
 
     def __post_init__(self) -> None:
         require_ranges(

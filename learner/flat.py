@@ -1,4 +1,4 @@
-"""A network's parameters in one flat tensor: clipping, optimiser and average are a few calls then, not some hundred."""
+"""A network's parameters in one flat tensor, so that clipping, optimiser and average take a few calls, not hundreds."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import torch
 from torch import Tensor, nn
 
 ALIGNMENT = 64
-"""Numbers; each parameter begins at a multiple of it, as libraries like their tensors. The gaps stay zero."""
+"""Each parameter begins at a multiple of this many numbers, for aligned memory access. The gaps stay zero."""
 
 KERNEL_OUTPUTS = 8
-"""Weights of a layer with fewer outputs, as some last layers are, are no kernel: there is too little of a matrix."""
+"""Fewest outputs of a kernel; layers with fewer, such as some last layers, are too small for a matrix step."""
 
 
-class Flat:
+class FlatParameters:
     """The parameters of a network, moved into flat memory; each keeps its shape and its strides.
 
-    Kernels come first, then what else decays, tables and small outputs, then norms and biases, which do not.
+    The order is: kernels, then other parameters with weight decay (tables, small outputs), then norms and biases.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -36,22 +36,22 @@ class Flat:
             values.copy_(self._parameters[name].data)
             self._parameters[name].data = values
 
-    def take_gradients(self) -> Tensor:
-        """Return f32[P], zero, to which every backward pass will add the gradients."""
+    def attach_gradients(self) -> Tensor:
+        """Return f32[P], zero, to which every backward pass adds the gradients from now on."""
         gradients = torch.zeros_like(self.values)
         for name, gradient in self.split(gradients).items():
             self._parameters[name].grad = gradient
         return gradients
 
     def split(self, flat: Tensor) -> dict[str, Tensor]:
-        """Return the parts of `flat` f32[P] by the name of the parameter that they belong to, as views."""
+        """Return views of the parts of `flat` f32[P], by the name of their parameter."""
         return {
             name: flat.as_strided(each.shape, each.stride(), self._starts[name])
             for name, each in self._parameters.items()
         }
 
     def split_kernels(self, flat: Tensor) -> dict[str, Tensor]:
-        """Return the parts of `flat` f32[P] that belong to kernels, likewise."""
+        """Return views of the parts of `flat` f32[P] that belong to kernels, by name."""
         return {name: part for name, part in self.split(flat).items() if self._starts[name] < self.kernels}
 
 

@@ -1,11 +1,11 @@
 """Batch norm, residual sum, ReLU and lines as a few passes over memory, forward and backward: numba kernels.
 
-On a CPU with AMX the training step of a small network is not bound by its convolutions but by what lies between them.
-These kernels read and write each number once a pass, in runs of `filled` x C numbers: runs of C alone left a fifth of
-the time to loop ends.  They store float32 or bfloat16 (as its bits) and reckon in float32.
+On a CPU with AMX the training step of a small network is bound not by its convolutions but by the operations between
+them.  These kernels read and write each number once a pass, in runs of `filled` x C numbers: with runs of C a fifth of
+the time was loop overhead.  They store float32 or bfloat16 (as its bits) and compute in float32.
 
-Everything comes as rows [R, C], channels-last memory seen flat, one row per square.  Of every `period` rows the first
-`filled` are squares of a board; the rest separate boards, do not count, and are written as zero.
+All arrays are rows [R, C], a flat view of channels-last memory with one row per square.  Of every `period` rows the
+first `filled` are squares of a board; the rest separate boards, are ignored, and are written as zero.
 
 Source of the gradient: Ioffe and Szegedy 2015, "Batch Normalization", section 3 (https://arxiv.org/abs/1502.03167).
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from reversi.kernel import kernel
 
-Rows = NDArray[Any]
+FeatureRows = NDArray[Any]
 """float32[R, C] or uint16[R, C], the bits of bfloat16."""
 
 
@@ -55,17 +55,19 @@ widen: Callable[[Any], np.float32] = intrinsic(_widen)
 """A stored number as float32; callable from kernels only."""
 
 narrow: Callable[[np.float32, Any], Any] = intrinsic(_narrow)
-"""A float32 as it is stored where `like` comes from; callable from kernels only."""
+"""A float32 converted to the type of `like`; callable from kernels only."""
 
 _PART = 64
-"""Periods whose sums are kept in float32 before they go to float64: keeps E[x^2] - E[x]^2 exact to about 1e-6."""
+"""Periods summed in float32 before they are added in float64: keeps E[x^2] - E[x]^2 exact to about 1e-6."""
 
 
 @kernel
-def add_lines(features: Rows, table: NDArray[np.float32], rows: NDArray[np.int32], size: int, boards: int) -> None:
-    """Add the four rows of the table that every square looks up.
+def add_lines(
+    features: FeatureRows, table: NDArray[np.float32], rows: NDArray[np.int32], size: int, boards: int
+) -> None:
+    """Add to every square the four table rows of its lines.
 
-    features  [R, C] as stored, changed in place: `boards` boards of `size` columns beside each other in every strip
+    features  [R, C] as stored, changed in place; every strip has `boards` boards of `size` columns side by side
     table     float32[T, C]
     rows      int32[B, N*N, 4] of `write_rows`
     """
@@ -80,12 +82,12 @@ def add_lines(features: Rows, table: NDArray[np.float32], rows: NDArray[np.int32
 
 @kernel
 def scatter_lines(
-    gradient: Rows, rows: NDArray[np.int32], size: int, boards: int, d_table: NDArray[np.float32]
+    gradient: FeatureRows, rows: NDArray[np.int32], size: int, boards: int, d_table: NDArray[np.float32]
 ) -> None:
-    """Write the gradient of the table, square by square in their order.
+    """Write the gradient of the table, summed square by square in order.
 
-    gradient      [R, C] of what `add_lines` changed
-    rows, size..  as there
+    gradient      [R, C] of the output of `add_lines`
+    rows, size..  as for `add_lines`
     d_table       float32[T, C] written
     """
     d_table[:] = 0
@@ -100,19 +102,19 @@ def scatter_lines(
 
 @kernel
 def _place(b: int, square: int, size: int, boards: int) -> int:
-    """Return the row of a square of board b: strips of `boards` boards, row by row, a separator after each board's."""
+    """Return the row of a square of board b in strips of `boards` boards, with a separator after each board row."""
     row = (b // boards * size + square // size) * boards + b % boards
     return row * (size + 1) + square % size
 
 
 @kernel
-def sum_features(features: Rows, filled: int, period: int, sums: NDArray[np.float64]) -> None:
-    """Write the sum of every channel and of its squares.
+def sum_features(features: FeatureRows, filled: int, period: int, sums: NDArray[np.float64]) -> None:
+    """Write the sum and the sum of squares of every channel.
 
     features  [R, C] as stored
     sums      float64[2, C] written
 
-    The rows are read from their end, which the convolution that wrote them left in the cache.
+    The rows are read from the end, since the convolution wrote these last and they are still in the cache.
     """
     channels, periods = features.shape[1], features.shape[0] // period
     flat, run, stride = features.reshape(-1), filled * channels, period * channels
@@ -168,10 +170,12 @@ def finish_norm(
 
 
 @kernel
-def activate(features: Rows, residual: Rows, norm: NDArray[np.float32], filled: int, period: int, out: Rows) -> None:
-    """Normalise, add the residual, cut below zero; a NaN stays a NaN.
+def activate(
+    features: FeatureRows, residual: FeatureRows, norm: NDArray[np.float32], filled: int, period: int, out: FeatureRows
+) -> None:
+    """Normalise, add the residual and apply ReLU; a NaN stays a NaN.
 
-    features, residual  [R, C] as stored; `residual` may be [0, C]: none
+    features, residual  [R, C] as stored; [0, C] is no residual
     norm                float32[4, C] of `finish_norm`
     out                 [R, C] written
     """
@@ -196,21 +200,21 @@ def activate(features: Rows, residual: Rows, norm: NDArray[np.float32], filled: 
 
 @kernel
 def mask_gradient(
-    gradient: Rows,
-    extra: Rows,
-    out: Rows,
-    features: Rows,
+    gradient: FeatureRows,
+    extra: FeatureRows,
+    out: FeatureRows,
+    features: FeatureRows,
     norm: NDArray[np.float32],
     filled: int,
     period: int,
     sums: NDArray[np.float64],
 ) -> None:
-    """Carry a gradient back through ReLU, and write the sums that the norm's own gradient wants.
+    """Propagate a gradient back through ReLU, and write the sums that the gradient of the norm needs.
 
-    gradient       [R, C] of what `activate` wrote, cut in place to where that is above zero: with that it is also the
-                   gradient of the residual, but for the separators, which are left as they are
-    extra          [R, C] a second gradient of the same, added to the first; may be [0, C]: none
-    out, features  [R, C] that `activate` wrote and read
+    gradient       [R, C] of the output of `activate`, set to zero in place where that is not above zero; it is then
+                   also the gradient of the residual, except in the separators, which are not changed
+    extra          [R, C] a second gradient of the same output, added to the first; [0, C] is none
+    out, features  [R, C] output and input of `activate`
     norm           float32[4, C] of `finish_norm`
     sums           float64[2, C] written: of the gradient g, and of g (x - mean)
     """
@@ -255,11 +259,11 @@ def finish_gradient(
     d_bias: NDArray[np.float32],
     line: NDArray[np.float32],
 ) -> None:
-    """Turn the sums of K chunks into the gradients of weight and bias, and into the line that `unnormalise` draws.
+    """Turn the sums of K chunks into the gradients of weight and bias, and the coefficients for `unnormalise`.
 
     sums              float64[K, 2, C] of `mask_gradient`
     d_weight, d_bias  float32[C] written
-    line              float32[3, C] written: factors of gradient and features, and a constant
+    line              float32[3, C] written: coefficients of gradient and features, and a constant
 
     With g the gradient, y the normalised features and n their count:
     d_bias = sum g,  d_weight = sum g y,  d_features = weight / deviation * (g - d_bias / n - y d_weight / n).
@@ -279,13 +283,18 @@ def finish_gradient(
 
 @kernel
 def unnormalise(
-    gradient: Rows, features: Rows, line: NDArray[np.float32], filled: int, period: int, d_features: Rows
+    gradient: FeatureRows,
+    features: FeatureRows,
+    line: NDArray[np.float32],
+    filled: int,
+    period: int,
+    d_features: FeatureRows,
 ) -> None:
-    """Write the gradient of what came into the norm.
+    """Write the gradient of the norm's input.
 
     gradient, features  [R, C] of `mask_gradient`
     line                float32[3, C] of `finish_gradient`
-    d_features          [R, C] written; [0, C]: `gradient` is overwritten (one array twice would not be vectorised)
+    d_features          [R, C] written; [0, C]: `gradient` is overwritten (passing it twice would prevent vectorisation)
     """
     channels, periods = features.shape[1], features.shape[0] // period
     run, stride = filled * channels, period * channels
@@ -307,7 +316,7 @@ def unnormalise(
 
 @kernel
 def _spread(values: NDArray[np.float32], run: int) -> NDArray[np.float32]:
-    """Return float32[run]: `values` float32[C] again and again."""
+    """Return float32[run]: `values` float32[C] repeated."""
     spread = np.empty(run, np.float32)
     for j in range(run):
         spread[j] = values[j % values.shape[0]]

@@ -1,8 +1,9 @@
-"""A convolution with norm, residual and ReLU, done chunk by chunk, there and back: what the pass on strips is made of.
+"""The layers of the pass on strips, forward and backward: convolution with norm, residual and ReLU, chunk by chunk.
 
-A chunk's methods may run on any thread, one chunk on one thread at a time; `begin`, `finish_norm` and `finish_gradient`
-are called between, when no chunk is at work.  Nothing here is seen by autograd.  Memory is kept from step to step, and
-calls of torch are few, since each gives up and takes back the GIL: that took a tenth off the step of two threads.
+Methods that take a chunk may run on any thread, one chunk on one thread at a time; `begin`, `finish_norm` and
+`finish_gradient` are called while no chunk is being processed.  Autograd records nothing here.  Memory is reused from
+step to step, and calls of torch are few, since each releases and reacquires the GIL: that made the step of two threads
+a tenth faster.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from learner.fused import (
-    Rows,
+    FeatureRows,
     activate,
     add_lines,
     finish_gradient,
@@ -34,7 +35,7 @@ from reversi.model.line_table import LineTable
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """How a batch lies in strips: of every `size` + 1 columns the last is empty (see `learner/strips.py`)."""
+    """The layout of a batch in strips: of every `size` + 1 columns the last is zero (see `learner/strips.py`)."""
 
     size: int
     """Squares of a board's side."""
@@ -43,10 +44,10 @@ class Shape:
     chunks: Sequence[int]
     """Strips in each chunk."""
     dtype: torch.dtype
-    """What convolutions compute in."""
+    """Type that convolutions compute in."""
 
     def empty(self, channels: int) -> list[Tensor]:
-        """Return a tensor [strips, C, N, boards * (N + 1)] for each chunk, channels last, not yet written."""
+        """Return an uninitialised tensor [strips, C, N, boards * (N + 1)] for each chunk, channels last."""
         width = self.boards * (self.size + 1)
         return [
             torch.empty(strips, channels, self.size, width, dtype=self.dtype, memory_format=torch.channels_last)
@@ -55,7 +56,7 @@ class Shape:
 
 
 class Convolution:
-    """A convolution: its inputs and the gradient of its parameters, a chunk at a time."""
+    """A convolution that keeps its inputs and the gradients of its parameters for each chunk."""
 
     def __init__(self, module: nn.Conv2d, shape: Shape, *, first: bool = False) -> None:
         """The `first` of a network has planes as inputs, which need no gradient."""
@@ -68,7 +69,7 @@ class Convolution:
         self._d_weight, self._d_bias = self._inputs.copy(), self._inputs.copy()
 
     def begin(self) -> None:
-        """Take the parameters as they are now."""
+        """Copy the current parameters."""
         self._weight.copy_(self._module.weight.data)
         if self._bias is not None and self._module.bias is not None:
             self._bias.copy_(self._module.bias.data)
@@ -79,7 +80,7 @@ class Convolution:
         return _channels_last(functional.conv2d(inputs, self._weight, self._bias, padding=self._module.padding))
 
     def backward(self, c: int, gradient: Tensor) -> Tensor:
-        """Return the gradient of the inputs from that of the features; none comes back for the network's planes."""
+        """Return the gradient of the inputs from that of the features; it is undefined for the network's planes."""
         d_inputs: Tensor
         d_inputs, self._d_weight[c], self._d_bias[c] = torch.ops.aten.convolution_backward(
             gradient,
@@ -106,7 +107,7 @@ class Convolution:
 
 
 class Lookup:
-    """The table of lines: what it adds to a convolution, and the gradient of its rows, a chunk at a time."""
+    """The table of lines: adds its rows to the output of a convolution and computes their gradient, chunk by chunk."""
 
     def __init__(self, module: LineTable, shape: Shape) -> None:
         self._module, self._size, self._boards = module, shape.size, shape.boards
@@ -116,17 +117,17 @@ class Lookup:
         self._d_table = [torch.empty_like(module.table.data) for _ in boards]
 
     def begin(self) -> None:
-        """Take the parameters as they are now."""
+        """Get the current parameters."""
         self._table: NDArray[np.float32] = self._module.table.detach().numpy()
 
-    def add(self, c: int, planes: Tensor, features: Rows) -> None:
-        """Add to the features of chunk `c` what its planes f32[B, 4, N, N] look up."""
+    def add(self, c: int, planes: Tensor, features: FeatureRows) -> None:
+        """Add to the features of chunk `c` the table rows of its planes f32[B, 4, N, N]."""
         write_rows(planes.numpy(), *lines_of(self._size), self._rows[c])
         self._rows[c] = self._shared[self._rows[c]]
         add_lines(features, self._table, self._rows[c], self._size, self._boards)
 
-    def backward(self, c: int, gradient: Rows) -> None:
-        """Take the gradient of the features of chunk `c`."""
+    def backward(self, c: int, gradient: FeatureRows) -> None:
+        """Compute the gradient of the table from that of the features of chunk `c`."""
         scatter_lines(gradient, self._rows[c], self._size, self._boards, self._d_table[c].numpy())
 
     def parameters(self) -> list[Tensor]:
@@ -139,12 +140,12 @@ class Lookup:
 
 
 class Layer:
-    """A convolution without bias, its norm and ReLU; with a residual if there is a layer whose activations it adds."""
+    """A convolution without bias, its norm and ReLU; adds the activations of the layer `residual`, if there is one."""
 
     def __init__(
         self, convolution: Convolution, norm: nn.BatchNorm2d, shape: Shape, residual: Layer | None, spare: list[Tensor]
     ) -> None:
-        """`spare` is memory for one gradient of each chunk, which layers with a residual share."""
+        """`spare` is memory for one gradient per chunk, shared by all layers with a residual."""
         assert norm.momentum is not None
         self.channels = channels = convolution.channels
         self._convolution, self._norm, self._residual, self._spare = convolution, norm, residual, spare
@@ -163,19 +164,19 @@ class Layer:
         self._d_norm = torch.empty(2, channels)
 
     def begin(self) -> None:
-        """Take the parameters as they are now."""
+        """Copy the current parameters."""
         assert self._norm.training
         self._convolution.begin()
 
-    def convolve(self, c: int, inputs: Tensor, change: Callable[[Rows], None] | None = None) -> None:
-        """Convolve chunk `c`, `change` what came out, and sum it."""
+    def convolve(self, c: int, inputs: Tensor, change: Callable[[FeatureRows], None] | None = None) -> None:
+        """Convolve chunk `c`, apply `change` to the output in place, and sum it for the norm."""
         rows = self._feature_rows[c] = _rows(self._convolution.forward(c, inputs))
         if change is not None:
             change(rows)
         sum_features(rows, self._filled, self._period, self._sums[c])
 
     def finish_norm(self) -> None:
-        """Know the batch's statistics, now that all chunks are convolved."""
+        """Compute the batch statistics from the sums of all chunks, and update the running ones."""
         norm = self._norm
         assert norm.running_mean is not None
         assert norm.running_var is not None
@@ -200,8 +201,9 @@ class Layer:
         activate(self._feature_rows[c], residual, self._statistics, self._filled, self._period, self._out_rows[c])
         return self._outs[c]
 
-    def receive(self, c: int, gradient: Tensor, extra: Rows | None = None) -> None:
-        """Take the gradient of the activations of chunk `c`, in one part or in two; the first is overwritten."""
+    def backward_output(self, c: int, gradient: Tensor, extra: FeatureRows | None = None) -> None:
+        """Propagate the gradient of the activations of chunk `c`, `gradient` + `extra`, to the norm; `gradient` is
+        overwritten."""
         self._gradients[c] = gradient = _channels_last(gradient)
         rows = self._gradient_rows[c] = _rows(gradient)
         mask_gradient(
@@ -215,22 +217,22 @@ class Layer:
             self._sums[c],
         )
 
-    def of_residual(self, c: int) -> Rows:
-        """Return the gradient of the residual of chunk `c`; between the boards it may be anything."""
+    def residual_gradient(self, c: int) -> FeatureRows:
+        """Return the gradient of the residual of chunk `c`; it is undefined between the boards."""
         return self._gradient_rows[c]
 
-    def of_convolution(self, c: int) -> Rows:
-        """Return the gradient of what came out of the convolution, once it was given on; without a residual only."""
+    def convolution_gradient(self, c: int) -> FeatureRows:
+        """Return the gradient of the convolution's output, after `backward_input`; without a residual only."""
         assert self._residual is None
         return self._gradient_rows[c]
 
     def finish_gradient(self) -> None:
-        """Know the gradient of the norm, now that all chunks have received theirs."""
+        """Compute the gradient of the norm's parameters from the sums of all chunks."""
         d_weight, d_bias = self._d_norm.numpy()
         weight = self._norm.weight.detach().numpy()
         finish_gradient(self._sums, self._squares, weight, self._statistics, d_weight, d_bias, self._line)
 
-    def give(self, c: int) -> Tensor:
+    def backward_input(self, c: int) -> Tensor:
         """Return the gradient of the inputs of chunk `c`."""
         rows, features = self._gradient_rows[c], self._feature_rows[c]
         if self._residual is None:
@@ -254,15 +256,15 @@ def _channels_last(features: Tensor) -> Tensor:
     return features.contiguous(memory_format=torch.channels_last)
 
 
-def _rows(features: Tensor) -> Rows:
-    """Return channels-last features as the array [R, C] that shares their memory."""
+def _rows(features: Tensor) -> FeatureRows:
+    """Return channels-last features as an array [R, C] that shares their memory."""
     bits = features.dtype == torch.bfloat16
     last: NDArray[Any] = features.view(torch.int16).numpy().view(np.uint16) if bits else features.numpy()
     return last.transpose(0, 2, 3, 1).reshape(-1, features.shape[1])
 
 
 def _total(parts: list[Tensor]) -> Tensor:
-    """Add the gradients of the chunks, in float32 and in their order."""
+    """Return the sum of the chunks' gradients, in float32 and in order."""
     total = parts[0].float()
     for part in parts[1:]:
         total = total + part

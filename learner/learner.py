@@ -1,6 +1,6 @@
 """The learner: draws samples, trains, publishes averaged weights and offers candidates, in rounds of about a second.
 
-What it needs of the others is declared here: samples come from a `BatchSource`, weights go to a `WeightSink`.
+Samples come from a `BatchSource`, weights go to a `WeightSink`; both protocols are declared here.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learner.algorithms.algorithm import Training
+from learner.algorithms.compatibility import check_network
 from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
-from learner.algorithms.fit import check_network
-from learner.algorithms.losses import Losses, ValidationReport
+from learner.algorithms.reports import Losses, ValidationReport
 from learner.config import LearnerConfig
 from learner.prefetch import prefetched
+from learner.replay.columns import SampleColumns
 from learner.replay.kinds import sample_kind
-from learner.replay.rows import Rows
 from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
@@ -36,20 +36,20 @@ STATE_FORMAT = 1
 class BatchSource(Protocol):
     """Where samples come from."""
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
-        """Return `n_batches * batch` samples, or None while there are not enough fresh ones."""
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
+        """Return `n_batches * batch` samples, or None while the learner has to wait for new positions."""
 
 
 class WeightSink(Protocol):
     """Where weights go."""
 
     def publish(self, data: bytes, candidate: bool) -> None:
-        """Take a weights archive; `candidate` offers it to the gate."""
+        """Publish a weights archive; `candidate` also offers it to the gate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerReport:
-    """What one round of training did."""
+    """Results of one round of training."""
 
     steps: int
     """Steps of this round."""
@@ -58,25 +58,25 @@ class LearnerReport:
     step: int
     """Steps since the run began."""
     version: int
-    """Version published last."""
+    """Newest published version."""
     losses: Losses | None
-    """Mean losses of the round; None if there was nothing to train on."""
+    """Mean losses of the round; None if there were no samples."""
     learning_rate: float
     """Learning rate of the last step."""
     gradient_norm: float
     """Mean norm of the gradient before clipping."""
     training_s: float
-    """Seconds of training steps, publication included."""
+    """Seconds spent in training steps, validation and publication."""
     waiting_s: float
-    """Seconds without a step because the next batch was not there: its samples on their way, or it was assembled."""
+    """Seconds spent waiting for the next batch: for its samples, or until it was assembled."""
     finished: bool = False
-    """Whether training is done and nothing more is to be learned: early stopping."""
+    """Whether early stopping has ended training."""
     validation: ValidationReport | None = None
-    """The newest look at games that are never trained on; None if there are none, or none was due yet."""
+    """The newest validation; None without validation games, and before the first one."""
 
 
 class Learner:
-    """Trains in rounds, by any algorithm.  Its state, random choices included, comes back bit for bit."""
+    """Trains in rounds, with any algorithm.  Its state, random state included, is restored bit for bit."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class Learner:
         newest: int = -1,
         validation: Records | None = None,
     ) -> None:
-        """`newest` is the highest version that anyone has seen: versions never change, so new ones lie above it.
+        """`newest` is the highest version published so far: a version's weights never change, so new ones are higher.
 
-        `validation` are games that are never trained on: supervised learning looks at them, others do not.
+        `validation` are games that are never trained on; only supervised learning uses them.
         Raises ConfigError for a network that the algorithm cannot train.
         """
         check_network(algorithm, network, game)
@@ -102,15 +102,15 @@ class Learner:
         self._source, self._sink = source, sink
         self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 20,)))
         self._ahead = self.trainer.ahead if config.prefetch is None else config.prefetch
-        self._drawn: list[Rows] = []
+        self._drawn: list[SampleColumns] = []
         self._version = newest
         self._published: bytes | None = None
         self._began = False
 
     def round(self, progress: float, draws: int | None = None) -> LearnerReport:
-        """Train for about `round_s` seconds, or until the source has no more; `progress` is the run's, 0 to 1.
+        """Train for about `round_s` seconds, or until the source has no samples; `progress` is the run's, 0 to 1.
 
-        With `draws` a round is so many draws, or as many as the source has, whatever the time: it repeats exactly.
+        With `draws` a round is at most that many draws, whatever the time, so that it repeats exactly.
         """
         self._begin()
         steps: list[Any] = []
@@ -120,16 +120,16 @@ class Learner:
             while not self._finished:
                 start = time.monotonic()
                 batch = next(batches, None)
-                there = time.monotonic()
-                waiting_s += there - start
+                ready = time.monotonic()
+                waiting_s += ready - start
                 if batch is None:
                     break
                 steps.append(self.trainer.step(batch, progress))
                 samples += len(batch)
                 if self._validation is not None:
-                    self._validation.look_if_due(self.trainer.step_count)
+                    self._validation.validate_if_due(self.trainer.step_count)
                 self._publish_if_due()
-                training_s += time.monotonic() - there
+                training_s += time.monotonic() - ready
         losses, gradient_norm = self.trainer.mean(steps) if steps else (None, 0.0)
         return LearnerReport(
             steps=len(steps),
@@ -145,27 +145,27 @@ class Learner:
             validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self, look: bool = True) -> ValidationReport | None:
-        """Publish the averaged weights as they are now, or the best that were validated, and offer them to the gate.
+    def offer_candidate(self, validate: bool = True) -> ValidationReport | None:
+        """Publish the averaged weights, or the best validated ones, and offer them to the gate.
 
-        Where there are games kept aside, return what the weights offered make of all of them, unless `look` is false:
-        it takes minutes for many games and a large network.
+        With `validate`, return their validation on all validation games, if there are any: it takes minutes for many
+        games and a large network.
         """
-        report = self._validation.last_look() if look and self._validation is not None else None
+        report = self._validation.validate_best() if validate and self._validation is not None else None
         self._publish(candidate=True)
         return report
 
-    def hold(self, samples: Rows) -> None:
-        """Take samples that the source drew but did not hand out: part of `state()`, and trained on before others."""
+    def hold(self, samples: SampleColumns) -> None:
+        """Add samples that the source drew but did not deliver: they are part of `state()`, and trained on first."""
         self._drawn.append(samples)
 
     def saved(self, place: str) -> None:
-        """Note where the last good checkpoint lies; an error in training names it."""
+        """Record the path of the last good checkpoint, for error messages."""
         self.trainer.last_good = place
 
     def state(self) -> bytes:
-        """Return network, average, optimiser, counters, random state, the weights published last, and the samples that
-        are held, as an archive."""
+        """Return network, average, optimiser, counters, random state, the newest published weights and the samples that
+        `hold` added, as an archive."""
         arrays = self.trainer.arrays()
         if self._published is not None:
             arrays["published"] = np.frombuffer(self._published, np.uint8)
@@ -185,7 +185,7 @@ class Learner:
         return archive.pack("learner", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
-        """Go on from `state()`; another game, algorithm or network is refused."""
+        """Continue from `state()`; CorruptFileError if it is of another game, algorithm or network."""
         arrays, header = archive.unpack(data, "learner", STATE_FORMAT, "learner state")
         with archive.believing("learner state"):
             self._restore(arrays, header)
@@ -201,13 +201,13 @@ class Learner:
         self.trainer.restore(arrays, header["step"])
         if self._validation is not None and "validation" in header:
             self._validation.restore(best, header["validation"])
-        self._drawn = [sample_kind(self.algorithm).rows(**drawn)] if drawn else []
+        self._drawn = [sample_kind(self.algorithm).columns(**drawn)] if drawn else []
         self._published = None if published is None else published.tobytes()
         self._version = max(self._version, header["version"])
         self._rng.bit_generator.state = header["random"]
 
     def _begin(self) -> None:
-        """Publish first weights: version 0, the gate's first model; or, resumed, what had been published last."""
+        """Publish the first weights: version 0, the gate's first model, or in a resumed run the last published ones."""
         if self._began:
             return
         self._began = True
@@ -221,10 +221,10 @@ class Learner:
         return self._validation is not None and self._validation.finished
 
     def _batches(self, draws: int | None) -> Iterator[Any]:
-        """Draw for `round_s` seconds or `draws` times, or until there is no more, and make batches of it, on their way
-        to the device.
+        """Draw for `round_s` seconds or `draws` times, or until the source has no samples; yield batches in transfer to
+        the device.
 
-        What is drawn is also trained on in this round: between two rounds nothing is under way.
+        All samples drawn are trained on in the same round: between two rounds no batch is pending.
         """
         deadline, drawn = time.monotonic() + self.config.round_s, 0
         while time.monotonic() < deadline if draws is None else drawn < draws:
@@ -235,8 +235,8 @@ class Learner:
             for first in range(0, len(samples), self.config.batch):
                 yield self.trainer.batch(samples[first : first + self.config.batch], self._rng)
 
-    def _draw(self) -> Rows | None:
-        """Return the next samples; those that were drawn before come first."""
+    def _draw(self) -> SampleColumns | None:
+        """Return the next samples, first those that `hold` added."""
         if self._drawn:
             return self._drawn.pop(0)
         return self._source.sample(self.config.chunk_batches, self.config.batch)
@@ -244,11 +244,11 @@ class Learner:
     def _publish_if_due(self) -> None:
         step = self.trainer.step_count
         if step % self.config.publish_every_steps == 0:
-            news = self._validation is None or self._validation.news
-            self._publish(news and step % self.config.candidate_every_steps == 0)
+            has_new = self._validation is None or self._validation.has_new_best
+            self._publish(has_new and step % self.config.candidate_every_steps == 0)
 
     def _publish(self, candidate: bool) -> None:
-        """Publish the averaged weights; a candidate is the best that were validated, where there are any."""
+        """Publish the averaged weights; a candidate is the best validated network, if there is one."""
         self._version += 1
         best = self._validation.best(self._version) if candidate and self._validation is not None else None
         self._published = (best or self.trainer.averaged(self._version)).to_bytes()
@@ -263,13 +263,13 @@ def _trainer(
     seed: int,
     validation: Records | None,
 ) -> tuple[Training, Validation | None]:
-    """Return what trains, and what looks at games kept aside, if there are any to look at."""
+    """Return the training of `algorithm`, and its validation if there are games for it."""
     if isinstance(algorithm, QTableConfig):
         from learner.algorithms.q_table import TableTraining
 
-        assert isinstance(network, TableConfig), "`check_network` saw to it"
+        assert isinstance(network, TableConfig), "`check_network` ensures this"
         return TableTraining(game, network, config, algorithm), None
-    from learner.trainer import Trainer  # not for a table: importing torch takes longer than its training
+    from learner.trainer import Trainer  # not needed for a table, whose training takes less time than importing torch
 
     trainer = Trainer(game, network, config, algorithm, seed)
     if validation is None or not isinstance(algorithm, SupervisedConfig):
@@ -280,6 +280,6 @@ def _trainer(
 
 
 def _taken(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Remove what is named `prefix...` from `arrays`; return it by the rest of its name."""
+    """Remove the arrays named `prefix...` from `arrays` and return them by the rest of their names."""
     names = [name for name in arrays if name.startswith(prefix)]
     return {name.removeprefix(prefix): arrays.pop(name) for name in names}

@@ -1,5 +1,4 @@
-"""Muon: steps for kernels whose singular values are all about 1, so that no direction of a layer learns faster than it
-should.
+"""Muon: steps for kernels with all singular values near 1, so that no direction of a layer dominates a step.
 
     M <- momentum M + (1 - momentum) G        the gradient's running mean, kernels as matrices [outputs, inputs]
     O = orthogonal(momentum M + (1 - momentum) G)       Nesterov's
@@ -8,7 +7,7 @@ should.
 The mean square of such a step is AdamW's, so that one learning rate and one decay serve both.  Jordan et al. 2024,
 "Muon: An optimizer for hidden layers in neural networks" (kellerjordan.github.io/posts/muon), with the scale of Liu et
 al. 2025, "Muon is Scalable for LLM Training" (arXiv 2502.16982, section 2.2); KataGo trains by Muon, too.
-torch.optim.Muon takes matrices one by one, in bfloat16, and cannot leave out a step on the device.
+torch.optim.Muon takes matrices one by one, in bfloat16, and cannot skip a step on the device.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ import torch
 from torch import Tensor
 
 MOMENTUM = 0.95
-"""Jordan's."""
+"""Jordan's value."""
 
 _ITERATIONS, _COEFFICIENTS = 5, (3.4445, -4.7750, 2.0315)
-"""Jordan's quintic iteration: singular values end between 0.7 and 1.2, which is as good as 1."""
+"""Jordan's quintic iteration: singular values end between 0.7 and 1.2, close enough to 1."""
 
 
 class Muon:
-    """The kernels of a network, those of one shape stacked: a step is a few calls for each shape."""
+    """Muon over a network's kernels, stacked by shape, so that a step is a few calls per shape."""
 
     def __init__(self, kernels: dict[str, Tensor], gradients: dict[str, Tensor], averages: dict[str, Tensor]) -> None:
-        """All by the same names, f32[outputs, inputs] or f32[outputs, inputs, h, w]; a step reads the gradients."""
+        """All have the same names, f32[outputs, inputs] or f32[outputs, inputs, h, w]; a step reads `gradients`."""
         shapes: dict[torch.Size, list[str]] = defaultdict(list)
         for name, kernel in kernels.items():
             shapes[kernel.shape].append(name)
@@ -39,20 +38,20 @@ class Muon:
         ]
 
     @torch.no_grad()
-    def step(self, rate: float, decay: float, left_out: Tensor) -> None:
-        """Move all kernels; if `left_out` f32[] is 1, nothing changes."""
+    def step(self, rate: float, decay: float, skip: Tensor) -> None:
+        """Update all kernels; if `skip` f32[] is 1, nothing changes."""
         for kernels, gradients, averages in self._stacks:
             weight, gradient, average = (_matrices(parts) for parts in (kernels, gradients, averages))
             average = average.lerp(gradient, 1 - MOMENTUM)
             scale = 0.2 * max(weight.shape[1:]) ** 0.5
             weight = weight * (1 - rate * decay) - rate * scale * orthogonal(gradient.lerp(average, MOMENTUM))
             for kept, new in (*zip(averages, average, strict=True), *zip(kernels, weight, strict=True)):
-                kept.copy_(torch.where(left_out == 0, new.view(kept.shape), kept))
+                kept.copy_(torch.where(skip == 0, new.view(kept.shape), kept))
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Return matrices [n, R, C] with the same singular vectors and singular values of 0.7 to 1.2, by Newton's and
-    Schulz's iteration; values below a thousandth of the largest stay smaller.  In bfloat16 on a GPU."""
+    """Return matrices [n, R, C] with the same singular vectors and singular values of 0.7 to 1.2, by Newton-Schulz
+    iteration; values below a thousandth of the largest stay smaller.  In bfloat16 on a GPU."""
     if matrices.shape[1] > matrices.shape[2]:
         return orthogonal(matrices.mT).mT
     found = matrices.bfloat16() if matrices.is_cuda else matrices
@@ -65,5 +64,5 @@ def orthogonal(matrices: Tensor) -> Tensor:
 
 
 def _matrices(parts: list[Tensor]) -> Tensor:
-    """Return a copy, [n, outputs, inputs]."""
+    """Return the kernels stacked as matrices [n, outputs, inputs], copied."""
     return torch.stack(parts).flatten(2)

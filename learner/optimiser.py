@@ -1,7 +1,7 @@
-"""`Optimiser`: the ways to turn a gradient into a step, over flat parameters, each able to leave out a step.
+"""`Optimiser`: AdamW, Adam, SGD, RMSProp and Muon over flat parameters, each able to skip a step.
 
-The device itself leaves it out, so that nobody waits: torch's fused optimisers do that for gradient scalers.  RMSProp
-and Muon have no fused kernel, so one is written out here and the other in `muon.py`.
+The device skips the step itself (`found_inf`, which torch's fused optimisers have for gradient scalers), so the host
+never synchronises.  RMSProp and Muon have no fused kernel: the one is implemented here, the other in `muon.py`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ import torch
 from torch import Tensor, nn
 
 from learner.config import LearnerConfig
-from learner.flat import Flat
+from learner.flat import FlatParameters
 from learner.muon import Muon
 
 RMSPROP_DECAY, RMSPROP_EPSILON = 0.99, 1e-8
-"""torch's defaults."""
+"""Defaults of `torch.optim.RMSprop`."""
 
 _ADAM = ("exp_avg", "exp_avg_sq")
 _MOMENTS = {"adamw": _ADAM, "muon": _ADAM, "adam": _ADAM, "sgd": (), "rmsprop": ("square_avg",)}
 
 
 class Optimiser:
-    """AdamW, Adam, SGD, RMSProp or Muon, as `learner.optimiser` says; only convolution and dense weights and tables
-    decay.  Muon is for kernels, and AdamW for the rest."""
+    """The optimiser named by `learner.optimiser`; only convolution and dense weights and tables have weight decay.
 
-    def __init__(self, weights: Flat, gradient: Tensor, config: LearnerConfig) -> None:
-        """`gradient` f32[P] is what each step reads."""
+    Muon is for kernels, with AdamW for the rest.
+    """
+
+    def __init__(self, weights: FlatParameters, gradient: Tensor, config: LearnerConfig) -> None:
+        """Each step reads `gradient` f32[P]."""
         names = _MOMENTS[config.optimiser] + (("momentum_buffer",) if config.momentum else ())
         self.moments = {name: torch.zeros_like(weights.values) for name in names}
-        """What it remembers, f32[P] each; all of its state but for the number of steps."""
+        """The moments by name, f32[P] each; with the number of steps they are the optimiser's whole state."""
         self._fused: torch.optim.Optimizer | None = None
         self._weights, self._gradient, self._config = weights, gradient, config
         self._muon: Muon | None = None
@@ -41,20 +43,20 @@ class Optimiser:
             self._fused = self._made()
 
     @torch.no_grad()
-    def step(self, rate: float, left_out: Tensor) -> None:
-        """Move the parameters against the gradient; if `left_out` f32[] is 1, nothing changes."""
+    def step(self, rate: float, skip: Tensor) -> None:
+        """Update the parameters; if `skip` f32[] is 1, nothing changes."""
         if self._fused is None:
-            self._step_rmsprop(rate, left_out)
+            self._step_rmsprop(rate, skip)
             return
         for group in self._fused.param_groups:
             group["lr"] = rate
-        self._fused.found_inf = left_out  # type: ignore[attr-defined]
+        self._fused.found_inf = skip  # type: ignore[attr-defined]
         self._fused.step()
         if self._muon is not None:
-            self._muon.step(rate, self._config.weight_decay, left_out)
+            self._muon.step(rate, self._config.weight_decay, skip)
 
     def set_steps(self, count: int) -> None:
-        """Say how many steps were made to come to the moments as they are."""
+        """Set the number of steps that the current moments come from."""
         if self._fused is not None:
             for state in self._fused.state.values():
                 if "step" in state:
@@ -82,8 +84,8 @@ class Optimiser:
         made.state.update(states)
         return made
 
-    def _step_rmsprop(self, rate: float, left_out: Tensor) -> None:
-        """As `torch.optim.RMSprop` does it: the momentum, if any, is of the steps and not of the gradient."""
+    def _step_rmsprop(self, rate: float, skip: Tensor) -> None:
+        """Do a step of `torch.optim.RMSprop`: momentum applies to the scaled step, not to the gradient."""
         config, values, split = self._config, self._weights.values, self._weights.decayed
         gradient = self._gradient.clone()
         gradient[:split] += config.weight_decay * values[:split]
@@ -94,4 +96,4 @@ class Optimiser:
             step += config.momentum * self.moments["momentum_buffer"]
             changed.append((self.moments["momentum_buffer"], step))
         for kept, new in (*changed, (values, values - rate * step)):
-            torch.where(left_out == 0, new, kept, out=kept)
+            torch.where(skip == 0, new, kept, out=kept)

@@ -1,4 +1,4 @@
-"""What comes next, made by a thread while the caller works on what came before."""
+"""Prefetching: a thread makes the next items of an iterator while the caller works on the current one."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ T = TypeVar("T")
 
 @contextmanager
 def prefetched(items: Iterator[T], ahead: int) -> Iterator[Iterator[T]]:
-    """Hand out `items` in their order, while a thread makes up to `ahead` of the next ones; 0 needs no thread.
+    """Yield `items` in order while a thread makes up to `ahead` of the next ones; with 0 there is no thread.
 
-    An error in making an item is raised where that item was asked for.  On leaving, the thread has ended, at the latest
-    when the item it was at is made; what it made and nobody took is dropped.
+    An error in making an item is raised when that item is taken.  Leaving the context waits for the thread, which first
+    finishes its current item; items that were not taken are dropped.
     """
     if not ahead:
         yield items
         return
-    line = _Line(items, ahead)
+    prefetcher = _Prefetcher(items, ahead)
     try:
-        yield line.taken()
+        yield prefetcher.taken()
     finally:
-        line.close()
+        prefetcher.close()
 
 
-class _Line(Generic[T]):
+class _Prefetcher(Generic[T]):
     def __init__(self, items: Iterator[T], ahead: int) -> None:
         self._items = items
         self._room = Semaphore(ahead)
@@ -46,7 +46,7 @@ class _Line(Generic[T]):
             yield made[0]
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread and wait for its end."""
         self._closed = True
         self._room.release()
         self._thread.join()

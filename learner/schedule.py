@@ -1,4 +1,4 @@
-"""The learning rate's way through a run."""
+"""The learning rate schedule: warm-up and cosine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from learner.config import LearnerConfig
 
 
 def schedule(config: LearnerConfig, step: int, progress: float) -> float:
-    """Return the share of the learning rate that the step after `step` steps takes.
+    """Return the factor of the learning rate for step `step`, counted from 0.
 
-    That is a linear warm-up over steps times a cosine over the run's `progress`, 0 to 1.
+    It is a linear warm-up over steps times a cosine over the run's `progress`, 0 to 1.
     """
     warm = min(1.0, (step + 1) / (config.warmup_steps + 1))
     cosine = (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0))) / 2

@@ -1,12 +1,13 @@
-"""The network's training pass on a CPU: `DualNetwork`'s layers on boards laid side by side in strips, by threads.
+"""The network's training pass on a CPU: `DualNetwork`'s layers on boards side by side in strips, on several threads.
 
-oneDNN's weight gradient of a 3x3 convolution works row by row of the image, and rows of 6 squares starve it: 1.65 ms
-for 512 boards of 6x6 with 32 channels (bf16, one thread).  Eight boards beside each other, a zero column after each,
-are one image with rows of 56 and take 0.63 ms, though a seventh of it is padding.  The layers keep those columns zero,
-so a board never sees its neighbour.
+oneDNN's weight gradient of a 3x3 convolution works row by row of the image, and rows of 6 squares are inefficient:
+1.65 ms for 512 boards of 6x6 with 32 channels (bf16, one thread).  Eight boards side by side, a zero column after each,
+are one image with rows of 56 and take 0.63 ms, although a seventh of it is padding.  The layers keep those columns
+zero, so boards do not affect each other.
 
-Each thread has a chunk of the strips; they meet once a layer, where a norm wants the sums of all.  torch's own threads
-meet some three hundred times a step, spinning, which is ruinous beside other work (docs/experiments.md).
+Each thread has a chunk of the strips; threads synchronise once a layer, where a norm needs the sums of all chunks.
+torch's own threads synchronise some three hundred times a step by spinning, which is very slow beside other work
+(docs/experiments.md).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from reversi.model.weights import WDL
 from reversi.search.parallel import Threads
 
 BOARDS_PER_STRIP = 8
-"""Boards side by side; a batch that 8 does not divide makes shorter strips. 4 to 32 differ by less than the noise."""
+"""Boards side by side; a batch size that 8 does not divide has shorter strips. 4 to 32 are equally fast."""
 
 
 class StripPass:
-    """The pass over batches of one size, there and back."""
+    """The forward and backward pass over batches of one size."""
 
     def __init__(self, network: DualNetwork, boards: int, dtype: torch.dtype, threads: Threads) -> None:
         """Convolutions run in `dtype`, float32 or bfloat16; dense layers in float32.  `boards` is at least 1."""
@@ -61,9 +62,9 @@ class StripPass:
             self._layers.append(self._lookup)
 
     def outputs(self, planes: Tensor) -> Outputs:
-        """Return what `network(planes)` returns in training mode, running statistics updated; planes f32[B, 4, N, N].
+        """Return `network(planes)` in training mode and update the running statistics; planes f32[B, 4, N, N].
 
-        One backward pass may follow, until the next call.
+        At most one backward pass may follow, before the next call.
         """
         assert len(planes) == self.boards, f"expected {self.boards} boards, got {len(planes)}"
         network = self._network
@@ -76,7 +77,7 @@ class StripPass:
         return Outputs(torch.cat((squares, passing), 1), output[:, :WDL], torch.tanh(output[:, WDL]), owner)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the features of policy and value head and the owner head's answer, f32[B, N, N, C] each."""
+        """Return the features of policy and value head and the output of the owner head, f32[B, N, N, C] each."""
         policy, value, owner = (
             torch.empty(self.boards, self._shape.size, self._shape.size, layer.channels)
             for layer in (self._policy, self._value, self._owner)
@@ -110,22 +111,22 @@ class StripPass:
         return policy, value, owner
 
     def backward(self, policy: Tensor, value: Tensor, owner: Tensor) -> list[Tensor]:
-        """Return the gradients of all parameters, layer by layer, from those of what `forward` returned."""
+        """Return the gradients of all parameters, layer by layer, from those of the results of `forward`."""
 
         def heads(c: int) -> None:
-            self._policy.receive(c, self._strips(policy[self._chunks[c]]))
-            self._value.receive(c, self._strips(value[self._chunks[c]]))
+            self._policy.backward_output(c, self._strips(policy[self._chunks[c]]))
+            self._value.backward_output(c, self._strips(value[self._chunks[c]]))
 
         def tower(c: int) -> None:
             gradient = self._owner.backward(c, self._strips(owner[self._chunks[c]]))
-            gradient += self._value.give(c)
-            gradient += self._policy.give(c)
-            self._top.receive(c, gradient)
+            gradient += self._value.backward_input(c)
+            gradient += self._policy.backward_input(c)
+            self._top.backward_output(c, gradient)
 
         def stem(c: int) -> None:
-            self._stem.give(c)
+            self._stem.backward_input(c)
             if self._lookup is not None:
-                self._lookup.backward(c, self._stem.of_convolution(c))
+                self._lookup.backward(c, self._stem.convolution_gradient(c))
 
         self._each(heads)
         self._policy.finish_gradient()
@@ -144,9 +145,9 @@ class StripPass:
         second.finish_norm()
 
     def _backward_block(self, below: Layer, first: Layer, second: Layer) -> None:
-        self._each(lambda c: first.receive(c, second.give(c)))
+        self._each(lambda c: first.backward_output(c, second.backward_input(c)))
         first.finish_gradient()
-        self._each(lambda c: below.receive(c, first.give(c), second.of_residual(c)))
+        self._each(lambda c: below.backward_output(c, first.backward_input(c), second.residual_gradient(c)))
         below.finish_gradient()
 
     def _layer(self, module: NormedConvolution, residual: Layer | None = None, *, first: bool = False) -> Layer:
@@ -154,7 +155,7 @@ class StripPass:
         return Layer(convolution, module.norm, self._shape, residual, self._spare)
 
     def _each(self, work: Callable[[int], object]) -> None:
-        """Call `work` with the number of every chunk, on all threads, and wait."""
+        """Call `work` with the number of every chunk on all threads, and wait for them."""
 
         def part(start: int, stop: int) -> None:
             for c in range(start, stop):
@@ -178,7 +179,7 @@ class StripPass:
 
 
 class _Convolutions(torch.autograd.Function):
-    """Everything but the dense layers, as one step of autograd."""
+    """All layers except the dense ones, as one autograd function."""
 
     @staticmethod
     def forward(ctx: Any, run: StripPass, planes: Tensor, *_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -191,5 +192,5 @@ class _Convolutions(torch.autograd.Function):
 
 
 def _dense(convolution: nn.Conv2d, boards: Tensor) -> Tensor:
-    """Apply a 1x1 convolution to [B, N, N, C] as the dense layer it is."""
+    """Apply a 1x1 convolution to [B, N, N, C] as a dense layer."""
     return functional.linear(boards, convolution.weight.flatten(1), convolution.bias)

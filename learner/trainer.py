@@ -15,14 +15,14 @@ from learner.algorithms.algorithm import Objective
 from learner.algorithms.alphazero import AlphaZero
 from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig, SupervisedConfig
 from learner.algorithms.dqn import Dqn
-from learner.algorithms.losses import Losses, losses_of
+from learner.algorithms.reports import Losses, losses_of
 from learner.algorithms.supervised import Supervised
 from learner.allocator import keep_freed_memory
 from learner.batches import Batch
 from learner.config import LearnerConfig
-from learner.flat import Flat
+from learner.flat import FlatParameters
 from learner.optimiser import Optimiser
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.schedule import schedule
 from learner.strips import StripPass
 from learner.transfer import Transfer
@@ -39,17 +39,17 @@ log = logging.getLogger(__name__)
 Network = DualNetwork | StackNetwork
 
 LARGEST_LOSS = 50.0
-"""A loss above this, times the sum of the losses' weights where that is above 1, has exploded: an untrained network
+"""A loss above this, times the sum of the losses' weights where that is above 1, has diverged: an untrained network
 starts at log(A) + 1.1, about 5."""
 
 CUDA_PREFETCH = 2
-"""Batches made ahead of a GPU unless `learner.prefetch` says otherwise; a CPU makes its own in 0.5 % of a step."""
+"""Batches made ahead on a GPU unless `learner.prefetch` is set; on a CPU a batch takes 0.5 % of a step."""
 
 _OPTIMISER = "optimiser"
-"""Name of the array that says which optimiser the saved moments are of; checkpoints of before lack it."""
+"""Name of the array that names the optimiser of the saved moments; older checkpoints lack it."""
 
-CUDA_LOOK_EVERY = 16
-"""Steps between two looks at whether training on a GPU diverged; each look waits for the GPU once."""
+CUDA_CHECK_EVERY = 16
+"""Steps between two checks for divergence on a GPU; each check synchronises with it once."""
 
 
 class Trainer:
@@ -58,30 +58,30 @@ class Trainer:
     def __init__(
         self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlgorithmConfig, seed: int
     ) -> None:
-        """Takes the whole process: it sets torch's threads, and keeps the memory that is freed."""
+        """Changes settings of the whole process: torch's threads, and the allocator's (`keep_freed_memory`)."""
         keep_freed_memory()
         torch.manual_seed(seed)
         self.game, self.config, self.algorithm = game, config, algorithm
         self._network_config, self._seed = network, seed
         self.device = device_of(config)
         self.transfer = Transfer(self.device)
-        """The way of batches to the device."""
+        """Copies batches to the device."""
         self.ahead = CUDA_PREFETCH if self.device.type == "cuda" else 0
         self.step_count = 0
         self.last_good = "none yet"
-        """What an error names as the place to go back to."""
+        """Path of the last good checkpoint, for error messages."""
         self._network = _network(network, game, self.device)
         self._average = self._copy(self._network)
         self.objective = _objective(game, algorithm, network, self.device)
         self._largest_loss = LARGEST_LOSS * max(1.0, _weight(algorithm))
-        self._weights, self._average_weights = Flat(self._network), Flat(self._average)
-        self._gradient = self._weights.take_gradients()
+        self._weights, self._average_weights = FlatParameters(self._network), FlatParameters(self._average)
+        self._gradient = self._weights.attach_gradients()
         self._optimiser = Optimiser(self._weights, self._gradient, config)
         self._dtype = _dtype(config, self.device)
-        self._trouble = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
+        self._divergence = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
         """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
-        self._look_every = CUDA_LOOK_EVERY if self.device.type == "cuda" else 1
-        # OpenMP counts for each thread that calls it: a new one would share its work out among all cores
+        self._check_every = CUDA_CHECK_EVERY if self.device.type == "cuda" else 1
+        # torch keeps this setting per calling thread: without it each would use OpenMP threads on all cores
         self._threads = Threads(config.threads, begin=lambda: torch.set_num_threads(1))
         self._strips: StripPass | None = None
         self._compiled: Callable[[Any], Tensor] | None = None
@@ -90,23 +90,23 @@ class Trainer:
         self._network.train()
         self._share_threads()
 
-    def batch(self, samples: Rows, rng: np.random.Generator) -> Any:
-        """Return the objective's batch of `samples`, on its way to the device."""
+    def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Any:
+        """Return the objective's batch of `samples`, its transfer to the device started."""
         return self.transfer.send(self.objective.batch(samples, rng, self.transfer.pinned))
 
     def step(self, batch: Batch, progress: float) -> tuple[Tensor, Tensor]:
         """Train on one batch; return (losses f32[K], gradient norm f32[]).
 
-        `progress`, 0 to 1, is the place in the schedule.
+        `progress`, 0 to 1, is the point in the schedule.
 
-        Raises TrainingDivergedError if a loss or gradient is not finite or has exploded; the network's weights are then
-        those before that step.  On a GPU this is said up to `CUDA_LOOK_EVERY` steps later, so that no step waits; the
-        device itself leaves out the update of the step that diverged and of all after it.
+        Raises TrainingDivergedError if a loss or gradient is not finite or the loss exceeds `LARGEST_LOSS`; the weights
+        are then those before that step.  On a GPU the error comes up to `CUDA_CHECK_EVERY` steps later, so that no step
+        waits; the device itself skips the updates of the diverged step and of all later ones.
         """
         self.objective.before_step(self.step_count, self._network)
         if isinstance(self._network_config, StackConfig) and self._network_config.dropout:
             seeds = np.random.SeedSequence(self._seed, spawn_key=(self.step_count,))
-            torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))  # a resumed run leaves out the same features
+            torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))  # a resumed run drops the same features
         try:
             values = self._backward(self.transfer.receive(batch))
         except torch.OutOfMemoryError as error:
@@ -115,16 +115,16 @@ class Trainer:
             ) from error
         norm = torch.linalg.vector_norm(self._gradient)
         self._gradient.mul_((self.config.gradient_clip / (norm + 1e-6)).clamp(max=1))
-        self._optimiser.step(self.learning_rate(progress), self._noted(values[0], norm))
-        if self.step_count % self._look_every == 0:
+        self._optimiser.step(self.learning_rate(progress), self._note_divergence(values[0], norm))
+        if self.step_count % self._check_every == 0:
             self.check()
         self.step_count += 1
         self._update_average()
         return values, norm
 
     def check(self) -> None:
-        """Raise TrainingDivergedError if a step so far has diverged; waits for the device."""
-        step, loss, norm = self._trouble.tolist()
+        """Raise TrainingDivergedError if any step so far has diverged; waits for the device."""
+        step, loss, norm = self._divergence.tolist()
         if step >= 0:
             raise TrainingDivergedError(
                 f"training diverged at step {step:.0f}: expected a finite loss below {self._largest_loss:g}, got "
@@ -133,7 +133,7 @@ class Trainer:
             )
 
     def mean(self, steps: Sequence[tuple[Tensor, Tensor]]) -> tuple[Losses, float]:
-        """Return the mean losses and gradient norm of what steps returned; waits for the device."""
+        """Return the mean losses and gradient norm of the results of `step`; waits for the device."""
         values, norms = (torch.stack(each) for each in zip(*steps, strict=True))
         return losses_of(self.algorithm.name, values.mean(0).tolist()), float(norms.mean())
 
@@ -142,21 +142,21 @@ class Trainer:
         return self.config.learning_rate * schedule(self.config, self.step_count, progress)
 
     def averaged(self, version: int) -> Weights:
-        """Return the averaged weights as they play; those of a training that diverged are refused."""
+        """Return the averaged weights for inference; raises TrainingDivergedError after a divergence."""
         self.check()
         return self.objective.played(fold(self._average, self.game, version))
 
     def average_copy(self) -> Network:
-        """Return a copy of the averaged network, which stays as it is now."""
+        """Return a copy of the averaged network."""
         return self._copy(self._average)
 
     @torch.no_grad()
     def outputs(self, network: Network, batch: Batch) -> Any:
-        """Return what such a copy says of a batch."""
+        """Return the outputs of `network`, such as an `average_copy`, for a batch."""
         return self._forward(network, self.transfer.receive(batch).planes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return network, average, optimiser and objective, by name; those of a training that diverged are refused."""
+        """Return network, average, optimiser and objective by name; raises TrainingDivergedError after a divergence."""
         self.check()
         found = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
         found |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
@@ -167,9 +167,9 @@ class Trainer:
         return kind | {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in found.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
-        """Take back what `arrays()` gave; the network must be of the same shape.
+        """Restore `arrays()`; CorruptFileError if the network has another shape.
 
-        Another optimiser than the one that was saved begins anew: its moments would mean nothing to it.
+        Another optimiser than the saved one starts anew: the moments would mean nothing to it.
         """
         arrays = dict(arrays)
         saved = arrays.pop(_OPTIMISER, None)
@@ -197,7 +197,7 @@ class Trainer:
         return made.eval()
 
     def _backward(self, batch: Batch) -> Tensor:
-        """Fill the gradient; return the losses.  What does not compile is done without, once and for all."""
+        """Compute the gradient; return the losses.  If compilation fails, later steps run without it."""
         if self._compiled is not None:
             try:
                 return self._gradients(self._compiled, batch)
@@ -220,13 +220,13 @@ class Trainer:
         return self.objective.losses(self._forward(self._network, batch.planes), batch)
 
     def _forward(self, network: Network, planes: Tensor) -> Outputs | Tensor:
-        """The network's own forward pass, in channels-last memory and the precision wanted."""
+        """Return the network's own forward pass, in channels-last memory and the configured precision."""
         with torch.autocast(self.device.type, self._dtype, enabled=self._dtype != torch.float32):
             outputs: Outputs | Tensor = network(planes.contiguous(memory_format=torch.channels_last))
         return outputs
 
     def _strip_losses(self, batch: Batch) -> Tensor:
-        """The losses of a dual network, faster on a CPU."""
+        """Return the losses of a dual network by the `StripPass`, which is faster on a CPU."""
         assert isinstance(self._network, DualNetwork)
         if self._strips is None or self._strips.boards != len(batch):
             self._strips = StripPass(self._network, len(batch), self._dtype, self._threads)
@@ -236,24 +236,24 @@ class Trainer:
     def _in_strips(self) -> bool:
         return self.device.type == "cpu" and isinstance(self._network, DualNetwork)
 
-    def _noted(self, loss: Tensor, norm: Tensor) -> Tensor:
-        """Keep the first step that diverges; return f32[], 1 from then on: the update is to be left out.
+    def _note_divergence(self, loss: Tensor, norm: Tensor) -> Tensor:
+        """Note the first step that diverges; return f32[], 1 from then on: skip the update.
 
-        All of it happens on the device, with numbers that the host does not know yet.
+        This runs on the device and does not synchronise with it.
         """
         sound = (loss <= self._largest_loss) & norm.isfinite()  # a NaN compares as false
-        first = ~sound & (self._trouble[0] < 0)
+        first = ~sound & (self._divergence[0] < 0)
         now = torch.stack((loss.new_full((), self.step_count), loss, norm))
-        self._trouble = torch.where(first, now.double(), self._trouble)
-        return (self._trouble[0] >= 0).float()
+        self._divergence = torch.where(first, now.double(), self._divergence)
+        return (self._divergence[0] >= 0).float()
 
     def _share_threads(self) -> None:
-        """torch's own threads are for stacks, compiled steps and what a GPU leaves to the host; strips bring others."""
+        """Set the number of torch's threads: 1 beside the strip pass's own threads, else `learner.threads`."""
         torch.set_num_threads(1 if self._in_strips and self._compiled is None else self.config.threads)
 
     @torch.no_grad()
     def _update_average(self) -> None:
-        """Move the average towards the network, running statistics too; early steps count more than a fixed decay."""
+        """Update the moving average, running statistics included; early steps use a smaller decay."""
         decay = min(self.config.ema_decay, (1 + self.step_count) / (10 + self.step_count))
         self._average_weights.values.lerp_(self._weights.values, 1 - decay)
         if statistics := _statistics(self._network):
@@ -261,7 +261,7 @@ class Trainer:
 
 
 def device_of(config: LearnerConfig) -> torch.device:
-    """Return where to train, or raise ConfigError if this machine does not have it."""
+    """Return the device to train on, or raise ConfigError if this machine does not have it."""
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("learner.device must be auto or cpu where torch finds no CUDA device, got 'cuda'")
     if config.device == "auto":
@@ -270,7 +270,7 @@ def device_of(config: LearnerConfig) -> torch.device:
 
 
 def _network(config: NetworkConfig, game: Game, device: torch.device) -> Network:
-    torch.backends.cudnn.benchmark = True  # batches are all of one size: the fastest algorithms are worth a search
+    torch.backends.cudnn.benchmark = True  # all batches have one size, so it pays to search for the fastest algorithms
     made: Network = build_network(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     return made
 
@@ -282,7 +282,7 @@ def _objective(game: Game, algorithm: AlgorithmConfig, network: NetworkConfig, d
         case SupervisedConfig():
             return Supervised(game, algorithm)
         case DqnConfig():
-            assert isinstance(network, StackConfig), "`check_fit` comes first"
+            assert isinstance(network, StackConfig), "`check_fit` ensures this"
             return Dqn(game, algorithm, network, device)
         case _:
             raise ConfigError(f"algorithm={algorithm.name} has no gradient to train a network by")

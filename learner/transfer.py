@@ -1,4 +1,4 @@
-"""Batches on their way to a GPU: copied beside the steps, on a stream of their own; on a CPU there is nothing to do."""
+"""Transfers of batches to a GPU: asynchronous copies on a separate stream; on a CPU there is nothing to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ B = TypeVar("B", bound=Batch)
 
 
 class Transfer:
-    """The way to one device.  `send` may run on another thread than `receive`."""
+    """Copies batches to one device.  `send` may run on another thread than `receive`."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -23,11 +23,11 @@ class Transfer:
 
     @property
     def pinned(self) -> bool:
-        """Whether batches should lie in pinned memory: what a GPU copies by itself while both sides work on."""
+        """Whether batches should be in pinned memory, which a GPU can copy asynchronously."""
         return self._stream is not None
 
     def send(self, batch: B) -> B:
-        """Begin the copy; the result is for `receive`.  Pinned memory is not used again before it has been read."""
+        """Begin the copy and return the batch for `receive`.  torch reuses pinned memory only after the copy."""
         if self._stream is None:
             return batch
         with torch.cuda.stream(self._stream):
@@ -35,7 +35,7 @@ class Transfer:
             return replace(sent, arrived=self._stream.record_event())
 
     def receive(self, batch: B) -> B:
-        """Return the batch as the device can use it now, sent or not; the host does not wait, the device does."""
+        """Return a batch, sent or not, on the device; the device waits for the copy, the host does not."""
         if batch.arrived is None:
             return batch.to(self._device)
         current = torch.cuda.current_stream(self._device)

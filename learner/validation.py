@@ -1,7 +1,8 @@
-"""Games that are never trained on say how good the network is, and when to stop.
+"""Validation on games that are never trained on: the best network so far, and early stopping.
 
-Every so many steps the averaged network looks at some thousands of their positions, always the same ones.  The network
-with the smallest loss so far is kept: it is the candidate, and so many looks later without a better one training ends.
+Every `validation_every_steps` the averaged network is evaluated on some thousands of their positions, always the same
+ones.  The network with the lowest loss so far is kept: it is the candidate.  After `patience` validations without a
+better one training ends.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.losses import ValidationReport
+from learner.algorithms.reports import ValidationReport
 from learner.algorithms.supervised import move_logits, places
 from learner.batches import training_batch
 from learner.replay.samples import Samples, samples_of
@@ -24,56 +25,56 @@ from reversi.model.network import fold
 from reversi.model.weights import Weights
 from reversi.record import Records
 
-LOOK_POSITIONS = 4096
-"""Positions of a look while training goes on: an accuracy of a half is known to 0.8 %, and the cost is bounded."""
+SUBSET_POSITIONS = 4096
+"""Positions of a validation during training: the standard error of an accuracy of a half is 0.8 %."""
 
 BATCH = 512
-"""Positions judged at once."""
+"""Positions evaluated at once."""
 
 
 class Validation:
-    """The games kept aside, the best network so far, and the looks since."""
+    """The validation games, the best network so far, and the newest report."""
 
     def __init__(self, records: Records, config: SupervisedConfig, trainer: Trainer) -> None:
         self._config, self._trainer = config, trainer
         samples = samples_of(records)
         self._all = samples.take(np.flatnonzero(samples.policy_weight))
-        rows = np.random.default_rng(0).permutation(len(self._all))[:LOOK_POSITIONS]
+        rows = np.random.default_rng(0).permutation(len(self._all))[:SUBSET_POSITIONS]
         self._some = self._all.take(np.sort(rows))
         self._best: Network | None = None
         self._offered = False
         self.newest: ValidationReport | None = None
-        """The newest look."""
+        """The newest validation; None before the first."""
 
     @property
     def finished(self) -> bool:
-        """Whether so many looks brought nothing better that training should end."""
+        """Whether `patience` validations have passed without a better network."""
         patience = self._config.patience
         return patience is not None and self.newest is not None and self.newest.looks_since_best >= patience
 
     @property
-    def news(self) -> bool:
-        """Whether there is a best network that was not handed out by `best` yet."""
+    def has_new_best(self) -> bool:
+        """Whether there is a best network that `best` has not returned yet."""
         return self._best is not None and not self._offered
 
-    def look_if_due(self, step: int) -> None:
-        """Look at the averaged network as it is after step number `step`, if it is time to."""
+    def validate_if_due(self, step: int) -> None:
+        """Validate the averaged network after step `step`, if that is a multiple of `validation_every_steps`."""
         if step % self._config.validation_every_steps == 0 and len(self._some):
-            self._look()
+            self._validate()
 
     def best(self, version: int) -> Weights | None:
-        """Return the best weights so far; None before the first look."""
+        """Return the best weights so far; None before the first validation."""
         if self._best is None:
             return None
         self._offered = True
         return fold(self._best, self._trainer.game, version)
 
-    def last_look(self) -> ValidationReport | None:
-        """Return what the best network makes of all positions; None if there are none."""
+    def validate_best(self) -> ValidationReport | None:
+        """Return the validation of the best network on all positions; None if there are none."""
         if not len(self._all):
             return None
         if self._best is None:
-            self._look()
+            self._validate()
         assert self._best is not None
         assert self.newest is not None
         loss, top1, top5 = self._judge(self._best, self._all)
@@ -81,17 +82,17 @@ class Validation:
         return self.newest
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the best network by the names of its tensors."""
+        """Return the best network's tensors by name; none before the first validation."""
         if self._best is None:
             return {}
         return {name: tensor.cpu().contiguous().numpy() for name, tensor in self._best.state_dict().items()}
 
     def state(self) -> dict[str, Any]:
-        """Return the newest look and whether the best network was handed out."""
+        """Return the newest report, and whether `best` has returned the best network."""
         return {"newest": None if self.newest is None else vars(self.newest), "offered": self._offered}
 
     def restore(self, arrays: dict[str, NDArray[Any]], state: dict[str, Any]) -> None:
-        """Go on from `arrays()` and `state()`."""
+        """Restore `arrays()` and `state()`."""
         if arrays:
             self._best = self._trainer.average_copy()
             try:
@@ -101,7 +102,7 @@ class Validation:
         self.newest = None if state["newest"] is None else ValidationReport(**state["newest"])
         self._offered = state["offered"]
 
-    def _look(self) -> None:
+    def _validate(self) -> None:
         network = self._trainer.average_copy()
         loss, top1, top5 = self._judge(network, self._some)
         best, since = (np.inf, 0) if self.newest is None else (self.newest.best_loss, self.newest.looks_since_best + 1)
@@ -113,7 +114,7 @@ class Validation:
         )
 
     def _judge(self, network: Network, samples: Samples) -> tuple[float, float, float]:
-        """Return loss, top-1 and top-5 accuracy of `network` in the positions of `samples`, at least one."""
+        """Return loss, top-1 and top-5 accuracy of `network` on one or more samples."""
         sums = torch.zeros(3, dtype=torch.float64)
         for first in range(0, len(samples), BATCH):
             part = samples[first : first + BATCH]

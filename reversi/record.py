@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,23 @@ class OtherRulesError(CorruptRecordError):
     """Valid records that were played under another version of the rules."""
 
 
+class RecordColumns(NamedTuple):
+    """The columns of `Records` that kernels read; float16 as bits, since numba has no half precision on CPUs."""
+
+    start_own: Masks  # uint64[G]
+    start_opp: Masks  # uint64[G]
+    black_first: NDArray[np.uint8]  # [G]
+    plies: NDArray[np.int32]  # [G]
+    actions: NDArray[np.uint8]  # [P]
+    policy: NDArray[np.uint8]  # [P, A]
+    value_bits: NDArray[np.uint16]  # [P]
+    ply_kind: NDArray[np.uint8]  # [P]
+    margin: NDArray[np.int8]  # [G]
+    final_own: Masks  # uint64[G]
+    final_opp: Masks  # uint64[G]
+    exact_from: NDArray[np.int32]  # [G]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Records:
     """Finished games of one board; `own` and `opp` are the sides that move first and second in the record."""
@@ -118,6 +135,23 @@ class Records:
     def positions(self) -> int:
         """Plies of all games together, P."""
         return len(self.actions)
+
+    def columns(self) -> RecordColumns:
+        """Return the columns for kernels, which share the memory of these."""
+        return RecordColumns(
+            start_own=self.start_own,
+            start_opp=self.start_opp,
+            black_first=self.black_first,
+            plies=self.plies,
+            actions=self.actions,
+            policy=self.policy,
+            value_bits=self.value.view(np.uint16),
+            ply_kind=self.ply_kind,
+            margin=self.margin,
+            final_own=self.final_own,
+            final_opp=self.final_opp,
+            exact_from=self.exact_from,
+        )
 
     def select(self, chosen: NDArray[np.bool_]) -> Records:
         """Return the games where `chosen[g]`, in their order."""
@@ -164,63 +198,33 @@ def check(records: Records) -> NDArray[np.uint8]:
     """Return uint8[G]: the index in `REASONS` of the first fault of each game; GOOD (0) for none."""
     game = game_named(records.game)
     reasons = np.empty(len(records), np.uint8)
-    refute(
-        game.id,
-        np.uint64(game.board_mask),
-        records.start_own,
-        records.start_opp,
-        records.black_first,
-        records.plies,
-        records.actions,
-        records.policy,
-        records.value.view(np.uint16),
-        records.ply_kind,
-        records.margin,
-        records.final_own,
-        records.final_opp,
-        records.exact_from,
-        reasons,
-    )
+    refute(game.id, np.uint64(game.board_mask), records.columns(), reasons)
     return reasons
 
 
 @kernel
-def refute(
-    game_id: int,
-    board: np.uint64,
-    start_own: Masks,
-    start_opp: Masks,
-    black_first: NDArray[np.uint8],
-    plies: NDArray[np.int32],
-    actions: NDArray[np.uint8],
-    policy: NDArray[np.uint8],
-    value_bits: NDArray[np.uint16],
-    ply_kind: NDArray[np.uint8],
-    margin: NDArray[np.int8],
-    final_own: Masks,
-    final_opp: Masks,
-    exact_from: NDArray[np.int32],
-    reasons: NDArray[np.uint8],
-) -> None:
-    """Replay every game and write its first fault.
+def refute(game_id: int, board: np.uint64, records: RecordColumns, reasons: NDArray[np.uint8]) -> None:
+    """Replay every game and write what refutes it.
 
-    board       squares of the game's board
-    value_bits  uint16[P]  the root values' float16 bits: numba has no half precision on CPUs
-    reasons     uint8[G]   written: 0, or the code of the first fault, in the order of the plies
-    others      the columns of `Records`, untrusted except for their shapes and that `plies` sums to P
+    board    squares of the game's board
+    records  only the shapes of the columns are trusted, and that `plies` sums to P
+    reasons  uint8[G]  written: 0 or the code of the first thing found wrong, a game's plies from first to last
 
     Cost: one move generation and one flip per ply, one pass over its A policy bytes.
     """
+    plies, actions, policy = records.plies, records.actions, records.policy
+    value_bits, ply_kind, margin, exact_from = records.value_bits, records.ply_kind, records.margin, records.exact_from
     pass_action = policy.shape[1] - 1
     bit = np.empty(pass_action, np.uint64)
     for action in range(pass_action):
         bit[action] = ONE << np.uint64(square_of_action(game_id, action))
     first = 0
     for g in range(plies.shape[0]):
-        own, opp = start_own[g], start_opp[g]
+        own, opp = records.start_own[g], records.start_opp[g]
         reason = GOOD
         off_board = (own | opp) & ~board
-        if ((own & opp) | off_board) != ZERO or black_first[g] > 1 or outcome(game_id, own, opp) != UNFINISHED:
+        bad_side = records.black_first[g] > 1
+        if ((own & opp) | off_board) != ZERO or bad_side or outcome(game_id, own, opp) != UNFINISHED:
             reason = BAD_START
         end = first + plies[g]
         p = first
@@ -243,7 +247,7 @@ def refute(
                 reason = NO_END
             elif result != margin[g]:
                 reason = WRONG_MARGIN
-            elif own != final_own[g] or opp != final_opp[g]:
+            elif own != records.final_own[g] or opp != records.final_opp[g]:
                 reason = WRONG_BOARD
             elif not _is_exact(value_bits[first - plies[g] : first], exact_from[g], margin[g]):
                 reason = BAD_EXACT

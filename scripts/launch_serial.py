@@ -18,10 +18,10 @@ from contextlib import closing, contextmanager
 
 from actors.worker import Worker
 from evaluator.gate import Gate
-from learner.broadcast import WeightStore
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import Replay
+from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
 from scripts.redis_run import RedisRun, redis_of
 from scripts.sitting import Sitting

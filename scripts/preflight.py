@@ -12,7 +12,7 @@ from pathlib import Path
 from actors.config import GamesActorConfig, actor_threads
 from evaluator.openings import load_openings, random_openings
 from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.model.machine import has_nvidia_gpu

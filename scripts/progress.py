@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from actors.worker import ActorReport
     from evaluator.gate_report import GateReport
-    from learner.algorithms.losses import ValidationReport
+    from learner.algorithms.reports import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
     from scripts.health import HealthReport, MemoryReport

@@ -10,8 +10,8 @@ from pathlib import Path
 from learner.replay.config import ReplayConfig
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import count_start, run_key
-from learner.replay.redis_url import RedisServer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from scripts.run_state import more
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
-    from learner.algorithms.losses import ValidationReport
+    from learner.algorithms.reports import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 

@@ -61,7 +61,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
     counts_actors  whether the command line sets the number of actors, which then overrides what `reversi scale` set
     """
-    from learner.algorithms.fit import check_fit
+    from learner.algorithms.compatibility import check_fit
     from reversi.games.rules import game_named
     from scripts.config import job_of
     from scripts.control import forget_target

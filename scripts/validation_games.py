@@ -17,7 +17,7 @@ SKIPPED = "skipped.txt"
 
 def validation_games(sitting: Sitting) -> Records | None:
     """Return the games kept aside for validation, or None for a job that plays its games itself."""
-    from actors.files import read_games
+    from actors.recorded import read_games
 
     config = sitting.job.actors
     if not isinstance(config, GamesActorConfig):

@@ -16,10 +16,10 @@ from actors.epsilon import EpsilonPlay
 from actors.selfplay import SelfPlay
 from evaluator.openings import random_openings
 from learner.batches import training_batch
-from learner.broadcast import WeightStore
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.samples import Samples
+from learner.weight_store import WeightStore
 from reversi.games.rules import Game, game_named
 from reversi.model.evaluate import open_evaluator
 from reversi.model.weights import Weights

@@ -1,1 +1,1 @@
-"""What is learned from a sample: one file per algorithm, its loss; and its settings."""
+"""The algorithms: one file each with its loss, and their settings."""

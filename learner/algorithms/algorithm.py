@@ -1,7 +1,7 @@
-"""What an algorithm is to the learner: a `Training`; and what one that trains by gradients is to its trainer.
+"""The interfaces of an algorithm: `Training` for the learner, `Objective` for the trainer of networks.
 
-Adding one: its configuration in `config.py`, its samples in `learner/replay/kinds.py`, its losses in `losses.py`, and
-either an `Objective`, which the `Trainer` of `learner/trainer.py` follows, or a `Training` of its own.
+To add one, write its configuration in `config.py`, its samples in `learner/replay/kinds.py`, its report in
+`reports.py`, and either an `Objective`, which `learner/trainer.py` minimises, or a `Training` of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.algorithms.losses import Losses
-from learner.replay.rows import Rows
+from learner.algorithms.reports import Losses
+from learner.replay.columns import SampleColumns
 from reversi.model.weights import Weights
 
 if TYPE_CHECKING:
@@ -21,56 +21,56 @@ if TYPE_CHECKING:
 
 
 class Training(Protocol):
-    """Whatever becomes better by samples, one step at a time.  Batches and steps' results are its own business."""
+    """A model trained by samples, one step at a time.  The types of batches and step results are its own."""
 
     step_count: int
     """Steps since the run began."""
 
     last_good: str
-    """What an error names as the place to go back to."""
+    """Path of the last good checkpoint, for error messages."""
 
     ahead: int
-    """Batches that are worth making ahead of the steps, on another thread."""
+    """Batches to assemble ahead of the steps on another thread, by default."""
 
-    def batch(self, samples: Rows, rng: np.random.Generator) -> Any:
-        """Return samples as a step wants them, on their way to the device; may run on another thread than `step`."""
+    def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Any:
+        """Return the batch of `samples`, its transfer to the device started; may run on another thread than `step`."""
 
     def step(self, batch: Any, progress: float) -> Any:
-        """Learn from one batch, `progress` (0 to 1) into the run; the result is for `mean`."""
+        """Train on one batch at `progress` (0 to 1) of the run; the result is an argument of `mean`."""
 
     def mean(self, steps: Sequence[Any]) -> tuple[Losses, float]:
-        """Return the mean losses and the mean norm of the gradient (0 where there is none) of steps, at least one."""
+        """Return the mean losses and the mean gradient norm (0 without a gradient) of one or more steps."""
 
     def learning_rate(self, progress: float) -> float:
         """Return the learning rate of the next step."""
 
     def averaged(self, version: int) -> Weights:
-        """Return the averaged weights as they play."""
+        """Return the averaged weights for inference."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the state by name."""
+        """Return the state as named arrays."""
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
-        """Take back what `arrays()` gave after so many steps."""
+        """Restore `arrays()` as of `step_count` steps."""
 
 
 class Objective(Protocol):
-    """What a network is trained for."""
+    """How samples become a batch, and a batch losses; with the state that these need."""
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> Any:
-        """Return samples as a `Batch` in new memory, `pinned` if a GPU shall copy it."""
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> Any:
+        """Return samples as a `Batch` in new memory, pinned for a copy to a GPU if `pinned`."""
 
     def losses(self, outputs: Any, batch: Any) -> Tensor:
-        """Return f32[K], the algorithm's losses in the order of their names; the first is to be minimised."""
+        """Return f32[K], the losses in the field order of the algorithm's report; the first is minimised."""
 
     def before_step(self, step: int, network: nn.Module) -> None:
-        """Look at the network as it is before step number `step`."""
+        """Hook called with the network before step `step`."""
 
     def played(self, weights: Weights) -> Weights:
-        """Return the network's weights as they are published, where what it learned is not what a player reads."""
+        """Return the weights converted from what was trained to what players read."""
 
     def arrays(self) -> dict[str, Tensor]:
-        """Return what of the objective is part of the training's state, by name."""
+        """Return the objective's own state as named tensors."""
 
     def restore(self, arrays: dict[str, Tensor]) -> None:
-        """Take back what `arrays()` gave."""
+        """Restore `arrays()`."""

@@ -17,24 +17,24 @@ from torch.nn import functional
 from learner.algorithms.config import AlphaZeroConfig
 from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, training_batch
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
 
 ILLEGAL = -1e4
-"""Logit put in place of an illegal action's: its probability is exactly 0 and its gradient too."""
+"""Logit of illegal actions: their probability and gradient are exactly 0."""
 
 
 class AlphaZero(Stateless):
-    """The objective: policy and value as searched and played, under one of the 8 symmetries each."""
+    """The objective: search policy and game result, each sample under a random one of the 8 symmetries."""
 
     def __init__(self, game: Game, config: AlphaZeroConfig) -> None:
         self._game, self._config = game, config
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
-        """Draw a symmetry for every sample; see `Objective`."""
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
+        """Return the batch, each sample under a random symmetry; see `Objective`."""
         assert isinstance(samples, Samples)
         symmetry = rng.integers(0, SYMMETRIES, len(samples))
         return training_batch(self._game, samples, symmetry, self._config.value_mix, pinned=pinned)
@@ -45,7 +45,7 @@ class AlphaZero(Stateless):
 
 
 def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
-    """Return the losses as f32[5] in the order of `AlphaZeroLosses`; the first is to be minimised."""
+    """Return the losses as f32[5] in the order of `AlphaZeroLosses`; the first is minimised."""
     policies, weight = _policy_losses(outputs, batch, config), batch.policy_weight
     policy = (policies * weight).sum() / weight.sum().clamp(min=1)
     value = _value_loss(outputs.wdl.float(), batch.wdl, config)
@@ -56,7 +56,7 @@ def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> T
 
 
 def _policy_losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
-    """Return the policy's loss at every position, f32[B]."""
+    """Return the policy loss of every position, f32[B]."""
     logits = outputs.policy.float().masked_fill(batch.legal == 0, ILLEGAL)
     target = batch.policy if config.policy_temperature == 1 else tempered(batch.policy, config.policy_temperature)
     if config.policy_loss == "squared":
@@ -74,5 +74,5 @@ def _value_loss(logits: Tensor, wdl: Tensor, config: AlphaZeroConfig) -> Tensor:
 def tempered(shares: Tensor, temperature: float) -> Tensor:
     """Return `shares` f32[B, A] to the power of 1 / temperature, each row summing to 1 again; rows of 0 stay 0."""
     largest = shares.amax(1, keepdim=True).clamp(min=torch.finfo(shares.dtype).tiny)
-    powers = (shares / largest).pow(1 / temperature)  # over the largest: what underflows is nothing beside it
+    powers = (shares / largest).pow(1 / temperature)  # relative to the largest, beside which an underflow is negligible
     return powers / powers.sum(1, keepdim=True).clamp(min=1)

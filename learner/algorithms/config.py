@@ -1,4 +1,4 @@
-"""What is learned from a game: one configuration per algorithm, told apart by its `name`."""
+"""The algorithms' settings: one configuration each, distinguished by its `name`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from reversi.settings import require, require_ranges
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaZeroConfig:
-    """Policy and value targets from search and result, and KataGo's two auxiliary targets."""
+    """Policy targets from search, value targets from results, and KataGo's two auxiliary targets."""
 
     name: Literal["alphazero"]
     """Which algorithm; its targets and losses are in `learner/algorithms/alphazero.py`."""
 
     value_weight: float
-    """Weight of the win-draw-loss cross-entropy against the policy's.  AlphaZero: 1."""
+    """Weight of the value loss relative to the policy loss.  AlphaZero: 1."""
 
     margin_weight: float
-    """Weight of the squared error of the final margin (in shares of the board).  AlphaZero: 0."""
+    """Weight of the squared error of the final margin (as a share of the board).  AlphaZero: 0."""
 
     owner_weight: float
     """Weight of the squared error of each square's final owner, averaged over squares.  AlphaZero: 0; KataGo: 1.5/N^2
-    a square; the head costs little and teaches the tower where discs survive."""
+    a square; the head costs little and trains the tower to see which discs survive."""
 
     value_mix: float
     """Share of the search's root value in the value target, 0 to 1; the rest is the result.  AlphaZero: 0.  Up to 0.2
-    softens the noise of single games; more makes the network believe itself."""
+    reduces the noise of single games; with more the network learns its own errors."""
 
     policy_temperature: float = 1.0
     """Temperature of the policy target: visits^(1/temperature), normalised.  Below 1 sharpens it.  AlphaZero: 1."""
@@ -54,20 +54,20 @@ class AlphaZeroConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedConfig:
-    """The moves of recorded games are the policy's targets; games kept aside say when to stop."""
+    """The moves of recorded games are the policy targets; validation games decide when to stop."""
 
     name: Literal["supervised"]
     """Which algorithm; its loss is in `learner/algorithms/supervised.py`."""
 
     value_weight: float
-    """Weight of the result's loss where the network has a value head, 0 to 100."""
+    """Weight of the value loss if the network has a value head, 0 to 100."""
 
     validation_every_steps: int
-    """Steps between two looks at the games kept aside."""
+    """Steps between two validations."""
 
     patience: int | None
-    """Looks without a better validation loss after which training ends; null trains to the end of the run.  Candidates
-    are always the best so far."""
+    """Validations without a lower loss after which training ends; null trains to the end of the run.  Candidates are
+    always the best network so far."""
 
     def __post_init__(self) -> None:
         require_ranges(self, "algorithm", value_weight=(0, 100), validation_every_steps=(1, inf), patience=(1, inf))
@@ -84,20 +84,21 @@ class DqnConfig:
     """What a reward one decision later is worth, above 0 to 1."""
 
     n_step: int
-    """Decisions of the game between a position and the one it is judged by (forced passes are none); 1 to 64."""
+    """Decisions between a position and the one that its target is bootstrapped from (forced passes do not count); 1 to
+    64."""
 
     target_every_steps: int
-    """Steps between two copies of the network to the target network, which judges."""
+    """Steps between two copies of the network to the target network."""
 
     reward: Literal["result", "win"]
-    """At the end of a game: `result`, 1, 0 or -1, and the opponent's values count negative; or `win`, 1 for a win and
-    else 0, and a value is the chance of it, so that the opponent's counts as 1 minus it."""
+    """Reward at the end of a game.  `result`: 1, 0 or -1, and the opponent's values are negated.  `win`: 1 for a win,
+    otherwise 0; values are then winning probabilities, and the opponent's value v counts as 1 - v."""
 
     every_move: bool
-    """Whether a decision also teaches what each of its other legal moves would have led to, one step far."""
+    """Whether every other legal move of a decision also gives a one-step transition."""
 
     loss: Literal["squared", "huber"]
-    """Of the difference to the target; `huber` is linear from 1 on."""
+    """Loss of the difference to the target; `huber` is linear above 1."""
 
     def __post_init__(self) -> None:
         require(0 < self.discount <= 1, "algorithm.discount", "above 0 and at most 1", self.discount)
@@ -112,7 +113,7 @@ class QTableConfig:
     """Which algorithm; its update is in `learner/algorithms/q_table.py`."""
 
     learning_rate: float
-    """Share of the difference to the target that a sample moves its value by, above 0 to 1."""
+    """Step size: the share of the difference to the target that each sample corrects, above 0 to 1."""
 
     discount: float
     """What a reward one decision later is worth, above 0 to 1."""

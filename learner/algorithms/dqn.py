@@ -1,9 +1,9 @@
-"""Deep Q-learning: the value of an action is drawn to its reward and the value of the position it leads to.
+"""Deep Q-learning: the target of an action's value is its reward plus the value of the position it leads to.
 
     target = reward + factor * max over the legal actions of Q'(next position)
 
-Q' is the target network, a copy of the network that is taken every so many steps.  Rewards, factors and next positions
-are those of `learner/replay/transitions.py`: n steps ahead, the other side's values negative, or 1 minus them.  Source:
+Q' is the target network, a copy of the network made every `target_every_steps`.  Rewards, factors and next positions
+are those of `learner/replay/transitions.py`: n steps ahead, the other side's value v counted as -v or 1 - v.  Source:
 Mnih et al. 2015, "Human-level control through deep reinforcement learning", Nature 518, algorithm 1.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,9 +22,8 @@ from torch.nn import functional
 from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import DqnConfig
 from learner.batches import Batch
-from learner.replay.rows import Rows
-from learner.replay.transitions import Transitions
-from reversi.games.bitboard import Masks
+from learner.replay.columns import SampleColumns
+from learner.replay.transitions import TransitionArrays, Transitions
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
@@ -36,27 +35,27 @@ from reversi.model.weights import Weights
 
 @dataclass(frozen=True, kw_only=True)
 class TransitionBatch(Batch):
-    """Decisions and where they led; `planes` are those of the positions decided in."""
+    """Decisions and the positions they led to; `planes` are those of the positions decided in."""
 
     action: Tensor  # i64[B]
     reward: Tensor  # f32[B]
-    factor: Tensor  # f32[B] of the next position's value; 0 where the game ended first
+    factor: Tensor  # f32[B] multiplies the next position's value; 0 where the game ended first
     next_planes: Tensor  # f32[B, C, N, N]
     next_legal: Tensor  # u8[B, A] 1 at every legal action of the next position
 
 
 class Dqn:
-    """The objective, and the target network that judges."""
+    """The objective: action values towards those of the target network."""
 
     def __init__(self, game: Game, config: DqnConfig, network: StackConfig, device: torch.device) -> None:
         self._game, self._config = game, config
         self._target = build_network(network, game.size).to(device).requires_grad_(False).eval()
-        # a convolution sees the board from any side alike; a dense network would have to learn each side anew, and the
-        # one that this one is for was trained without
+        # only for convolutions: a dense network would have to learn each symmetry separately, and the published one
+        # that this reproduces was trained without
         self._symmetries = SYMMETRIES if network.filters else 1
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
-        """Draw a symmetry for every sample if the network has convolutions, else none; see `Objective`."""
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TransitionBatch:
+        """Return the batch, under random symmetries if the network has convolutions; see `Objective`."""
         assert isinstance(samples, Transitions)
         return transition_batch(self._game, samples, rng.integers(0, self._symmetries, len(samples)), pinned=pinned)
 
@@ -65,18 +64,18 @@ class Dqn:
         values = outputs.float().gather(1, batch.action[:, None]).squeeze(1)
         with torch.no_grad():
             best = self._target(batch.next_planes).float().masked_fill(batch.next_legal == 0, ILLEGAL).amax(1)
-            targets = batch.reward + batch.factor * best  # without a next position: 0 times something finite
+            targets = batch.reward + batch.factor * best  # without a next position: 0 times a finite value
         loss = functional.mse_loss if self._config.loss == "squared" else functional.smooth_l1_loss
         error = (values.detach() - targets).abs().mean()
         return torch.stack((loss(values, targets), values.mean(), targets.mean(), error))
 
     def before_step(self, step: int, network: nn.Module) -> None:
-        """Copy the network every `target_every_steps`, first of all before the first step."""
+        """Copy the network to the target network every `target_every_steps`, beginning before the first step."""
         if step % self._config.target_every_steps == 0:
             self._target.load_state_dict(network.state_dict())
 
     def played(self, weights: Weights) -> Weights:
-        """Return weights whose action values are wins minus losses, from -1 to 1: of a chance p of a win, 2 p - 1."""
+        """Return weights whose action values are in [-1, 1]: a winning probability p becomes 2 p - 1."""
         if self._config.reward == "result":
             return weights
         arrays = dict(weights.arrays)
@@ -88,18 +87,27 @@ class Dqn:
         return replace(weights, arrays=arrays)
 
     def arrays(self) -> dict[str, Tensor]:
-        """Return the target network."""
+        """Return the target network's tensors."""
         return dict(self._target.state_dict())
 
     def restore(self, arrays: dict[str, Tensor]) -> None:
-        """Take the target network back."""
+        """Restore the target network."""
         self._target.load_state_dict(arrays)
+
+
+class TransitionBatchArrays(NamedTuple):
+    """The arrays of a `TransitionBatch` that `fill_transitions` writes."""
+
+    planes: NDArray[np.float32]  # [B, C, N, N]
+    action: NDArray[np.int64]  # [B]
+    next_planes: NDArray[np.float32]  # [B, C, N, N]
+    next_legal: NDArray[np.uint8]  # [B, A]
 
 
 def transition_batch(
     game: Game, transitions: Transitions, symmetry: NDArray[np.integer[Any]], *, pinned: bool = False
 ) -> TransitionBatch:
-    """Return `transitions[b]` under `symmetry[b]` (0-7) as a batch in new memory, `pinned` if a GPU shall copy it."""
+    """Return `transitions[b]` under `symmetry[b]` (0-7) as a batch in new memory, pinned for a GPU if `pinned`."""
     transitions = transitions.writable()
     count, size = len(transitions), game.size
     empty = partial(torch.empty, count, pin_memory=pinned)
@@ -113,20 +121,10 @@ def transition_batch(
     )
     batch.reward.numpy()[:] = transitions.reward
     batch.factor.numpy()[:] = transitions.factor
-    fill_transitions(
-        game.id,
-        action_table(game),
-        symmetry.astype(np.int64),
-        transitions.own,
-        transitions.opp,
-        transitions.action,
-        transitions.next_own,
-        transitions.next_opp,
-        batch.planes.numpy(),
-        batch.action.numpy(),
-        batch.next_planes.numpy(),
-        batch.next_legal.numpy(),
+    out = TransitionBatchArrays(
+        batch.planes.numpy(), batch.action.numpy(), batch.next_planes.numpy(), batch.next_legal.numpy()
     )
+    fill_transitions(game.id, action_table(game), symmetry.astype(np.int64), transitions.arrays(), out)
     return batch
 
 
@@ -135,33 +133,25 @@ def fill_transitions(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    own: Masks,
-    opp: Masks,
-    action: NDArray[np.uint8],
-    next_own: Masks,
-    next_opp: Masks,
-    planes: NDArray[np.float32],
-    turned_action: NDArray[np.int64],
-    next_planes: NDArray[np.float32],
-    next_legal: NDArray[np.uint8],
+    transitions: TransitionArrays,
+    out: TransitionBatchArrays,
 ) -> None:
     """Fill the arrays of a `TransitionBatch`.
 
-    table          int32[8, A]  where each action goes under each symmetry
-    symmetry       int64[B]     0-7, the same for a position and the next one
-    own ... next_opp            columns of `Transitions`
-    planes, turned_action, next_planes, next_legal  written
+    table     int32[8, A]  where each action goes under each symmetry
+    symmetry  int64[B]     0-7, the same for a position and the next one
+    out       written: see `TransitionBatch`
 
     Cost: four mask transforms and up to four move generations per transition.
     """
-    count = own.shape[0]
+    count = symmetry.shape[0]
     masks = np.empty((4, count), np.uint64)
     for b in range(count):
-        masks[0, b] = transform_mask(game_id, own[b], symmetry[b])
-        masks[1, b] = transform_mask(game_id, opp[b], symmetry[b])
-        masks[2, b] = transform_mask(game_id, next_own[b], symmetry[b])
-        masks[3, b] = transform_mask(game_id, next_opp[b], symmetry[b])
-        turned_action[b] = table[symmetry[b], action[b]]
-    write_planes(game_id, masks[0], masks[1], planes)
-    write_planes(game_id, masks[2], masks[3], next_planes)
-    legal_actions_mask(game_id, masks[2], masks[3], next_legal)
+        masks[0, b] = transform_mask(game_id, transitions.own[b], symmetry[b])
+        masks[1, b] = transform_mask(game_id, transitions.opp[b], symmetry[b])
+        masks[2, b] = transform_mask(game_id, transitions.next_own[b], symmetry[b])
+        masks[3, b] = transform_mask(game_id, transitions.next_opp[b], symmetry[b])
+        out.action[b] = table[symmetry[b], transitions.action[b]]
+    write_planes(game_id, masks[0], masks[1], out.planes)
+    write_planes(game_id, masks[2], masks[3], out.next_planes)
+    legal_actions_mask(game_id, masks[2], masks[3], out.next_legal)

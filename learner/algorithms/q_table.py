@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.losses import Losses, losses_of
+from learner.algorithms.reports import Losses, losses_of
 from learner.config import LearnerConfig
-from learner.replay.rows import Rows
-from learner.replay.transitions import Transitions
+from learner.replay.columns import SampleColumns
+from learner.replay.transitions import TransitionArrays, Transitions
 from learner.schedule import schedule
 from reversi.errors import CorruptFileError
-from reversi.games.bitboard import ONE, Masks
+from reversi.games.bitboard import ONE
 from reversi.games.rules import Game, legal_moves, square_of_action
 from reversi.kernel import kernel
 from reversi.model.config import TableConfig
@@ -30,7 +30,7 @@ from reversi.model.weights import Weights
 
 
 class TableTraining:
-    """A table that learns from samples in the order they are drawn; what is published is the table itself."""
+    """A table trained on samples in the order they are drawn; the table itself is published."""
 
     def __init__(self, game: Game, network: TableConfig, config: LearnerConfig, algorithm: QTableConfig) -> None:
         self.step_count, self.ahead = 0, 0
@@ -38,32 +38,20 @@ class TableTraining:
         self._game, self._network, self._config, self._algorithm = game, network, config, algorithm
         self._table = empty_table()
 
-    def batch(self, samples: Rows, rng: np.random.Generator) -> Transitions:
+    def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Transitions:
         """Return the samples as they are."""
         assert isinstance(samples, Transitions)
         return samples.writable()
 
     def step(self, batch: Transitions, progress: float) -> NDArray[np.float64]:
-        """Learn from one sample after the other; return float64[3], the batch's losses."""
+        """Train on one sample after the other; return float64[3], the batch's losses."""
         sums = np.zeros(3)
-        update(
-            self._game.id,
-            np.float32(self.learning_rate(progress)),
-            batch.own,
-            batch.opp,
-            batch.action,
-            batch.reward,
-            batch.next_own,
-            batch.next_opp,
-            batch.factor,
-            self._table,
-            sums,
-        )
+        update(self._game.id, np.float32(self.learning_rate(progress)), batch.arrays(), self._table, sums)
         self.step_count += 1
         return sums / max(len(batch), 1)
 
     def mean(self, steps: Sequence[NDArray[np.float64]]) -> tuple[Losses, float]:
-        """Return the mean losses of batches; a table has no gradient."""
+        """Return the mean losses of batches and 0, as a table has no gradient."""
         return losses_of("q_table", np.mean(steps, 0).tolist()), 0.0
 
     def learning_rate(self, progress: float) -> float:
@@ -79,7 +67,7 @@ class TableTraining:
         return {"q": self._table.copy()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
-        """Take the table back."""
+        """Restore the table."""
         found = {name: array.shape for name, array in arrays.items()}
         if found != {"q": self._table.shape}:
             raise CorruptFileError(f"learner state: expected a table of {self._table.shape}, got {found}")
@@ -91,28 +79,24 @@ class TableTraining:
 def update(
     game_id: int,
     rate: np.float32,
-    own: Masks,
-    opp: Masks,
-    action: NDArray[np.uint8],
-    reward: NDArray[np.float32],
-    next_own: Masks,
-    next_opp: Masks,
-    factor: NDArray[np.float32],
+    transitions: TransitionArrays,
     table: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """Move the table by every transition, in their order, so that a later one sees what an earlier one taught.
+    """Update the table by every transition in turn, so that later ones see the updates of earlier ones.
 
-    rate          share of the difference to the target
-    own ...factor columns of `Transitions`, of a game of at most nine squares
+    rate          step size
+    transitions   of a game of at most nine squares
     table         f32[3^9, 9] read and written
     sums          float64[3] written: of squared differences, of values before the update, of absolute differences
 
     Cost: two rows of the table, some 40 ns.
     """
+    own, opp, action = transitions.own, transitions.opp, transitions.action
+    next_own, next_opp, factor = transitions.next_own, transitions.next_opp, transitions.factor
     squared = value_sum = absolute = 0.0
     for b in range(own.shape[0]):
-        target = reward[b]
+        target = transitions.reward[b]
         if factor[b] != 0:
             row = table_index(next_own[b], next_opp[b])
             legal = legal_moves(game_id, next_own[b], next_opp[b])

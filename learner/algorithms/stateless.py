@@ -1,4 +1,4 @@
-"""What objectives without a state of their own have in common: nothing is seen, kept or taken back."""
+"""The part of `Objective` that is the same for all objectives without state."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from reversi.model.weights import Weights
 
 
 class Stateless:
-    """The part of an `Objective` that is empty where losses hang on outputs and batch alone."""
+    """Base of objectives whose losses depend on outputs and batch alone."""
 
     def before_step(self, step: int, network: nn.Module) -> None:
-        """Nothing is to be seen."""
+        """Do nothing."""
 
     def played(self, weights: Weights) -> Weights:
-        """Return them as they are."""
+        """Return the weights unchanged."""
         return weights
 
     def arrays(self) -> dict[str, Tensor]:
-        """Return nothing: it has no state."""
+        """Return no tensors."""
         return {}
 
     def restore(self, arrays: dict[str, Tensor]) -> None:
-        """There is nothing to take back."""
+        """Do nothing."""

@@ -1,8 +1,8 @@
-"""Supervised learning: the policy learns the moves of recorded games, and where there is a value, their results.
+"""Supervised learning: the policy learns the moves of recorded games, and a value head, if any, their results.
 
     loss = policy + value_weight * value, both cross-entropies in nats
 
-Illegal moves are left out of the policy, as they are in play: what is learned is which legal move is played.  Source:
+Illegal moves are masked, as in play, so the network learns which legal move is played.  Source:
 Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", Methods (policy network).
 """
 
@@ -17,7 +17,7 @@ from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import SupervisedConfig
 from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, training_batch
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
@@ -25,19 +25,19 @@ from reversi.model.network import Outputs
 
 
 class Supervised(Stateless):
-    """The objective: the move that was played, under one of the 8 symmetries."""
+    """The objective: the move played, each sample under a random one of the 8 symmetries."""
 
     def __init__(self, game: Game, config: SupervisedConfig) -> None:
         self._game, self._config = game, config
 
-    def batch(self, samples: Rows, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
-        """Draw a symmetry for every sample; see `Objective`."""
+    def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> TrainingBatch:
+        """Return the batch, each sample under a random symmetry; see `Objective`."""
         assert isinstance(samples, Samples)
         symmetry = rng.integers(0, SYMMETRIES, len(samples))
         return training_batch(self._game, samples, symmetry, pinned=pinned)
 
     def losses(self, outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
-        """Return f32[4] in the order of `SupervisedLosses`; positions without a move to learn teach the value alone."""
+        """Return f32[4] in the order of `SupervisedLosses`; positions without a policy target train the value only."""
         logits = move_logits(outputs, batch)
         weight = batch.policy_weight / batch.policy_weight.sum().clamp(min=1)
         policy = -((batch.policy * functional.log_softmax(logits, 1)).sum(1) * weight).sum()
@@ -49,12 +49,12 @@ class Supervised(Stateless):
 
 
 def move_logits(outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
-    """Return the logits f32[B, A] of a network with a policy or of one that is a policy, illegal ones out of reach."""
+    """Return the policy logits f32[B, A] of a dual or a policy network, those of illegal actions at `ILLEGAL`."""
     logits = outputs.policy if isinstance(outputs, Outputs) else outputs
     return logits.float().masked_fill(batch.legal == 0, ILLEGAL)
 
 
 def places(logits: Tensor, batch: TrainingBatch) -> Tensor:
-    """Return i64[B]: how many actions have a larger logit than the one that was played."""
+    """Return i64[B], how many actions have a larger logit than the move played."""
     played = logits.gather(1, batch.policy.argmax(1, keepdim=True))
     return (logits > played).sum(1)

@@ -1,8 +1,7 @@
-"""The token bucket: the one number that lets the learner wait for actors, or actors for the learner.
+"""The token bucket: a count that makes the learner wait for the actors, or the actors for the learner.
 
 A new position adds `reuse` tokens, a drawn sample takes one; so each position is trained on at most `reuse` times on
-average, whatever the speeds of the two sides.  An empty bucket holds the learner back, a full one the actors, and
-nobody sleeps for a guessed time.
+average, whatever the speeds of the two sides.  An empty bucket makes the learner wait, a full one the actors.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 class TokenBucket:
     """Tokens are samples that may still be drawn.
 
-    `capacity` is where the actors are told to wait, not where tokens are lost: positions that were under way when the
-    bucket filled are still paid for, so it may stand above its capacity by what is in flight.
+    At `capacity` the actors are told to wait, but no tokens are lost: positions in transit when the bucket filled still
+    add theirs, so it may exceed its capacity by that much.
     """
 
     def __init__(self, reuse: float, capacity: int) -> None:
@@ -26,11 +25,11 @@ class TokenBucket:
         return self.tokens >= self.capacity
 
     def add_positions(self, count: int) -> None:
-        """Pay for `count` new positions."""
+        """Add the tokens of `count` new positions."""
         self.tokens += count * self.reuse
 
     def take(self, samples: int) -> bool:
-        """Take a token for each of `samples` if there are as many, else take none; whether they were taken."""
+        """Take a token for each of `samples` and return True, or take none and return False if there are too few."""
         if samples > self.tokens:
             return False
         self.tokens -= samples

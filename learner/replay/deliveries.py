@@ -1,7 +1,7 @@
-"""Deliveries: which batches of records have been taken already, so that a repeated one is counted once.
+"""Deliveries: which batches of records have been taken, so that repeated ones are counted once.
 
-Records are delivered at least once: a retried call brings the same batch again, and in any order.  A producer numbers
-its batches 0, 1, 2, ... and never uses a number twice; one that lost its count takes a new name.
+Records are delivered at least once, in any order: a retried call delivers the same batch again.  A producer numbers its
+batches 0, 1, 2, ... and never uses a number twice; one that lost its count takes a new name.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 REACH = 1024
-"""How far behind a producer's highest number a late batch is told from a repeated one; older ones count as repeated."""
+"""How far behind a producer's highest number late and repeated batches are distinguished; older ones are repeated."""
 
 MAX_PRODUCERS = 4096
-"""Producers remembered; beyond it the one not heard of for longest is forgotten."""
+"""Most producers remembered; beyond it the least recently active one is forgotten."""
 
 _REACH_BITS = (1 << REACH) - 1
 
 
 class Receipt(NamedTuple):
-    """What was taken of one delivery."""
+    """What the replay took from one delivery."""
 
     producer: str
     sequence: int
     games: int
     positions: int
-    """Samples they gave."""
+    """Samples made from them."""
     rejected: int
     """Games refused."""
 
@@ -36,7 +36,7 @@ class Deliveries:
         self._seen: dict[str, tuple[int, int]] = {}  # producer: (highest, bits); bit i is set if highest - i was taken
 
     def take(self, producer: str, sequence: int) -> bool:
-        """Remember this batch; whether it is new."""
+        """Record this batch; return whether it is new."""
         highest, bits = self._seen.pop(producer, (-1, 0))
         behind = highest - sequence
         if behind < 0:
@@ -51,14 +51,14 @@ class Deliveries:
         return new
 
     def __contains__(self, batch: tuple[str, int]) -> bool:
-        """Whether `take` would call this (producer, sequence) repeated; nothing is remembered."""
+        """Return whether this (producer, sequence) is a repetition, without recording it."""
         producer, sequence = batch
         highest, bits = self._seen.get(producer, (-1, 0))
         behind = highest - sequence
         return behind >= REACH or (behind >= 0 and bool(bits >> behind & 1))
 
     def state(self) -> dict[str, list[int | str]]:
-        """Return everything remembered, as JSON."""
+        """Return the whole set in JSON types."""
         return {producer: [highest, hex(bits)] for producer, (highest, bits) in self._seen.items()}
 
     @staticmethod

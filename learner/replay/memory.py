@@ -1,4 +1,4 @@
-"""The replay in memory: one process holds the ring, the window, the token bucket and the account of deliveries."""
+"""The replay in memory: one process holds the ring, the window, the token bucket and the set of deliveries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from learner.algorithms.config import AlgorithmConfig
 from learner.replay.bucket import TokenBucket
+from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.deliveries import Deliveries, Receipt
 from learner.replay.kinds import sample_kind
 from learner.replay.quarantine import Quarantine
 from learner.replay.ring import Ring
-from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from learner.replay.window import window_positions
 from reversi import archive
@@ -28,16 +28,16 @@ from reversi.record import GOOD, REASONS, OtherRulesError, Records, check, decod
 STATE_FORMAT = 1
 
 UNREADABLE, OTHER_RULES, OTHER_GAME = "unreadable", "other-rules", "other-game"
-"""Why a whole delivery is refused; why a game is, `record.REASONS` say."""
+"""Reasons for refusing a whole delivery; `record.REASONS` are those for single games."""
 
 MOST_NAMED = 100
-"""Bad games of a delivery that its explanation names; a delivery can hold millions."""
+"""Most refused games that a delivery's explanation lists; a delivery can hold millions."""
 
 _COUNTS = ("games_total", "positions_total", "samples_total", "rejected_games", "rejected_batches", "duplicates")
 
 
 class MemoryReplay:
-    """A `Replay` in this process; not for several threads at once.  Same deliveries, same seed: same samples."""
+    """A `Replay` in this process; not thread-safe.  Same deliveries, same seed: same samples."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class MemoryReplay:
         rejected_dir: Path | None,
         algorithm: AlgorithmConfig | None = None,
     ) -> None:
-        """`rejected_dir` is where refused deliveries are kept; None keeps none and only counts.
+        """Refused deliveries are kept in `rejected_dir`; with None they are only counted.
 
-        `algorithm` decides what a sample is: transitions for dqn and q_table, else positions with their results.
+        `algorithm` decides the kind of samples: transitions for dqn and q_table, otherwise positions.
         """
         self.game, self.config = game, config
         self._kind = sample_kind(algorithm)
-        self._ring = Ring(self._kind.rows, config.capacity_positions, game.actions)
+        self._ring = Ring(self._kind.columns, config.capacity_positions, game.actions)
         self._bucket = TokenBucket(config.reuse, config.bucket_capacity)
         self._deliveries = Deliveries()
         self._quarantine = Quarantine(rejected_dir)
@@ -94,19 +94,19 @@ class MemoryReplay:
         )
 
     def has(self, producer: str, sequence: int) -> bool:
-        """Whether this batch was delivered before, or is too old to tell; nothing is counted."""
+        """Return whether this batch was delivered before or is too old to tell; nothing is counted."""
         return (producer, sequence) in self._deliveries
 
     def positions_of(self, records: Records) -> int:
-        """Return how many samples records give, those that are refused none."""
+        """Return how many samples records give; refused games give none."""
         if records.game != self.game.name:
             return 0
         return len(self._kind.of(records.select(check(records) == GOOD)))
 
-    def count_gone(self, receipt: Receipt) -> None:
-        """Count a delivery that was taken, by this replay or another, and whose samples nobody holds any more.
+    def count_evicted(self, receipt: Receipt) -> None:
+        """Count a delivery that a replay has taken and whose samples have since been evicted.
 
-        One that is known already is not counted again.
+        A delivery that this replay has already counted is ignored.
         """
         if not self._deliveries.take(receipt.producer, receipt.sequence):
             return
@@ -114,10 +114,10 @@ class MemoryReplay:
         self._counts["rejected_games"] += receipt.rejected
         self._counts["rejected_batches"] += receipt.rejected > 0
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""
         count = n_batches * batch
-        if count > self.config.bucket_capacity:  # otherwise both sides would wait for ever
+        if count > self.config.bucket_capacity:  # otherwise learner and actors would wait for each other forever
             needed = f"replay.bucket_capacity must be at least one draw ({n_batches} batches of {batch} samples)"
             raise ConfigError(f"{needed}, got {self.config.bucket_capacity}")
         if self._waits_for_positions or not self._bucket.take(count):
@@ -126,11 +126,10 @@ class MemoryReplay:
         return self._ring.draw(self._rng, count, self._window())
 
     def count_drawn(self, count: int) -> None:
-        """Count `count` samples in all as drawn, if that is more than this replay knows of, and take their tokens.
+        """Raise the total of drawn samples to `count`, if that is higher, and take the tokens of the difference.
 
-        A replay that goes on from an older state of it, beside a learner that has gone on since, has to be told: else
-        the learner would train on the same positions more often than `reuse` allows.  There may be fewer than no tokens
-        then.
+        This is needed when a replay is restored from an older state while the learner has continued, which would
+        otherwise train on positions more often than `reuse` allows.  The number of tokens may become negative.
         """
         missing = max(0, count - self._counts["samples_total"])
         self._counts["samples_total"] += missing
@@ -141,7 +140,7 @@ class MemoryReplay:
         return not self._bucket.full or self._waits_for_positions
 
     def report(self) -> ReplayReport:
-        """Return what is held and what has been done."""
+        """Return contents and totals."""
         return ReplayReport(
             positions=self._ring.size,
             fill=self._ring.size / self._ring.capacity,
@@ -165,7 +164,7 @@ class MemoryReplay:
         return archive.pack("replay", STATE_FORMAT, held.columns(), header)
 
     def restore(self, data: bytes) -> None:
-        """Become what `state()` was; all or nothing.  Another capacity than then keeps the newest samples that fit."""
+        """Restore `state()`, completely or not at all; with a smaller capacity only the newest samples are kept."""
         arrays, header = archive.unpack(data, "replay", STATE_FORMAT, "replay state")
         with archive.believing("replay state"):
             self._restore(arrays, header)
@@ -176,11 +175,11 @@ class MemoryReplay:
         kind = header.get("samples", "positions")
         if kind != self._kind.name:
             raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
-        for name, dtype in self._kind.rows.COLUMNS.items():
+        for name, dtype in self._kind.columns.COLUMNS.items():
             if arrays[name].dtype != dtype:
                 raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")
-        ring = Ring(self._kind.rows, self.config.capacity_positions, self.game.actions)
-        ring.add(self._kind.rows(**{name: arrays[name] for name in self._kind.rows.COLUMNS}))
+        ring = Ring(self._kind.columns, self.config.capacity_positions, self.game.actions)
+        ring.add(self._kind.columns(**{name: arrays[name] for name in self._kind.columns.COLUMNS}))
         counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
         tokens, deliveries = float(header["tokens"]), Deliveries.restored(header["deliveries"])
         self._rng.bit_generator.state = header["random"]

@@ -1,7 +1,7 @@
-"""The quarantine: refused records are kept aside, unchanged, with the reason in the file's name.
+"""The quarantine: refused deliveries are stored unchanged, with the reason in the file's name.
 
-`000003-illegal-move.records` is what arrived, byte for byte; `000003-illegal-move.txt` beside it says from whom and
-what was wrong.  A producer that sends nothing but rubbish fills neither disk nor memory.
+`000003-illegal-move.records` is the delivery, byte for byte; `000003-illegal-move.txt` beside it names the producer and
+the errors.  Limits keep a producer of bad records from filling the disk.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pathlib import Path
 from reversi.archive import write_atomic
 
 MAX_FILES = 100
-"""Batches kept; later ones are only counted."""
+"""Most deliveries kept; later ones are only counted."""
 
 MAX_BYTES = 1 << 30
-"""Bytes kept in all, 1 GiB; a batch that would exceed them is only counted."""
+"""Most bytes kept in total, 1 GiB; a delivery that would exceed them is only counted."""
 
 
 class Quarantine:
-    """A folder of refused batches; `folder` None keeps nothing."""
+    """A folder of refused deliveries; with `folder` None nothing is kept."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -28,9 +28,9 @@ class Quarantine:
         self._number = 1 + max((int(path.name[:6]) for path in held if path.name[:6].isdigit()), default=0)
 
     def keep(self, data: bytes, reason: str, explanation: str) -> bool:
-        """Put a batch aside; False if there is no folder, no room left or no way to write.
+        """Store a delivery; return False if there is no folder, a limit is reached or writing fails.
 
-        A full disk must not stop the run for the sake of records that nobody trains on.
+        A full disk must not stop the run because of records that are not trained on anyway.
         """
         if self._folder is None or self._files >= MAX_FILES or self._bytes + len(data) > MAX_BYTES:
             return False

@@ -1,4 +1,4 @@
-"""What people tune about the Redis replay: where the server is, how much may wait there, when others take over."""
+"""The Redis replay's settings: the server's address, the backlog limit, when another consumer takes over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import inf
 from typing import Literal
 
 from learner.replay.config import ReplayConfig
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
 from reversi.errors import ConfigError
 from reversi.settings import require, require_ranges
 from reversi.urls import has_password
@@ -17,39 +17,39 @@ LEAST_MEMORY_MB = 16
 
 @dataclass(frozen=True, kw_only=True)
 class RedisReplayConfig(ReplayConfig):
-    """The replay's sizes, as in memory, and the Redis stream that its records go through."""
+    """The settings of the replay in memory, and those of the Redis streams that its records go through."""
 
     kind: Literal["redis"] = "redis"
 
     url: str = "embedded://"
-    """`embedded://` starts a server of our own that ends with the run; `redis://[USER@]HOST:PORT/DB`, `rediss://` (TLS;
-    `?ssl_ca_certs=FILE&ssl_certfile=FILE&ssl_keyfile=FILE`) and `unix://PATH` join one. The password stands in the
-    environment, REVERSI_REDIS_PASSWORD, since a command line and a run's folder are read by others."""
+    """`embedded://` starts a server that ends with the run; `redis://[USER@]HOST:PORT/DB`, `rediss://` (TLS;
+    `?ssl_ca_certs=FILE&ssl_certfile=FILE&ssl_keyfile=FILE`) and `unix://PATH` connect to a running one. The password
+    is read from the environment, REVERSI_REDIS_PASSWORD, since others can read command lines and run folders."""
 
     shards: int = 1
-    """Streams that the producers are spread over, at least 1. One takes millions of positions a second; more help only
-    where the streams lie on several threads of a server."""
+    """Streams that the producers are distributed over, at least 1. One takes millions of positions a second; more help
+    only on a server that serves them by several threads."""
 
     backlog_batches: int = 1000
-    """Batches of records in a stream that the learner has not taken yet, at least 1; at this number the actors wait.
-    A batch of 32 games on 8x8 is 140 kB. Raise it to let actors play on through a longer death of the learner."""
+    """Batches of records in a stream not yet taken by the learner at which the actors wait, at least 1. A batch of 32
+    games on 8x8 is 140 kB. Raise it so that actors can play on through a longer outage of the learner."""
 
     takeover_s: float = 10.0
-    """Seconds after which what a consumer was given and did not confirm is taken over by another, above 0."""
+    """Seconds after which a consumer's unconfirmed entries are claimed by another, above 0."""
 
     patience_s: float = 120.0
-    """Seconds that a server may be away or out of memory before the run ends with an error, above 0. One that cannot
-    write to its disk is waited for without end."""
+    """Seconds that a server may be unreachable or out of memory before the run ends with an error, above 0. While it
+    only cannot write to its disk, the run waits without limit."""
 
     memory_mb: int = 1024
-    """Memory of an embedded server, at least 16 MB; at this size the actors wait. One ring's worth of records stays in
-    it, 71 bytes a position on 8x8. Another server's bound is its own `maxmemory`, with the policy `noeviction`."""
+    """Memory limit of an embedded server, at least 16 MB; at the limit the actors wait. It keeps as many records as the
+    ring, 71 bytes a position on 8x8. Other servers have their own `maxmemory`, with the policy `noeviction`."""
 
     append_only: bool = True
-    """Whether an embedded server writes every record to the run's folder before it confirms it, so that not even its
-    own death loses one; a power cut may take the last half a minute. Costs the records' bytes on disk, twice at most.
-    Another server needs `appendfsync` `no` or `always` for that: with `everysec` it confirms, while the disk is slow,
-    records of up to two seconds that are not written yet."""
+    """Whether an embedded server writes every record to the run's folder before it confirms it, so that none is lost
+    when the server dies; a power cut may lose the last half minute. Uses at most twice the records' bytes on disk.
+    Other servers need `appendfsync` `no` or `always` for this: with `everysec` and a slow disk, confirmed records may
+    be written up to two seconds late."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,8 +1,8 @@
-"""The consumers' side of the streams: entries out, confirmed once they are taken, kept while the window needs them.
+"""The consumers' side of the streams: reads entries, confirms them once taken, keeps them while the window needs them.
 
-The group remembers what was given to whom and not confirmed yet.  What a dead consumer left unconfirmed is claimed;
-what has been taken stays in the stream for as long as the ring would hold it, so that the window can be built again,
-and leaves a receipt when it goes.
+The consumer group records which unconfirmed entries were delivered to whom, and those of a dead consumer are claimed.
+Entries taken stay in the stream as long as the ring would hold them, so that the window can be rebuilt; an entry that
+is deleted leaves a receipt.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from typing import Any, NamedTuple
 from learner.replay.deliveries import Receipt
 from learner.replay.redis_stream import (
     GROUP,
-    Word,
+    FlowControl,
     delivery_in,
     drawn_key,
-    gone_key,
+    flow_control_key,
     receipt_fields,
     receipt_in,
+    receipts_key,
     streams,
-    word_key,
 )
 
 PAGE = 16
-"""Entries read at once: some 2 MB of usual deliveries."""
+"""Entries read at once: typically some 2 MB."""
 
 PAGE_OF_RECEIPTS = 1000
 
 SHARE_OF_MEMORY = 0.5
-"""Most of a server's memory that entries already taken may fill; the rest is for those that wait."""
+"""Largest share of the server's memory for entries already taken; the rest is for waiting ones."""
 
 RECEIPTS = 100_000
-"""Receipts that are kept, some 4 MB; who takes up a state older than all of them lacks the games in between."""
+"""Receipts kept, some 4 MB; a replay restored from a state older than all of them misses the games in between."""
 
 REMOVE = f"""
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 1 then
     redis.call('XADD', KEYS[2], 'MAXLEN', '~', {RECEIPTS}, '*', unpack(ARGV, 2))
 end
 """
-"""Deletes an entry and leaves its receipt, both or neither; a full server too lets a script end that has deleted."""
+"""Deletes an entry and adds its receipt, atomically; even a full server lets a script finish that began by deleting."""
 
 FORGOTTEN_AFTER = 60
-"""A consumer that was silent for so many takeover times, and owes nothing, is struck from the group."""
+"""A consumer that was idle for so many takeover times and has no pending entries is removed from the group."""
 
 
 class Entry(NamedTuple):
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """An entry that the ring has taken; without a receipt if it was none or had been delivered before."""
+    """An entry that the replay has taken; without a receipt if it was unreadable or repeated."""
 
     stream: str
     id: bytes
@@ -67,28 +67,28 @@ class Taken(NamedTuple):
 
     @property
     def positions(self) -> int:
-        """Samples that it gave."""
+        """Samples made from it."""
         return self.receipt.positions if self.receipt else 0
 
 
 class Consumer:
-    """One member of the group over all streams of a run; for one thread.  Redis' errors pass through."""
+    """A member of the consumer group over all streams of a run; not thread-safe.  Errors of redis-py are raised."""
 
     def __init__(self, client: Any, key: str, *, shards: int, capacity_positions: int, takeover_s: float) -> None:
-        """`key` names the run; `capacity_positions` is how much of what was taken stays in all its streams together."""
+        """`key` names the run; `capacity_positions` of the entries taken stay in its streams in total."""
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._client, self._streams = client, streams(key, shards)
-        self._drawn, self._gone = drawn_key(key), gone_key(key)
+        self._drawn, self._receipts = drawn_key(key), receipts_key(key)
         self._last_receipt = b"-"
         self._capacity, self._takeover_ms = capacity_positions, int(1000 * takeover_s)
         self._most_bytes: float = float("inf")
         self._kept: deque[Taken] = deque()
         self._kept_of: Counter[str] = Counter()
         self._positions = self._bytes = 0
-        self._said: dict[str, bytes] = {}
+        self._published: dict[str, bytes] = {}
 
     def open(self) -> None:
-        """Make streams and groups that are not there, and forget what was kept: `history` tells it again."""
+        """Create missing streams and groups, and clear the list of kept entries: `history` rebuilds it."""
         from redis.exceptions import ResponseError
 
         maxmemory = int(self._client.info("memory").get("maxmemory", 0))
@@ -102,11 +102,11 @@ class Consumer:
         self._kept.clear()
         self._kept_of.clear()
         self._positions = self._bytes = 0
-        self._said.clear()
+        self._published.clear()
         self._last_receipt = b"-"
 
     def history(self) -> Iterator[list[Entry]]:
-        """Yield all that the group has given out to anyone, confirmed or not, a page at a time, oldest first."""
+        """Yield all entries that the group has delivered to any consumer, confirmed or not, by pages, oldest first."""
         for stream in self._streams:
             groups = self._client.xinfo_groups(stream)
             end = next(group["last-delivered-id"] for group in groups if group["name"] == GROUP.encode())
@@ -116,20 +116,19 @@ class Consumer:
                 start = b"(" + page[-1][0]
 
     def receipts(self) -> Iterator[Receipt]:
-        """Yield what was taken and deleted, oldest first, beginning where the last call since `open` ended."""
-        while page := self._client.xrange(self._gone, self._last_receipt, "+", PAGE_OF_RECEIPTS):
+        """Yield the receipts of deleted entries, oldest first, from where the last call since `open` stopped."""
+        while page := self._client.xrange(self._receipts, self._last_receipt, "+", PAGE_OF_RECEIPTS):
             self._last_receipt = b"(" + page[-1][0]
             yield from filter(None, (receipt_in(fields) for _, fields in page))
 
-    def fresh(self, wait_s: float) -> list[Entry]:
-        """Return entries that were given to nobody before, after at most `wait_s`; this consumer owes their
-        confirmation."""
+    def read_new(self, wait_s: float) -> list[Entry]:
+        """Return entries not yet delivered to any consumer, after at most `wait_s`; they are to be confirmed."""
         wanted = dict.fromkeys(self._streams, ">")
         answers = self._client.xreadgroup(GROUP, self.name, wanted, count=PAGE, block=max(1, int(1000 * wait_s)))
         return [entry for stream, page in answers or () for entry in _entries(stream.decode(), page)]
 
     def take_over(self) -> int:
-        """Claim what others were given too long ago to be alive; how many, all of which `history` tells."""
+        """Claim the entries that others have not confirmed in time; return how many.  `history` yields them."""
         claimed = 0
         for stream in self._streams:
             claim = (stream, GROUP, self.name, self._takeover_ms)
@@ -142,12 +141,11 @@ class Consumer:
         return claimed
 
     def used_bytes(self) -> int:
-        """Return the memory that the server uses, all its keys and buffers together."""
+        """Return the memory that the server uses, keys and buffers included."""
         return int(self._client.info("memory")["used_memory"])
 
     def confirm(self, entries: Sequence[Taken]) -> None:
-        """Say that these are taken; those that gave nothing, and the oldest ones beyond the capacity, are deleted, and
-        their receipts kept."""
+        """Confirm entries; delete those without samples and the oldest ones beyond the capacity, leaving receipts."""
         if not entries:
             return
         gone = [entry for entry in entries if not entry.positions]
@@ -164,28 +162,29 @@ class Consumer:
                 pipeline.xack(stream, GROUP, *ids)
         for entry in gone:
             if entry.receipt:
-                pipeline.eval(REMOVE, 2, entry.stream, self._gone, entry.id, *receipt_fields(entry.receipt))
+                pipeline.eval(REMOVE, 2, entry.stream, self._receipts, entry.id, *receipt_fields(entry.receipt))
             else:
                 pipeline.xdel(entry.stream, entry.id)
         pipeline.execute()
 
-    def say(self, room: bool, drawn: int) -> None:
-        """Tell the producers what was taken and whether more is wanted, a replay after this one what was drawn, if that
-        is news.
+    def publish_flow_control(self, room: bool, drawn: int) -> None:
+        """Publish each stream's flow-control state and the number of samples drawn, where changed.
 
-        A server without memory cannot even note that; it is said again the next time.
+        A server that is out of memory refuses this; it is published again by the next call.
         """
         from redis.exceptions import OutOfMemoryError
 
-        words = {word_key(stream): Word(self._kept_of[stream], room).to_bytes() for stream in self._streams}
-        for key, word in {**words, self._drawn: b"%d" % drawn}.items():
-            if self._said.get(key) == word:
+        kept = self._kept_of
+        values = {flow_control_key(stream): FlowControl(kept[stream], room).to_bytes() for stream in self._streams}
+        values[self._drawn] = b"%d" % drawn
+        for key, value in values.items():
+            if self._published.get(key) == value:
                 continue
             try:
-                self._client.set(key, word)
+                self._client.set(key, value)
             except OutOfMemoryError:
                 continue
-            self._said[key] = word
+            self._published[key] = value
 
     def _keep(self, entry: Taken, sign: int) -> None:
         self._kept_of[entry.stream] += sign
@@ -193,7 +192,7 @@ class Consumer:
         self._bytes += sign * entry.bytes
 
     def _too_much(self, oldest: Taken) -> bool:
-        """Whether the others are enough without the oldest."""
+        """Return whether the oldest entry is beyond the capacity or the limit of memory."""
         return self._positions - oldest.positions >= self._capacity or self._bytes > self._most_bytes
 
 

@@ -1,13 +1,13 @@
-"""The streams in Redis: their keys, what an entry holds, and the word by which the learner holds producers back.
+"""The streams in Redis: their keys, the format of their entries, and the flow control of producers.
 
-    reversi:KEY:records:0      a stream of entries, each a delivery: `records` (the bytes of `record.encode`) and, for
-                               people who look with redis-cli, `producer` and `sequence`; the bytes say both, checked
-    reversi:KEY:records:0:word "KEPT ROOM": entries of the stream that have been taken already, and 1 or 0
-    reversi:KEY:gone           a stream of receipts, each of a delivery that was taken and deleted from its stream: who
-                               takes up an older state counts those games too, though nobody holds them any more
+    reversi:KEY:records:0      a stream of deliveries: `records` (the bytes of `record.encode`) and, for reading with
+                               redis-cli, `producer` and `sequence`, which the bytes contain too, with a checksum
+    reversi:KEY:records:0:word "KEPT ROOM": entries of the stream that have been taken, and 1 if there is room, else 0
+    reversi:KEY:gone           a stream of receipts of deliveries that were taken and deleted: a replay restored from an
+                               older state counts their games, although their samples are gone
     reversi:KEY:drawn          samples that the learner has drawn since the run began
 
-KEY names the run and no other one (`run_key`).  The group `learner` reads every stream.
+KEY is unique to the run (`run_key`).  The consumer group `learner` reads every stream.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ KEY_FILE, STARTS_FILE = "redis-key", "redis-starts"
 
 
 def run_key(folder: Path) -> str:
-    """Return the key of the run in `folder`: its name and a number drawn at its first start, kept in the folder.
+    """Return the key of the run in `folder`: its name and a random number, stored in the folder at the first start.
 
-    A run that takes the name of a deleted one must not find that one's records.
+    A run with the name of a deleted one must not find that one's records.
     """
     path = folder / KEY_FILE
     if not path.exists():
@@ -42,9 +42,9 @@ def run_key(folder: Path) -> str:
 
 
 def count_start(folder: Path) -> int:
-    """Return how often the run in `folder` had been started before, and count this start, for good.
+    """Return how often the run in `folder` was started before, and store the count with this start.
 
-    Producers take their names from it: a start that died before its first checkpoint used some already.
+    It is part of the producers' names: a start that died before its first checkpoint has already used some.
     """
     path = folder / STARTS_FILE
     starts = int(path.read_text(encoding="utf-8")) if path.exists() else 0
@@ -57,51 +57,51 @@ def streams(key: str, shards: int) -> list[str]:
     return [f"reversi:{key}:records:{shard}" for shard in range(shards)]
 
 
-def word_key(stream: str) -> str:
-    """Return the key of what the learner says of `stream`."""
+def flow_control_key(stream: str) -> str:
+    """Return the key of the flow-control state of `stream`."""
     return f"{stream}:word"
 
 
-def gone_key(key: str) -> str:
-    """Return the key of the receipts of what was taken and deleted."""
+def receipts_key(key: str) -> str:
+    """Return the key of the stream of receipts."""
     return f"reversi:{key}:gone"
 
 
 def drawn_key(key: str) -> str:
-    """Return the key of how many samples were drawn."""
+    """Return the key of the number of samples drawn."""
     return f"reversi:{key}:drawn"
 
 
 def count_in(value: bytes | None) -> int:
-    """Return a number as Redis keeps it; 0 for what is none."""
+    """Return the stored count; 0 if it is missing or not a number."""
     return int(value) if value is not None and value.isdigit() and len(value) <= 18 else 0
 
 
 @dataclass(frozen=True)
-class Word:
-    """What the learner says to the producers of a stream."""
+class FlowControl:
+    """The state by which the learner holds back the producers of a stream."""
 
     kept: int = 0
-    """Entries that it has taken and keeps in the stream; what is there beyond them waits to be taken."""
+    """Entries taken that are still in the stream; the others wait to be taken."""
 
     room: bool = True
-    """Whether it wants more."""
+    """Whether producers may deliver more."""
 
     def to_bytes(self) -> bytes:
-        """Return it as Redis keeps it."""
+        """Return the value stored in Redis."""
         return b"%d %d" % (self.kept, self.room)
 
     @staticmethod
-    def from_bytes(data: bytes | None) -> Word:
-        """Return the word of `to_bytes`; what is none (nobody has read this stream yet) holds nobody back."""
+    def from_bytes(data: bytes | None) -> FlowControl:
+        """Return the state of `to_bytes`; missing (before the first reading) or invalid data holds nobody back."""
         kept, _, room = (data or b"").partition(b" ")
         if not kept.isdigit() or len(kept) > 18:
-            return Word()
-        return Word(int(kept), room != b"0")
+            return FlowControl()
+        return FlowControl(int(kept), room != b"0")
 
 
 def entry_of(data: bytes) -> tuple[dict[str, bytes | str | int], str]:
-    """Return (fields, producer) of a delivery; bytes that are none travel too, for the learner to count and keep."""
+    """Return (fields, producer) of a delivery; unreadable bytes are sent too, for the learner to count and keep."""
     try:
         _, producer, sequence = decode(data, "records to be sent")
     except CorruptRecordError:
@@ -110,12 +110,12 @@ def entry_of(data: bytes) -> tuple[dict[str, bytes | str | int], str]:
 
 
 def shard_of(producer: str, shards: int) -> int:
-    """Return the stream of a producer, the same in every process: its deliveries stay in order."""
+    """Return the number of a producer's stream, the same in every process, so that its deliveries stay in order."""
     return zlib.crc32(producer.encode("utf-8", "surrogatepass")) % shards
 
 
 def delivery_in(fields: Mapping[bytes, bytes] | None) -> bytes:
-    """Return the delivery of an entry; of a foreign one all its bytes, which nobody can take for records."""
+    """Return the delivery in an entry; of a foreign entry all its bytes, which cannot be read as records."""
     if not fields:
         return b""
     if RECORDS in fields:
@@ -124,13 +124,13 @@ def delivery_in(fields: Mapping[bytes, bytes] | None) -> bytes:
 
 
 def receipt_fields(receipt: Receipt) -> list[str | int | bytes]:
-    """Return the fields of an entry that holds a receipt: names and values by turns."""
+    """Return the fields of a receipt's entry: names and values alternate."""
     values = receipt._asdict() | {"producer": receipt.producer.encode("utf-8", "surrogatepass")}
     return [word for field in values.items() for word in field]
 
 
 def receipt_in(fields: Mapping[bytes, bytes] | None) -> Receipt | None:
-    """Return the receipt of an entry; None of what none of ours can be."""
+    """Return the receipt of an entry, or None if the entry cannot be one of ours."""
     producer, sequence, *numbers = [(fields or {}).get(name.encode(), b"") for name in Receipt._fields]
     try:
         name = producer.decode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The replay on Ray: an asynchronous delivery van over `MemoryReplay`, whose calls wait where the plain one says no."""
+"""The replay on Ray: a thin asynchronous actor over `MemoryReplay`; its `sample` and `room` wait."""
 
 from __future__ import annotations
 
@@ -9,14 +9,33 @@ from pathlib import Path
 import ray
 
 from learner.algorithms.config import AlgorithmConfig
+from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.rows import Rows
 from learner.replay.transport import AddReport, ReplayReport
 from reversi.games.rules import game_named
 
 SAMPLE_WAIT_S = 1.0
 """Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
+
+
+def rebuilt_memory(
+    game: str,
+    config: ReplayConfig,
+    seed: int,
+    rejected_dir: str | None,
+    algorithm: AlgorithmConfig | None,
+    saved: Callable[[], bytes | None],
+) -> tuple[MemoryReplay, bool]:
+    """Return a replay and whether Ray has restarted this actor after a death; it then begins with `saved()`, if any.
+
+    It must be called before the actor answers any call that waits.
+    """
+    memory = MemoryReplay(game_named(game), config, seed, Path(rejected_dir) if rejected_dir else None, algorithm)
+    restarted = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
+    if restarted and (state := saved()) is not None:
+        memory.restore(state)
+    return memory, restarted
 
 
 class AsyncReplay:
@@ -32,35 +51,31 @@ class AsyncReplay:
         algorithm: AlgorithmConfig | None = None,
         saved: Callable[[], bytes | None] = lambda: None,
     ) -> None:
-        """`saved` returns the state to begin with where Ray starts this again after a death; None if there is none."""
-        rejected = Path(rejected_dir) if rejected_dir else None
-        self._replay = MemoryReplay(game_named(game), config, seed, rejected, algorithm)
-        again = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
-        if again and (state := saved()) is not None:
-            self._replay.restore(state)  # before any call that waits is answered
+        """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
+        self._replay, _ = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
         self._changed = asyncio.Condition()
         self._stopped = False
         self._releases = 0
 
     async def add(self, data: bytes) -> AddReport:
-        """Take one delivery; the answer says that it is stored, and whether its sender has to wait for `room`."""
+        """Store one delivery; the report says whether its sender has to wait for `room`."""
         report = self._replay.add(data)
         await self._notify()
         return report
 
     async def room(self) -> None:
-        """Answer when there is room, or at the next `release`; senders wait here while the token bucket is full."""
+        """Return when there is room, or at the next `release`; senders wait here while the token bucket is full."""
         seen = self._releases
         await self._until(lambda: self._replay.room() or self._releases > seen)
 
     async def release(self) -> None:
-        """Answer every sender that waits for room: what it has sent is stored, and its state may be asked for."""
+        """End every waiting `room` call: its records are stored, and the sender's state can be saved."""
         self._releases += 1
         await self._notify()
 
-    async def sample(self, n_batches: int, batch: int) -> Rows | None:
+    async def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""
-        samples: Rows | None = None
+        samples: SampleColumns | None = None
 
         def drawn() -> bool:
             nonlocal samples
@@ -75,20 +90,20 @@ class AsyncReplay:
         return samples
 
     async def stop(self) -> None:
-        """Answer every call that waits, and let none wait from now on."""
+        """End every waiting call, and let none wait from now on."""
         self._stopped = True
         await self._notify()
 
     async def report(self) -> ReplayReport:
-        """Return what is held and what has been done."""
+        """Return contents and totals."""
         return self._replay.report()
 
     async def state(self) -> bytes:
-        """Return everything as an archive."""
+        """Return the whole state as an archive."""
         return self._replay.state()
 
     async def restore(self, data: bytes) -> None:
-        """Become what `state()` was."""
+        """Restore `state()`."""
         self._replay.restore(data)
 
     async def _until(self, condition: Callable[[], bool]) -> None:

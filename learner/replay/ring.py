@@ -6,13 +6,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 
-R = TypeVar("R", bound=Rows)
+R = TypeVar("R", bound=SampleColumns)
 
 
 class Ring(Generic[R]):
-    """Holds the last `capacity` samples of one kind; memory is taken from the system only as it fills."""
+    """Holds the last `capacity` samples of one kind; memory is used only as it fills."""
 
     def __init__(self, kind: type[R], capacity: int, actions: int) -> None:
         self.capacity = capacity
@@ -21,7 +21,7 @@ class Ring(Generic[R]):
         self._held = kind.empty(capacity, actions)
 
     def add(self, samples: R) -> None:
-        """Append `samples`; the oldest make room."""
+        """Append `samples`, replacing the oldest."""
         samples = samples[-self.capacity :]
         until_end = min(len(samples), self.capacity - self._next)
         self._write(self._next, samples[:until_end])
@@ -32,7 +32,7 @@ class Ring(Generic[R]):
     def draw(self, rng: np.random.Generator, count: int, window: int) -> R:
         """Return `count` samples, each drawn uniformly and independently from the newest `window` ones.
 
-        The ring must not be empty; a window wider than what it holds means all of it.
+        The ring must not be empty; a window larger than `size` is all of it.
         """
         ages = rng.integers(1, min(window, self.size) + 1, count)
         return self._held.take((self._next - ages) % self.capacity)

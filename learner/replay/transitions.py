@@ -1,33 +1,45 @@
-"""Transitions: a decision, what it was worth at once and where it led, and how records become them.
+"""Transitions: a decision, its immediate reward and the position it led to, and how records become them.
 
-A decision is a ply that the learner chose itself: UNSEARCHED in the record, and no pass.  What a transition teaches is
+A decision is a ply that the network's side chose: UNSEARCHED in the record, and not a pass.  A transition's target is
 
     Q(position, action) = reward + factor * max over the legal actions of Q(next position)
 
-with factor 0 where the game ended first.  Everything is from the view of the side to move in each position, so the sign
-of `factor` says whether the same side moves in both: -1 in self-play (a pass between them makes it +1), and always +1
-against an opponent whose plies are no decisions.  Source: Mnih et al. 2015, "Human-level control through deep
+with factor 0 where the game ended first.  Values are from the view of the side to move in each position, so the sign of
+`factor` says whether the same side moves in both: -1 in self-play (+1 if there is a pass between them), and always +1
+against an opponent whose plies are not decisions.  Source: Mnih et al. 2015, "Human-level control through deep
 reinforcement learning"; n steps as in Sutton and Barto, "Reinforcement Learning" (2018), section 7.1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from reversi.games.bitboard import ONE, ZERO, Masks
 from reversi.games.rules import UNFINISHED, game_named, legal_moves, outcome, play, square_of_action
 from reversi.kernel import kernel
-from reversi.record import UNSEARCHED, Records
+from reversi.record import UNSEARCHED, RecordColumns, Records
+
+
+class TransitionArrays(NamedTuple):
+    """The columns of `Transitions` for kernels."""
+
+    own: Masks  # uint64[B]
+    opp: Masks  # uint64[B]
+    action: NDArray[np.uint8]  # [B]
+    reward: NDArray[np.float32]  # [B]
+    next_own: Masks  # uint64[B]
+    next_opp: Masks  # uint64[B]
+    factor: NDArray[np.float32]  # [B]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transitions(Rows):
-    """B decisions and where they led; `own` is the side that decides, `next_own` the one to move next."""
+class Transitions(SampleColumns):
+    """B decisions and the positions they led to; `own` is the side that decides, `next_own` the side to move next."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]] = {
         "own": np.uint64,
@@ -39,94 +51,60 @@ class Transitions(Rows):
         "factor": np.float32,
     }
 
-    action: NDArray[np.uint8]  # [B] the action decided for, never a pass
+    action: NDArray[np.uint8]  # [B] the action chosen, never a pass
     reward: NDArray[np.float32]  # [B] from the view of `own`
     next_own: Masks  # uint64[B] a position with a legal move; 0 where the game ended first
     next_opp: Masks  # uint64[B]
     factor: NDArray[np.float32]  # [B] of the next position's value; 0 where the game ended first
 
+    def arrays(self) -> TransitionArrays:
+        """Return the columns for kernels, which share the memory of these."""
+        return TransitionArrays(**self.columns())
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """How a decision is judged."""
+
+class TargetConfig(NamedTuple):
+    """The parameters of a decision's target."""
 
     n_step: int
-    """By the position of the n-th decision after it."""
+    """Decisions between a position and the one its target is bootstrapped from."""
 
     discount: float
-    """What a reward one decision later is worth."""
+    """Discount per decision."""
 
     win: bool
-    """Whether a game is worth 1 if it is won and else 0, and the opponent's value v counts as 1 - v; or 1, 0, -1, and
-    the opponent's counts as -v."""
+    """True: the reward is 1 for a win, otherwise 0, and the opponent's value v counts as 1 - v.  False: it is 1, 0 or
+    -1, and the opponent's value counts as -v."""
 
     every_move: bool
-    """Whether every other legal move of a decision is a transition too, of one step."""
+    """Whether every other legal move of a decision also gives a one-step transition."""
 
 
-def transitions_of(records: Records, rule: Rule) -> Transitions:
-    """Return the transitions of all decisions of `records`, in their order; `check` must have passed them.
+def transitions_of(records: Records, config: TargetConfig) -> Transitions:
+    """Return the transitions of all decisions of `records`, in order; the records must have passed `check`.
 
     With `every_move` each is followed by those of the other legal moves.
     """
     game = game_named(records.game)
     decisions = int(((records.ply_kind == UNSEARCHED) & (records.actions != game.pass_action)).sum())
-    most = decisions * (game.squares if rule.every_move else 1)
+    most = decisions * (game.squares if config.every_move else 1)
     out = Transitions.empty(most, game.actions)
-    count = unroll_transitions(
-        game.id,
-        game.pass_action,
-        rule.n_step,
-        rule.discount,
-        rule.win,
-        rule.every_move,
-        records.start_own,
-        records.start_opp,
-        records.plies,
-        records.actions,
-        records.ply_kind,
-        records.margin,
-        out.own,
-        out.opp,
-        out.action,
-        out.reward,
-        out.next_own,
-        out.next_opp,
-        out.factor,
-    )
+    count = unroll_transitions(game.id, game.pass_action, config, records.columns(), out.arrays())
     return out[:count]
 
 
 @kernel
 def unroll_transitions(
-    game_id: int,
-    pass_action: int,
-    n_step: int,
-    discount: float,
-    win: bool,
-    every_move: bool,
-    start_own: Masks,
-    start_opp: Masks,
-    plies: NDArray[np.int32],
-    actions: NDArray[np.uint8],
-    ply_kind: NDArray[np.uint8],
-    margin: NDArray[np.int8],
-    out_own: Masks,
-    out_opp: Masks,
-    out_action: NDArray[np.uint8],
-    out_reward: NDArray[np.float32],
-    out_next_own: Masks,
-    out_next_opp: Masks,
-    out_factor: NDArray[np.float32],
+    game_id: int, pass_action: int, config: TargetConfig, records: RecordColumns, out: TransitionArrays
 ) -> int:
     """Play every game through and write its transitions; return how many.
 
-    n_step ... every_move  the fields of `Rule`
-    start_own ... margin   columns of `Records`, every game checked: plies are played unseen
-    out_...                columns of `Transitions`, long enough: one row per decision, with `every_move` one per square
+    records  every game checked, as plies are played without a check
+    out      written, and long enough: one row per decision, with `every_move` one per square
 
     Cost: one flip per ply, and with `every_move` another one, and up to two move generations, per legal move.
     """
+    n_step, discount, win = config.n_step, config.discount, config.win
+    plies, actions, ply_kind = records.plies, records.actions, records.ply_kind
     longest = 0
     for g in range(plies.shape[0]):
         longest = max(longest, plies[g])
@@ -134,7 +112,7 @@ def unroll_transitions(
     at = np.empty(longest, np.int64)  # the ply of each decision
     first, row = 0, 0
     for g in range(plies.shape[0]):
-        own, opp = start_own[g], start_opp[g]
+        own, opp = records.start_own[g], records.start_opp[g]
         decisions = 0
         for ply in range(plies[g]):
             action = actions[first + ply]
@@ -145,32 +123,32 @@ def unroll_transitions(
         for i in range(decisions):
             ply, later = at[i], i + n_step
             action = actions[first + ply]
-            out_own[row], out_opp[row], out_action[row] = seen_own[i], seen_opp[i], action
+            out.own[row], out.opp[row], out.action[row] = seen_own[i], seen_opp[i], action
             if later < decisions:
                 same = (at[later] - ply) % 2 == 0
-                out_next_own[row], out_next_opp[row] = seen_own[later], seen_opp[later]
-                out_reward[row], out_factor[row] = judged_by_next(discount**n_step, same, win)
+                out.next_own[row], out.next_opp[row] = seen_own[later], seen_opp[later]
+                out.reward[row], out.factor[row] = judged_by_next(discount**n_step, same, win)
             else:
-                own_margin = margin[g] if ply % 2 == 0 else -margin[g]
-                out_next_own[row], out_next_opp[row], out_factor[row] = ZERO, ZERO, 0
-                out_reward[row] = discount ** (decisions - i - 1) * worth(own_margin, win)
+                own_margin = records.margin[g] if ply % 2 == 0 else -records.margin[g]
+                out.next_own[row], out.next_opp[row], out.factor[row] = ZERO, ZERO, 0
+                out.reward[row] = discount ** (decisions - i - 1) * worth(own_margin, win)
             row += 1
-            if not every_move:
+            if not config.every_move:
                 continue
             legal = legal_moves(game_id, seen_own[i], seen_opp[i])
             for other in range(pass_action):
                 if other == action or (legal >> np.uint64(square_of_action(game_id, other))) & ONE == ZERO:
                     continue
-                out_own[row], out_opp[row], out_action[row] = seen_own[i], seen_opp[i], other
+                out.own[row], out.opp[row], out.action[row] = seen_own[i], seen_opp[i], other
                 own, opp = play(game_id, seen_own[i], seen_opp[i], other)
                 result = outcome(game_id, own, opp)
                 if result != UNFINISHED:
-                    out_next_own[row], out_next_opp[row], out_factor[row] = ZERO, ZERO, 0
-                    out_reward[row] = worth(-result, win)
+                    out.next_own[row], out.next_opp[row], out.factor[row] = ZERO, ZERO, 0
+                    out.reward[row] = worth(-result, win)
                 else:
                     passes = legal_moves(game_id, own, opp) == ZERO
-                    out_next_own[row], out_next_opp[row] = (opp, own) if passes else (own, opp)
-                    out_reward[row], out_factor[row] = judged_by_next(discount, passes, win)
+                    out.next_own[row], out.next_opp[row] = (opp, own) if passes else (own, opp)
+                    out.reward[row], out.factor[row] = judged_by_next(discount, passes, win)
                 row += 1
         first += plies[g]
     return row
@@ -186,7 +164,7 @@ def worth(margin: int, win: bool) -> float:
 
 @kernel
 def judged_by_next(discounted: float, same: bool, win: bool) -> tuple[float, float]:
-    """Return (reward, factor) for a position `discounted` away, in which the same side moves or the other."""
+    """Return (reward, factor) for a next position with the discount `discounted`, where `same` side moves or not."""
     if same:
         return 0.0, discounted
     return (discounted if win else 0.0), -discounted

@@ -1,6 +1,6 @@
-"""What every replay transport promises: its methods and its reports.
+"""The interface of all replay transports: their methods and reports.
 
-`tests/learner/replay/test_conformance.py` holds each transport to these words.
+`tests/learner/replay/test_conformance.py` tests every transport against it.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from learner.replay.columns import SampleColumns
 from learner.replay.deliveries import Receipt
-from learner.replay.rows import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddReport:
-    """What became of one delivered batch of records."""
+    """The result of one delivered batch of records."""
 
     producer: str = ""
-    """Who made it; "" if it cannot be read."""
+    """Its producer; "" if it cannot be read."""
 
     sequence: int = -1
     """Its number among the producer's; -1 if it cannot be read."""
@@ -26,22 +26,22 @@ class AddReport:
     """Games taken."""
 
     positions: int = 0
-    """Samples they gave: their plies that are trained on."""
+    """Samples made from them: their plies that are trained on."""
 
     rejected: int = 0
-    """Games refused; a batch that cannot be read counts as one."""
+    """Games refused; an unreadable batch counts as one."""
 
     duplicate: bool = False
-    """Whether this batch had been delivered before; nothing was taken."""
+    """Whether this batch was delivered before; nothing was taken."""
 
     room: bool = True
-    """Whether more is wanted now; False: wait for the learner before the next delivery."""
+    """Whether there is room for more; False: wait for the learner before the next delivery."""
 
     reason: str = ""
-    """Why games were refused: the first reason found, a word of `record.REASONS` or of `memory`."""
+    """Why games were refused: the first reason found, one of `record.REASONS` or of those in `memory.py`."""
 
     def receipt(self) -> Receipt | None:
-        """Return what was taken; None of a batch that cannot be read or had been delivered before."""
+        """Return the receipt; None for a batch that is unreadable or was delivered before."""
         if self.duplicate or self.sequence < 0:
             return None
         return Receipt(self.producer, self.sequence, self.games, self.positions, self.rejected)
@@ -49,13 +49,13 @@ class AddReport:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayReport:
-    """What the replay holds and has done since the run began."""
+    """Contents of the replay and its totals since the run began."""
 
     games_total: int
     """Games taken."""
 
     positions_total: int
-    """Positions taken (samples they gave)."""
+    """Positions taken (samples made from games)."""
 
     positions: int
     """Positions held now."""
@@ -79,39 +79,39 @@ class ReplayReport:
     """Deliveries that were refused, as a whole or in part."""
 
     duplicates: int
-    """Deliveries that had come before."""
+    """Deliveries that were repetitions."""
 
     server_mb: float | None = field(default=None, compare=False)
-    """Memory that the Redis server uses, in MB, as it said last; there over Redis alone."""
+    """Memory that the Redis server uses, in MB, as last reported; over Redis only."""
 
     server_writes: bool = field(default=True, compare=False)
-    """Whether the Redis server can write to its disk; while it cannot, whoever delivers waits."""
+    """Whether the Redis server can write to its disk; while it cannot, deliveries wait."""
 
 
 class Replay(Protocol):
     """Records in, samples out."""
 
     def add(self, data: bytes) -> AddReport:
-        """Take one delivery of `record.encode`'s bytes: decode, check, drop what was delivered before, store.
+        """Take one delivery of `record.encode`'s bytes: decode, check, deduplicate, store.
 
-        What cannot be read or breaks the rules is counted and kept aside, never trained on, and raises nothing.
-        Whoever delivers waits when `room` is False; what comes anyway is stored all the same and never lost.
+        Unreadable deliveries and illegal games are counted and quarantined, never trained on, and raise no error.
+        Senders should wait while `room` is False; what they send nevertheless is stored.
         """
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples drawn uniformly from the window, or None while the learner has to wait.
 
-        That is while less than `min_positions` were made or fewer tokens are there than samples asked for.
+        It waits while there are fewer than `min_positions` in total, or fewer tokens than samples requested.
         """
 
     def room(self) -> bool:
         """Whether actors may deliver; False while the token bucket is full and the learner can draw from it."""
 
     def report(self) -> ReplayReport:
-        """Return what is held and what has been done."""
+        """Return contents and totals."""
 
     def state(self) -> bytes:
-        """Return everything as an archive."""
+        """Return the whole state as an archive."""
 
     def restore(self, data: bytes) -> None:
-        """Become what `state()` was: every later answer, random ones included, is what it would have been."""
+        """Restore `state()`: all later results, random ones included, are what they would have been."""

@@ -1,7 +1,7 @@
-"""The window: how many of the newest positions training draws from, growing with all that were made.
+"""The window: how many of the newest positions training draws from; it grows with the total number of positions.
 
 KataGo's power law (Wu 2019, "Accelerating Self-Play Learning in Go", https://arxiv.org/abs/1902.10565, appendix C):
-early positions, made by weak play, are forgotten soon; later the window grows a little slower than the data.
+early positions from weak play are dropped soon; later the window grows a little more slowly than the data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from learner.replay.config import ReplayConfig
 def window_positions(total: int, config: ReplayConfig) -> int:
     """Return W(N) = n0 (1 + beta ((N / n0)^alpha - 1) / alpha) for N = `total` positions since the run began.
 
-    n0 is `window_start`: up to it the window holds everything; the ring's capacity is a bound.
+    n0 is `window_start`: up to it the window is all positions; the ring's capacity is an upper bound.
     """
     start = config.window_start
     if total <= start:

@@ -1,4 +1,4 @@
-"""Where metrics go: typed reports in, rows out to any set of trackers."""
+"""Trackers of metrics: rows of numbers, made from typed reports, go to any set of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from learner.tracking.metrics import Tracker
 
 
 def open_trackers(settings: Mapping[str, Mapping[str, Any]], folder: Path, config: Mapping[str, Any]) -> list[Tracker]:
-    """Return the trackers named in `settings`, which write into the run's `folder` and keep the job's `config`."""
+    """Return the trackers named in `settings`, which write into the run's `folder` and store the job's `config`."""
     trackers: list[Tracker] = []
     for name, values in settings.items():
         if name == "jsonl":

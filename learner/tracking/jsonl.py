@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: one JSON object per row, appended, so that a resumed run goes on in the same file."""
+"""`metrics.jsonl`: one JSON object per row, appended, so that a resumed run continues the same file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ log = logging.getLogger(__name__)
 
 
 class JsonlTracker:
-    """Appends every row at once; a row cut by a crash is left alone, the next one starts a new line.
+    """Appends every row immediately; after a row that a crash cut short the next one starts a new line.
 
-    A full disk costs rows and never the run.
+    A full disk loses rows but never ends the run.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        self._file = path.open("ab", buffering=0)  # a buffer keeps what the disk refused, and mixes it with later rows
+        self._file = path.open("ab", buffering=0)  # a buffer would keep bytes that a full disk refused for later rows
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
         """Append one row; numbers that are not finite become null."""

@@ -1,7 +1,7 @@
-"""Reports become metrics: a field's name is the metric's name, and the sentence under it is its meaning.
+"""Reports become metrics: a field's name is the metric's name, and its docstring the metric's meaning.
 
-`flatten` is the only way from a report to numbers, and `metric_table` prints the documentation's table from the same
-dataclasses, so that neither can say what the other does not know.
+`flatten` turns every report into numbers, and `metric_table` prints the documentation's table from the same
+dataclasses, so that the two always agree.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, Protocol
 
 
 class Tracker(Protocol):
-    """A place where metrics go."""
+    """Receives rows of metrics."""
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
-        """Take one row: the learner's step, seconds of training, and metrics by dotted name."""
+        """Write one row: the learner's step, seconds of training, and metrics by their names."""
 
     def close(self) -> None:
-        """Write out what is buffered."""
+        """Flush buffered rows."""
 
 
 def flatten(prefix: str, report: Any) -> dict[str, float]:
-    """Return the numbers of a report as `prefix/field`; nested reports as `prefix/field/inner`, texts are left out."""
+    """Return the numbers of a report as `prefix/field`, nested reports as `prefix/field/inner`; texts are skipped."""
     row: dict[str, float] = {}
     for field in dataclasses.fields(report):
         value = getattr(report, field.name)
@@ -46,23 +46,27 @@ def metric_table(reports: dict[str, type]) -> str:
 
 
 def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
-    """Return (name, meaning) of every number in a report class, in the order of its fields; reports that are one of
-    several have what these share once."""
+    """Return (name, meaning) of every number in a report class, in the order of its fields.
+
+    Where a field may be one of several reports, a name that they share is listed once, with all its meanings.
+    """
     meanings = _field_docstrings(report)
     hints = inspect.get_annotations(report, eval_str=True)
-    found: list[tuple[str, str]] = []
+    found: dict[str, list[str]] = {}
     for name, hint in hints.items():
         kinds = [each for each in typing.get_args(hint) if each is not type(None)] or [hint]  # X | Y | None: X, Y
         for kind in kinds:
+            rows = [(f"{prefix}/{name}", meanings.get(name, ""))] if kind in (int, float, bool) else []
             if dataclasses.is_dataclass(kind):
-                found += [row for row in _metrics(f"{prefix}/{name}", kind) if row not in found]  # type: ignore[arg-type]
-            elif kind in (int, float, bool):
-                found.append((f"{prefix}/{name}", meanings.get(name, "")))
-    return found
+                rows = _metrics(f"{prefix}/{name}", kind)  # type: ignore[arg-type]
+            for metric, meaning in rows:
+                known = found.setdefault(metric, [])
+                known += [] if meaning in known else [meaning]
+    return [(metric, " Or: ".join(known)) for metric, known in found.items()]
 
 
 def _field_docstrings(report: type) -> dict[str, str]:
-    """Return the string that follows each field in the source of a dataclass."""
+    """Return the docstring after each field in the source of a dataclass."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(report))).body
     assert isinstance(definition, ast.ClassDef)
     meanings = {}

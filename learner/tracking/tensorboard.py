@@ -10,12 +10,11 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 AGAIN_S = 60.0
-"""Pause before events are written again after a disk has refused them: in a file of their own, as TensorBoard reads
-none that has a gap."""
+"""Pause after a failed write before events are written again, to a new file, as TensorBoard cannot read past a gap."""
 
 
 class TensorboardTracker:
-    """Writes scalars over the learner's steps.  A full disk costs events and never the run."""
+    """Writes scalars over the learner's steps.  A full disk loses events but never ends the run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -24,7 +23,7 @@ class TensorboardTracker:
         self._open()
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
-        """Add one event that holds all of `metrics`."""
+        """Add one event with all of `metrics`."""
         from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -34,11 +33,11 @@ class TensorboardTracker:
         if self._writer is not None:
             try:
                 self._writer.add_event(Event(wall_time=time.time(), step=step, summary=Summary(value=values)))
-            except OSError as error:  # of its thread, whose end is told at the next event
+            except OSError as error:  # its writer thread has died, which the next event reports
                 self._refuse(error)
 
     def close(self) -> None:
-        """Write out what is buffered."""
+        """Flush buffered events."""
         if self._writer is not None:
             try:
                 self._writer.close()

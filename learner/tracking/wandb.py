@@ -1,7 +1,7 @@
-"""Weights & Biases, the only file that imports it: offline unless a key is set, and never in the run's way.
+"""Weights & Biases, imported only here: offline unless a key is set; its failures never end a run.
 
-wandb without a key asks for one on a terminal and fails elsewhere; without a network it blocks for half a minute.  So a
-run is offline unless WANDB_API_KEY or WANDB_MODE says otherwise; `wandb sync` uploads it later, `wandb leet` draws it.
+Without a key wandb prompts for one on a terminal and fails elsewhere; without a network it blocks for half a minute.
+So a run is offline unless WANDB_API_KEY or WANDB_MODE is set; `wandb sync` uploads it later, `wandb leet` plots it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class WandbTracker:
-    """Mirrors the metrics to one wandb run; what wandb cannot do is said once and costs nothing more."""
+    """Mirrors the metrics to one wandb run; the first error is logged and turns it off."""
 
     def __init__(self, folder: Path, config: Mapping[str, Any], *, project: str) -> None:
         os.environ.setdefault("WANDB_SILENT", "true")
@@ -34,11 +34,11 @@ class WandbTracker:
                 config=dict(config),
                 settings=wandb.Settings(console="off", init_timeout=20, x_disable_stats=True),
             )
-        except Exception as error:  # wandb raises anything from OSError to its own; a dashboard must not end a run
+        except Exception as error:  # wandb raises many types of errors, none of which may end a run
             self._give_up(error)
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
-        """Log one row over the seconds of training, which every run shares whatever its steps."""
+        """Log one row; wandb can plot it over `step` or `elapsed_s`."""
         if self._run is None:
             return
         try:

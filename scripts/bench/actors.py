@@ -45,7 +45,7 @@ def network_work(network: Evaluator, settings: Settings) -> Work:
 
 
 def selfplay_work(selfplay: SelfPlay, batches: int = BATCHES) -> Work:
-    """Return work that plays on, and counts as `actors.selfplay.Counts` does."""
+    """Return work that plays on, and counts as `actors.source.ActorCounts` does."""
 
     def work() -> dict[str, int]:
         before = selfplay.counts

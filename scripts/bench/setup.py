@@ -163,7 +163,7 @@ def positions_of(settings: Settings, count: int) -> tuple[Masks, Masks]:
 
     games = make_games(settings.game, count)
     _lay_out(games, settings.game)
-    return np.ascontiguousarray(games.now["own"]), np.ascontiguousarray(games.now["opp"])
+    return np.ascontiguousarray(games.state["own"]), np.ascontiguousarray(games.state["opp"])
 
 
 def _lay_out(games: Games, game: Game) -> None:
@@ -172,7 +172,7 @@ def _lay_out(games: Games, game: Game) -> None:
 
     from actors.games import begin_games
 
-    rows, start = np.arange(len(games.now)), (np.uint64(game.start_own), np.uint64(game.start_opp))
+    rows, start = np.arange(len(games.state)), (np.uint64(game.start_own), np.uint64(game.start_opp))
     begin_games(games, game.id, rows, 0, *start, np.uint64(0), game.squares - 5)
 
 

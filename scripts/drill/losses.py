@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import delivery_in
-from learner.replay.redis_url import RedisServer
 from reversi.record import decode
 from scripts.drill.acknowledged import PAGE, AcknowledgedLog, Delivery, Probe
 from scripts.drill.outcome import Outcome

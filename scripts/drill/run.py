@@ -18,8 +18,8 @@ import psutil
 
 from learner.replay.deliveries import Deliveries
 from learner.replay.memory import STATE_FORMAT
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import KEY_FILE, streams
-from learner.replay.redis_url import RedisServer
 from reversi import archive
 from reversi.errors import RunError
 from scripts.drill.acknowledged import AcknowledgedLog, Delivery
@@ -64,7 +64,7 @@ CLASSES = {
     "learner": ("RemoteLearner",),
     "gate": ("RemoteGate",),
     "replay": ("AsyncReplay", "StreamedReplay"),
-    "weights": ("RemoteStore",),
+    "weights": ("RemoteWeightStore",),
 }
 """Roles and the classes that Ray names their processes after."""
 

@@ -31,14 +31,14 @@ def finished(name: str) -> SelfPlay:
     """Return self-play whose first game has ended and is still there."""
     player = selfplay(name, games=2, groups=1)
     player._begin = lambda rows: None  # type: ignore[method-assign]
-    while not player.games.now["over"][0]:
+    while not player.games.state["over"][0]:
         player._advance(0, *player.network.evaluate(*leaves(player)), 8)  # type: ignore[attr-defined]
     return player
 
 
 def leaves(player: SelfPlay) -> tuple[np.ndarray, np.ndarray]:
-    now = player.games.now
-    return np.ascontiguousarray(now["leaf_own"]), np.ascontiguousarray(now["leaf_opp"])
+    state = player.games.state
+    return np.ascontiguousarray(state["leaf_own"]), np.ascontiguousarray(state["leaf_opp"])
 
 
 def taught(name: str, count: int, empties: int = EMPTIES, margin_weight: float = 0.0) -> tuple[Records, Records]:
@@ -199,7 +199,7 @@ def test_a_single_game_put_aside_stays_as_it_was() -> None:
     alone = records_of(game_named("reversi6"), player.games, 1, 3, 1)
     plies = int(alone.plies[0])
     ended.put(player.games, np.array([0]), 3)
-    player.games.now["plies"][0] -= 1
+    player.games.state["plies"][0] -= 1
     ended.put(player.games, np.array([0]), 3)
     both = ended.take(3)
     assert both is not None

@@ -212,7 +212,7 @@ def test_forgetting_follows_the_network() -> None:
     player = SelfPlay(game, dataclasses.replace(ACTORS, cache_positions=1 << 16), SEARCH, swapped, 1)
     played(player, 300)
     swapped.evaluate = UniformEvaluate(game, 4)
-    player.forget()
+    player.clear_cache()
     player.play(100, 4)
     records = played(player, 300)
     values = records.value[records.ply_kind == SEARCHED]

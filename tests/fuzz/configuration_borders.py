@@ -15,7 +15,7 @@ REVERSI6 = GAMES["reversi6"]
 
 def _redis_url(folder: Path) -> Opened:
     """An address that is taken or refused, and in neither case said with its password."""
-    from learner.replay.redis_url import RedisServer
+    from learner.replay.redis_server import RedisServer
     from reversi.urls import has_password
 
     def read(data: bytes) -> object:

@@ -11,7 +11,7 @@ import torch
 
 from learner.algorithms.alphazero import losses, tempered
 from learner.algorithms.config import AlphaZeroConfig
-from learner.algorithms.losses import AlphaZeroLosses
+from learner.algorithms.reports import AlphaZeroLosses
 from learner.batches import TrainingBatch
 from reversi.errors import ConfigError
 from reversi.model.network import Outputs

@@ -11,8 +11,8 @@ import torch
 
 from learner.algorithms.config import DqnConfig
 from learner.algorithms.dqn import Dqn, TransitionBatch, transition_batch
-from learner.algorithms.losses import DqnLosses, losses_of
-from learner.replay.transitions import Rule, Transitions, transitions_of
+from learner.algorithms.reports import DqnLosses, losses_of
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from learner.trainer import Trainer
 from reversi.games.planes import write_planes
 from reversi.games.position import Position
@@ -29,11 +29,13 @@ CONVOLUTIONS = stack(filters=(4, 4), width=2, padding="valid", hidden=(16,), pla
 ALGORITHM = DqnConfig(
     name="dqn", discount=0.9, n_step=2, target_every_steps=3, reward="result", every_move=False, loss="squared"
 )
-RULE = Rule(n_step=2, discount=0.9, win=False, every_move=False)
+RULE = TargetConfig(n_step=2, discount=0.9, win=False, every_move=False)
 CPU = torch.device("cpu")
 
 
-def transitions(count: int, seed: int = 5, name: str = "reversi4", rule: Rule = RULE, games: int = 30) -> Transitions:
+def transitions(
+    count: int, seed: int = 5, name: str = "reversi4", rule: TargetConfig = RULE, games: int = 30
+) -> Transitions:
     """`count` transitions of random games, drawn with repetition."""
     records = random_records(name, games, seed)
     pool = transitions_of(replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8)), rule)
@@ -51,7 +53,7 @@ def trainer(network: StackConfig = CONVOLUTIONS, algorithm: DqnConfig = ALGORITH
 @pytest.mark.parametrize("s", range(8))
 def test_one_symmetry_turns_a_decision_and_where_it_led_alike(s: int) -> None:
     """Playing the turned action in the turned position must give the turned position."""
-    one_step = replace(RULE, n_step=1)
+    one_step = RULE._replace(n_step=1)
     plain = transitions(60, s, rule=one_step)
     turned = transition_batch(GAME, plain, np.full(60, s))
     for b in range(60):
@@ -173,7 +175,7 @@ def test_tic_tac_toe_is_learned() -> None:
     algorithm = replace(ALGORITHM, n_step=1, discount=1.0, target_every_steps=30)
     config = replace(CONFIG, optimiser="adam", weight_decay=0.0, learning_rate=0.01, ema_decay=0.0)
     made = Trainer(game, stack(hidden=(128,)), config, algorithm, 1)
-    rule = Rule(n_step=1, discount=1.0, win=False, every_move=True)
+    rule = TargetConfig(n_step=1, discount=1.0, win=False, every_move=True)
     pool = transitions(12_000, 0, "tictactoe", rule, games=200)
     some = pool[:2000]
     truth = torch.tensor(

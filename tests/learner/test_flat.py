@@ -1,4 +1,4 @@
-"""Flat parameters: the same network, in one piece of memory."""
+"""FlatParameters parameters: the same network, in one piece of memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from learner.flat import ALIGNMENT, KERNEL_OUTPUTS, Flat
+from learner.flat import ALIGNMENT, KERNEL_OUTPUTS, FlatParameters
 from reversi.model.network import DualNetwork
 from tests.learner.jobs import NETWORK
 
@@ -21,7 +21,7 @@ def network() -> DualNetwork:
 def test_parameters_keep_values_shapes_and_strides_and_lie_in_one_tensor() -> None:
     made = network()
     twin = copy.deepcopy(made)
-    flat = Flat(made)
+    flat = FlatParameters(made)
     start, end = flat.values.data_ptr(), flat.values.data_ptr() + 4 * len(flat.values)
     for (name, parameter), before in zip(made.named_parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(parameter, before, rtol=0, atol=0)
@@ -35,7 +35,7 @@ def test_parameters_keep_values_shapes_and_strides_and_lie_in_one_tensor() -> No
 
 def test_what_decays_comes_first() -> None:
     made = network()
-    flat = Flat(made)
+    flat = FlatParameters(made)
     numbers = torch.arange(len(flat.values))
     for name, parameter in made.named_parameters():
         places = flat.split(numbers)[name]
@@ -45,7 +45,7 @@ def test_what_decays_comes_first() -> None:
 
 def test_kernels_come_before_all_others() -> None:
     made = network()
-    flat = Flat(made)
+    flat = FlatParameters(made)
     numbers = torch.arange(len(flat.values))
     kernels = flat.split_kernels(numbers)
     assert kernels.keys() == {
@@ -58,14 +58,14 @@ def test_kernels_come_before_all_others() -> None:
 
 def test_a_table_is_no_kernel() -> None:
     made = DualNetwork(replace(NETWORK, lines=True), 4)
-    flat = Flat(made)
+    flat = FlatParameters(made)
     assert "lines.table" not in flat.split_kernels(flat.values)
 
 
 def test_gradients_are_added_in_the_flat_memory() -> None:
     made, twin = network(), network()
-    flat = Flat(made)
-    gradients = flat.take_gradients()
+    flat = FlatParameters(made)
+    gradients = flat.attach_gradients()
     planes = torch.rand(3, 4, 4, 4, generator=torch.Generator().manual_seed(1))
     for each in (made, twin):
         outputs = each(planes)

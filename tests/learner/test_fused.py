@@ -17,7 +17,7 @@ FILLED, PERIOD, CHANNELS = 3, 4, 5
 
 
 def some(seed: int, dtype: torch.dtype = torch.float32, rows: int = 6 * 3 * 8) -> Tensor:
-    """Rows [R, C]: boards of three columns, and a separator after each."""
+    """SampleColumns [R, C]: boards of three columns, and a separator after each."""
     return (torch.randn(rows, CHANNELS, generator=torch.Generator().manual_seed(seed)) * 2 + 1).to(dtype)
 
 

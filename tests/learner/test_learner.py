@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.losses import KINDS, AlphaZeroLosses
+from learner.algorithms.reports import KINDS, AlphaZeroLosses
 from learner.learner import Learner
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES, Game
@@ -190,7 +190,7 @@ class Decisions:
     def __init__(self, game: str, chunks: int, first: int = 0) -> None:
         self.game, self.left, self.seed = game, chunks, first
 
-    def sample(self, n_batches: int, batch: int) -> Rows | None:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         if not self.left:
             return None
         self.left, self.seed = self.left - 1, self.seed + 1

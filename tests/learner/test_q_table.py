@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.losses import QTableLosses
 from learner.algorithms.q_table import TableTraining
-from learner.replay.transitions import Rule, Transitions, transitions_of
+from learner.algorithms.reports import QTableLosses
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.errors import CorruptFileError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
@@ -24,7 +24,7 @@ from tests.random_games import game_record, random_records
 GAME = GAMES["tictactoe"]
 ALGORITHM = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
 CONSTANT = replace(CONFIG, warmup_steps=0, final_learning_rate=1.0)
-RULE = Rule(n_step=1, discount=0.9, win=False, every_move=False)
+RULE = TargetConfig(n_step=1, discount=0.9, win=False, every_move=False)
 
 
 def training(**changes: float) -> TableTraining:
@@ -35,7 +35,7 @@ def decided(records: Records) -> Records:
     return replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8))
 
 
-def transitions(games: int, seed: int, rule: Rule = RULE) -> Transitions:
+def transitions(games: int, seed: int, rule: TargetConfig = RULE) -> Transitions:
     return transitions_of(decided(random_records("tictactoe", games, seed)), rule)
 
 
@@ -85,7 +85,7 @@ def test_the_kernel_equals_a_slow_twin() -> None:
 def test_enough_samples_give_the_true_values() -> None:
     """Of all legal moves of 3,000 random games, again and again: no discount, so the values are the results."""
     made = training(learning_rate=1.0)
-    sample = transitions(3000, 2, replace(RULE, discount=1.0, every_move=True))
+    sample = transitions(3000, 2, RULE._replace(discount=1.0, every_move=True))
     for _ in range(9):
         made.step(sample, 0.0)
     table = made.arrays()["q"]

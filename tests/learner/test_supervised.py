@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.losses import SupervisedLosses
+from learner.algorithms.reports import SupervisedLosses
 from learner.algorithms.supervised import Supervised, move_logits, places
 from learner.batches import TrainingBatch, training_batch
 from learner.replay.samples import samples_of

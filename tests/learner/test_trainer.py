@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from learner.algorithms.losses import AlphaZeroLosses, losses_of
+from learner.algorithms.reports import AlphaZeroLosses, losses_of
 from learner.batches import TrainingBatch
 from learner.trainer import LARGEST_LOSS, Trainer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
@@ -187,7 +187,7 @@ def test_a_diverged_step_names_itself_and_the_last_checkpoint_and_changes_nothin
     before = {name: array.copy() for name, array in made.arrays().items() if "norm.running" not in name}
     with pytest.raises(TrainingDivergedError, match=f"step 3.*{got}.*runs/x/checkpoints/000002"):
         made.step(spoiled(target), 0.0)
-    made._trouble[0] = -1
+    made._divergence[0] = -1
     after = made.arrays()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before if "num_batches" not in name)
 
@@ -197,7 +197,7 @@ def test_a_diverged_step_names_itself_and_the_last_checkpoint_and_changes_nothin
 def test_steps_after_a_diverged_one_are_left_out_until_someone_looks(kind: str, target: float, got: str) -> None:
     """As on a GPU, where the host looks every few steps only."""
     made = trained(3, trainer(**OPTIMISERS[kind]))
-    made._look_every = 8
+    made._check_every = 8
     before = [each.clone() for each in (made._weights.values, *made._optimiser.moments.values())]
     made.step(spoiled(target), 0.0)
     trained(4, made, 4)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.losses import SupervisedLosses
+from learner.algorithms.reports import SupervisedLosses
 from learner.learner import Learner
-from learner.replay.rows import Rows
+from learner.replay.columns import SampleColumns
 from learner.replay.samples import samples_of
 from learner.trainer import Trainer
 from learner.validation import Validation
@@ -30,7 +30,7 @@ class Moves:
     def __init__(self) -> None:
         self._samples, self._drawn = samples_of(moves(4, seed=2)), 0
 
-    def sample(self, n_batches: int, batch: int) -> Rows:
+    def sample(self, n_batches: int, batch: int) -> SampleColumns:
         self._drawn += 1
         rows = np.random.default_rng(self._drawn).integers(0, len(self._samples), n_batches * batch)
         return self._samples.take(rows)
@@ -53,9 +53,9 @@ def learner(sink: Shelf, algorithm: SupervisedConfig = ALGORITHM, round_s: float
 def test_a_look_of_a_network_that_knows_nothing() -> None:
     """Nearly equal logits: the loss is the mean logarithm of the number of legal moves."""
     validation = Validation(KEPT, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
-    validation.look_if_due(1)
+    validation.validate_if_due(1)
     assert validation.newest is None
-    validation.look_if_due(2)
+    validation.validate_if_due(2)
     report = validation.newest
     assert report is not None
     samples = samples_of(KEPT)
@@ -78,7 +78,7 @@ def test_games_learned_by_heart_end_the_training_and_the_best_network_is_the_can
     assert isinstance(report.losses, SupervisedLosses)
     again = made.round(0.0)
     assert (again.steps, again.finished) == (0, True)
-    assert made.offer_candidate(look=False) is None
+    assert made.offer_candidate(validate=False) is None
     offered = made.offer_candidate()
     assert offered is not None
     assert offered.loss == pytest.approx(report.validation.best_loss, rel=1e-5)
@@ -116,7 +116,7 @@ def test_a_resumed_learner_remembers_its_looks_and_its_best_network() -> None:
 
 def test_a_damaged_best_network_is_refused() -> None:
     validation = Validation(KEPT, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
-    validation.look_if_due(2)
+    validation.validate_if_due(2)
     arrays = validation.arrays()
     del arrays[min(arrays)]
     with pytest.raises(CorruptFileError, match="another shape"):
@@ -126,8 +126,8 @@ def test_a_damaged_best_network_is_refused() -> None:
 def test_no_kept_games_are_no_reason_to_stop() -> None:
     none = KEPT.select(np.zeros(len(KEPT), bool))
     validation = Validation(none, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
-    validation.look_if_due(2)
+    validation.validate_if_due(2)
     assert validation.newest is None
-    assert validation.last_look() is None
+    assert validation.validate_best() is None
     assert validation.best(1) is None
     assert not validation.finished

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import delivery_in, streams
-from learner.replay.redis_url import RedisServer
 from reversi.errors import ConfigError
 from reversi.record import decode
 from scripts.compose import compose

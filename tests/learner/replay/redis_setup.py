@@ -15,8 +15,8 @@ from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import Consumer
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_url import RedisServer
 from reversi.games.rules import GAMES
 from reversi.record import Records, encode
 from tests.random_games import random_records

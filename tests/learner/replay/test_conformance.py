@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.rows import Rows
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transport import Replay
 from reversi import archive
@@ -71,7 +71,7 @@ def rows(samples: Samples) -> set[tuple[int, ...]]:
     return {tuple(int(x) for x in row) for row in zip(*columns, strict=True)}
 
 
-def assert_equal(a: Rows | None, b: Rows | None) -> None:
+def assert_equal(a: SampleColumns | None, b: SampleColumns | None) -> None:
     assert (a is None) == (b is None)
     if a is not None and b is not None:
         assert a.COLUMNS == b.COLUMNS

@@ -10,7 +10,7 @@ import pytest
 from learner.algorithms.config import DqnConfig, QTableConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.transitions import Rule, Transitions, transitions_of
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.errors import CorruptFileError
 from reversi.games.rules import GAMES
 from reversi.record import UNSEARCHED, Records, encode
@@ -56,9 +56,9 @@ def test_an_algorithm_decides_what_a_sample_is(algorithm: DqnConfig | QTableConf
     replay = MemoryReplay(GAME, CONFIG, 0, None, algorithm)
     expected = Transitions.concatenate(
         [
-            transitions_of(decided(seed), Rule(n_step=3, discount=0.9, win=True, every_move=True))
+            transitions_of(decided(seed), TargetConfig(n_step=3, discount=0.9, win=True, every_move=True))
             if algorithm is DQN
-            else transitions_of(decided(seed), Rule(n_step=1, discount=0.9, win=False, every_move=False))
+            else transitions_of(decided(seed), TargetConfig(n_step=1, discount=0.9, win=False, every_move=False))
             for seed in range(2)
         ]
     )

@@ -15,8 +15,8 @@ from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_consumer import Taken
-from learner.replay.redis_stream import count_in, receipt_fields, receipt_in, streams, word_key
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
+from learner.replay.redis_stream import count_in, flow_control_key, receipt_fields, receipt_in, streams
 from learner.replay.transitions import Transitions
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (
@@ -136,7 +136,7 @@ def test_the_stream_holds_a_ring_of_what_was_taken_and_no_more(redis_server: Red
         until(lambda: games_taken(replay) == 240)
         needed = next(n for n in range(1, 61) if sum(sizes[-n:]) >= 600)
         until(lambda: client.xlen(stream) == needed)
-        until(lambda: client.get(word_key(stream)) == b"%d 1" % needed)
+        until(lambda: client.get(flow_control_key(stream)) == b"%d 1" % needed)
     with opened(redis_server, key) as again:
         until(lambda: games_taken(again) == 240)
         report = again.report()
@@ -205,7 +205,7 @@ def test_a_full_server_takes_receipts(redis_server: RedisServer) -> None:
     client, stream = redis_server.client(), streams(key, 1)[0]
     consumer = consumer_of(redis_server, key)
     sink_of(redis_server, key).push(batch(0))
-    (entry,) = consumer.fresh(1.0)
+    (entry,) = consumer.read_new(1.0)
     receipt = Receipt("a", 0, 2, 0, 1)
     client.config_set("maxmemory", 1)
     try:

@@ -17,8 +17,8 @@ from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis import RedisReplay
 from learner.replay.redis_consumer import Taken
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import count_in, drawn_key, streams
-from learner.replay.redis_url import RedisServer
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (
@@ -80,7 +80,7 @@ def test_entries_that_a_dead_consumer_was_given_are_taken_at_once_by_a_new_one(r
     sink = sink_of(redis_server, key)
     for sequence in range(5):
         sink.push(batch(sequence))
-    assert len(dead.fresh(0.1)) == 5
+    assert len(dead.read_new(0.1)) == 5
     assert client.xpending(stream, "learner")["pending"] == 5
     with opened(redis_server, key) as replay:
         until(lambda: games_taken(replay) == 10)
@@ -93,10 +93,10 @@ def test_a_running_consumer_takes_over_from_one_that_dies_beside_it(redis_server
     sink = sink_of(redis_server, key)
     for sequence in range(3):
         sink.push(batch(sequence))
-    given = one.fresh(0.1)
+    given = one.read_new(0.1)
     one.confirm([Taken(entry.stream, entry.id, 1, Receipt("a", 0, 2, 9, 0)) for entry in given[:1]])
     assert two.take_over() == 0  # one may still be alive
-    assert two.fresh(0.01) == []
+    assert two.read_new(0.01) == []
     hasty = consumer_of(redis_server, key, takeover_s=0.05)
     time.sleep(0.1)
     assert hasty.take_over() == 2
@@ -192,7 +192,7 @@ def test_a_server_that_is_not_there_is_one_line_at_once() -> None:
 LEARNER = """
 import sys, time
 from pathlib import Path
-from learner.replay.redis_url import RedisServer
+from learner.replay.redis_server import RedisServer
 from reversi.archive import write_atomic
 from tests.learner.replay.redis_setup import opened
 

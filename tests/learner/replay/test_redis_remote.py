@@ -6,8 +6,8 @@ import threading
 import time
 
 from learner.replay.redis_remote import StreamedReplay
+from learner.replay.redis_server import RedisServer
 from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_url import RedisServer
 from tests.learner.replay.redis_setup import CONFIG, GAME, batch, fresh_key, until
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from redis.exceptions import RedisError
 
-from learner.replay.redis_url import RedisServer, cannot_write, passes
+from learner.replay.redis_server import RedisServer, cannot_write, passes
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (

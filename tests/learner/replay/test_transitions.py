@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from learner.replay.transitions import Rule, Transitions, transitions_of
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records
 from tests.learner.jobs import true_value
 from tests.random_games import game_record, random_records
 
-ONE_STEP = Rule(n_step=1, discount=1.0, win=False, every_move=False)
+ONE_STEP = TargetConfig(n_step=1, discount=1.0, win=False, every_move=False)
 Row = tuple[int, int, int, float, int, int, float]
 
 
@@ -35,7 +35,7 @@ def rows(transitions: Transitions) -> list[Row]:
     return list(zip(*(columns[name].tolist() for name in Transitions.COLUMNS), strict=True))
 
 
-def oracle(records: Records, rule: Rule) -> list[Row]:
+def oracle(records: Records, rule: TargetConfig) -> list[Row]:
     """Every transition, one game, one decision, one rule after the other."""
     found: list[Row] = []
     first = 0
@@ -62,7 +62,7 @@ def oracle(records: Records, rule: Rule) -> list[Row]:
     return found
 
 
-def one_step(before: Position, action: int, rule: Rule) -> tuple[float, int, int, float]:
+def one_step(before: Position, action: int, rule: TargetConfig) -> tuple[float, int, int, float]:
     after = before.play(action)
     if after.is_over:
         return result(before, after, rule), 0, 0, 0.0
@@ -71,14 +71,14 @@ def one_step(before: Position, action: int, rule: Rule) -> tuple[float, int, int
     return led_to(before, after, rule, rule.discount)
 
 
-def led_to(before: Position, after: Position, rule: Rule, discount: float) -> tuple[float, int, int, float]:
+def led_to(before: Position, after: Position, rule: TargetConfig, discount: float) -> tuple[float, int, int, float]:
     """(reward, next own, next opp, factor): mine count as they are, the other side's -v, or 1 - v."""
     if before.black_to_move == after.black_to_move:
         return 0.0, after.own, after.opp, discount
     return (discount if rule.win else 0.0), after.own, after.opp, -discount
 
 
-def result(before: Position, end: Position, rule: Rule) -> float:
+def result(before: Position, end: Position, rule: TargetConfig) -> float:
     margin = end.black_margin if before.black_to_move else -end.black_margin
     return float(margin > 0) if rule.win else float(np.sign(margin))
 
@@ -90,7 +90,7 @@ def test_transitions_equal_a_slow_replay(name: str, by: str, n_step: int) -> Non
     records = played(name, 4 if name == "reversi8" else 12, n_step, by)
     for win in (False, True):
         for every_move in (False, True):
-            rule = Rule(n_step=n_step, discount=0.9, win=win, every_move=every_move)
+            rule = TargetConfig(n_step=n_step, discount=0.9, win=win, every_move=every_move)
             got, expected = rows(transitions_of(records, rule)), oracle(records, rule)
             assert len(got) == len(expected)
             for mine, other in zip(got, expected, strict=True):
@@ -109,7 +109,7 @@ def test_the_games_of_these_tests_have_passes_and_both_signs() -> None:
 def test_nobody_learns_a_pass_or_is_judged_by_a_position_that_must_pass() -> None:
     records = played("reversi4", 60, 2, "both")
     for every_move in (False, True):
-        transitions = transitions_of(records, replace(ONE_STEP, every_move=every_move))
+        transitions = transitions_of(records, ONE_STEP._replace(every_move=every_move))
         assert (transitions.action < 16).all()
         for own, opp in zip(transitions.next_own, transitions.next_opp, strict=True):
             if own | opp:
@@ -121,11 +121,11 @@ def test_a_game_of_tic_tac_toe_by_hand() -> None:
     """Cross takes a3's row, circle plays b1, b2: five plies, cross wins."""
     records = game_record("tictactoe", [0, 3, 1, 4, 2], np.random.default_rng(0))
     records = replace(records, ply_kind=np.full(5, UNSEARCHED, np.uint8))
-    two = transitions_of(records, Rule(n_step=2, discount=0.5, win=False, every_move=False))
+    two = transitions_of(records, TargetConfig(n_step=2, discount=0.5, win=False, every_move=False))
     assert two.action.tolist() == [0, 3, 1, 4, 2]
     assert two.reward.tolist() == [0, 0, 0, -0.5, 1]
     assert two.factor.tolist() == [0.25, 0.25, 0.25, 0, 0]  # two plies on the same side moves
-    wins = transitions_of(records, Rule(n_step=1, discount=0.5, win=True, every_move=False))
+    wins = transitions_of(records, TargetConfig(n_step=1, discount=0.5, win=True, every_move=False))
     assert wins.reward.tolist() == [0.5, 0.5, 0.5, 0.5, 1]
     assert wins.factor.tolist() == [-0.5, -0.5, -0.5, -0.5, 0]
 
@@ -141,7 +141,7 @@ def test_against_a_random_opponent_the_same_side_moves_in_both() -> None:
 
 def test_true_action_values_satisfy_every_one_step_transition() -> None:
     records = played("tictactoe", 150, 4, "both")
-    transitions = transitions_of(records, replace(ONE_STEP, every_move=True))
+    transitions = transitions_of(records, ONE_STEP._replace(every_move=True))
     assert len(transitions) > 3000
     for own, opp, action, reward, next_own, next_opp, factor in rows(transitions):
         here, there = Position(GAMES["tictactoe"], own, opp), Position(GAMES["tictactoe"], next_own, next_opp)

@@ -1,7 +1,7 @@
-"""Games out of files: read and replayed, split into those that train and those kept aside, delivered once each.
+"""Recorded games: read from files, replayed, split into training and validation games, and delivered once each.
 
-Which games are used and which are kept aside hangs on a hash of a game's moves, and on nothing else: another order of
-files, more files or a smaller `max_games` leave a game on its side, and a game that stands in two files is on one.
+Which games are used, and for which of the two, depends only on a hash of a game's moves: another order of files, more
+files or a smaller `max_games` leave a game on its side, and a game that is in two files is on one side.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import GamesActorConfig
-from actors.making import Counts
+from actors.source import ActorCounts
 from reversi.collection import Collection
 from reversi.errors import ConfigError, CorruptFileError, UsageError
 from reversi.gamefiles import read_games_of
@@ -23,12 +23,12 @@ from reversi.games.rules import Game
 from reversi.record import SEARCHED, Records
 
 _LOW = np.uint64(2**32 - 1)
-"""The bits of a hash that say which games are used; the others say which of these are kept aside."""
+"""The bits of a hash that decide which games are used; the others decide which of these are for validation."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class GameFiles:
-    """All games of the files that are used, as records when they are asked for."""
+class RecordedGames:
+    """The games of all files; records are made on demand."""
 
     collections: list[Collection]
     """One for each file that could be read."""
@@ -37,32 +37,32 @@ class GameFiles:
     validation_rows: NDArray[np.int64]  # [V, 2]
 
     problems: list[str]
-    """Files and games that are skipped: file, game, ply and what is wrong with it."""
+    """Skipped files and games, one line each: file, game, ply and error."""
 
     read: int
-    """Games found in the files, those that are skipped included."""
+    """Games found in the files, skipped ones included."""
 
     @property
     def training(self) -> Records:
-        """The games that train."""
+        """The training games."""
         return self.records(self.training_rows)
 
     @property
     def validation(self) -> Records:
-        """The games kept aside."""
+        """The validation games."""
         return self.records(self.validation_rows)
 
     def records(self, rows: NDArray[np.int64]) -> Records:
-        """Return the games of `rows` ([R, 2]), those of one file after those of another."""
+        """Return the games of `rows` [R, 2], file by file."""
         files = [(number, rows[rows[:, 0] == number, 1]) for number in range(len(self.collections))]
         parts = [self.collections[number].records(chosen) for number, chosen in files if len(chosen)]
         return Records.concatenate(parts or [self.collections[0].records(rows[:0, 1])])
 
 
-def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
-    """Return the games of the configuration's files; what cannot be read, is illegal or stops early is skipped.
+def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
+    """Return the games of the configured files; unreadable, illegal and unfinished games are skipped.
 
-    Raises ConfigError for a path that leads to no file, and where no game is left to train on.
+    Raises ConfigError for a path that matches no file, and if there is no game to train on.
     """
     collections, problems = list[Collection](), list[str]()
     for path in _files(config.paths):
@@ -80,7 +80,7 @@ def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
     if not (~aside).any():
         first = f"; {problems[0]}" if problems else ""
         raise ConfigError(f"actors.paths: expected games of {game.name} to train on, got none{first}")
-    return GameFiles(
+    return RecordedGames(
         collections=collections,
         training_rows=rows[~aside],
         validation_rows=rows[aside],
@@ -89,20 +89,20 @@ def read_games(config: GamesActorConfig, game: Game) -> GameFiles:
     )
 
 
-class FileGames:
-    """Delivers every training game of the files once, in a random order.  A `GameMaker` that needs no network."""
+class RecordedGameSource:
+    """Delivers every training game of the files once, in a random order.  A `GameSource` that needs no network."""
 
-    def __init__(self, config: GamesActorConfig, files: GameFiles, seed: int) -> None:
-        """The order comes from `seed` alone."""
+    def __init__(self, config: GamesActorConfig, files: RecordedGames, seed: int) -> None:
+        """The order depends only on `seed`."""
         self.config, self.files = config, files
         self._order = np.random.default_rng(seed).permutation(len(files.training_rows))
         self._delivered = 0
         self._positions = 0
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ActorCounts:
         """Moves delivered since this process began."""
-        return Counts(positions=self._positions)
+        return ActorCounts(positions=self._positions)
 
     @property
     def finished(self) -> bool:
@@ -119,22 +119,22 @@ class FileGames:
         self._positions += int((records.ply_kind == SEARCHED).sum())
         return records
 
-    def forget(self) -> None:
-        """No network is asked, so there is nothing to forget."""
+    def clear_cache(self) -> None:
+        """Do nothing: no network is used."""
 
     def arrays(self, *, cache: bool = True) -> dict[str, NDArray[Any]]:
-        """Return how far the delivery has come."""
+        """Return the number of games delivered and of all games."""
         return {"delivered": np.array([self._delivered, len(self._order)])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Go on behind the last game delivered; files whose number of games has changed begin again."""
+        """Continue after the last game delivered; begin again if the number of games has changed."""
         delivered, games = arrays["delivered"]
         if games == len(self._order):
             self._delivered = int(delivered)
 
 
 def _files(patterns: tuple[str, ...]) -> list[Path]:
-    """Return the files of all patterns, each once, in the order of their names."""
+    """Return the files of all patterns, each once, sorted by name."""
     found = set[Path]()
     for pattern in patterns:
         files = {path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()}
@@ -145,7 +145,7 @@ def _files(patterns: tuple[str, ...]) -> list[Path]:
 
 
 def _good_games(collections: list[Collection]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the sound games as (file, game in it) [G, 2], and their hashes uint64[G]."""
+    """Return the valid games as (file, game in it) [G, 2], and their hashes uint64[G]."""
     rows, hashes = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.uint64)]
     for number, collection in enumerate(collections):
         good = np.flatnonzero(collection.is_good)

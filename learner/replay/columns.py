@@ -1,4 +1,4 @@
-"""`Rows`: samples of one kind, column by column, whatever the columns are."""
+"""`SampleColumns`: samples of one kind, stored as columns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from reversi.games.bitboard import Masks
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
-    """B samples; a kind of sample is a dataclass with more columns than these, which every kind has."""
+class SampleColumns:
+    """B samples; each kind of sample is a dataclass that adds its columns to these two."""
 
     COLUMNS: ClassVar[dict[str, type[np.generic]]]
     """Every column's type."""
@@ -26,7 +26,7 @@ class Rows:
     opp: Masks  # uint64[B]
 
     def __len__(self) -> int:
-        """Rows."""
+        """Number of samples."""
         return len(self.own)
 
     def __getitem__(self, part: slice) -> Self:
@@ -46,7 +46,7 @@ class Rows:
         return {name: getattr(self, name) for name in self.COLUMNS}
 
     def writable(self) -> Self:
-        """Return the rows, copied where they are read-only, as what Ray hands out is and kernels do not take."""
+        """Return the rows with read-only columns copied: arrays from Ray are read-only, which kernels do not accept."""
         columns = self.columns().items()
         return type(self)(**{name: np.require(column, requirements=["C", "W"]) for name, column in columns})
 
@@ -57,7 +57,7 @@ class Rows:
 
     @classmethod
     def empty(cls, count: int, actions: int) -> Self:
-        """Return `count` rows not yet written; pages of memory that are never written cost nothing."""
+        """Return `count` uninitialised rows; pages of memory that are never written are not allocated."""
         columns: dict[str, NDArray[Any]] = {
             name: np.empty((count, actions) if name in cls.PER_ACTION else count, dtype)
             for name, dtype in cls.COLUMNS.items()
@@ -65,6 +65,6 @@ class Rows:
         return cls(**columns)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Rows]) -> Self:
+    def concatenate(cls, parts: Sequence[SampleColumns]) -> Self:
         """Return the rows of all `parts`, at least one, in their order."""
         return cls(**{name: np.concatenate([part.columns()[name] for part in parts]) for name in cls.COLUMNS})

@@ -1,4 +1,4 @@
-"""What rescoring and lessons ask of the solver: tables that stay in caches, and the moves that reach a margin."""
+"""Exact moves for rescoring and lessons: the moves that reach a margin, and a table size that fits the caches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reversi.search.endgame_table import Table
 from reversi.search.stack_array import Int64Pointer
 
 TABLE_BITS = 17
-"""Size of a thread's table: 3 MB, which stays in the caches."""
+"""Size of a thread's table: 3 MB, which fits the caches."""
 
 
 @bare_kernel
@@ -26,11 +26,12 @@ def moves_reaching(
     table: Table,
     counts: Int64Pointer,
 ) -> np.uint64:
-    """Return the actions, a bit each, after which perfect play ends with a margin of `least` or more.
+    """Return the actions, as bits, after which perfect play ends with a margin of `least` or more.
 
-    known  actions of which that is known, and which are not searched
+    known  actions already known to reach it; they are included without a search
 
-    There is a legal square.  Where the limit stops the search, which STOP tells, the answer means nothing.
+    There must be a legal square.  If `counts[STOP]` is set on return, a limit stopped the search and the result is
+    meaningless.
     """
     legal, found = legal_moves(game_id, own, opp), known
     while legal != ZERO and counts[STOP] == 0:

@@ -1,7 +1,7 @@
-"""Weights on their way from the learner to actors and gate: three channels, each holding its newest archive only.
+"""The weight store between the learner, the actors and the gate: three channels, each holding its newest archive only.
 
-latest      what the learner published last; self-play uses it
-candidate   what the gate shall judge next; taken once, a newer one replaces an older one that still waits
+latest      the learner's newest weights; self-play uses them
+candidate   the weights that the gate tests next; taken once, and replaced by newer ones while they wait
 gated       the champion; self-play uses it if `actors.weights=gated`
 """
 
@@ -20,18 +20,18 @@ class WeightStore:
         self._candidate: bytes | None = None
 
     def publish(self, data: bytes, candidate: bool) -> None:
-        """Take the learner's newest weights; `candidate` offers them to the gate as well."""
+        """Store the learner's newest weights; `candidate` also offers them to the gate."""
         self._hold("latest", data)
         if candidate:
             self._candidate = data
 
     def candidate(self) -> bytes | None:
-        """Hand out the candidate that waits, once; None if there is none."""
+        """Remove and return the waiting candidate; None if there is none."""
         taken, self._candidate = self._candidate, None
         return taken
 
     def promoted(self, data: bytes) -> None:
-        """Take the gate's new champion."""
+        """Store the gate's new champion."""
         self._hold("gated", data)
 
     def fetch(self, channel: str, newer_than: int) -> bytes | None:
@@ -40,15 +40,15 @@ class WeightStore:
         return data if version > newer_than else None
 
     def version(self, channel: str) -> int:
-        """Return the version that `fetch` would hand out, -1 while there is none."""
+        """Return the version of `channel`, -1 if it is empty."""
         return self._held.get(channel, (-1, b""))[0]
 
     def held(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (version, archive) of every channel that has one; two may hold the same."""
+        """Yield (version, archive) of every channel that is not empty; two channels may hold the same."""
         yield from self._held.values()
 
     def _hold(self, channel: str, data: bytes) -> None:
-        """Keep what is newer: a learner that goes on from a checkpoint begins with what it had published by then."""
+        """Keep the newer archive: a learner that resumes publishes again what it had published by its checkpoint."""
         version = Weights.from_bytes(data, f"weights for {channel!r}").version
         if version > self.version(channel):
             self._held[channel] = (version, data)

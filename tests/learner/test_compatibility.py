@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from learner.algorithms.compatibility import check_fit
 from learner.algorithms.config import (
     AlgorithmConfig,
     AlphaZeroConfig,
@@ -11,7 +12,6 @@ from learner.algorithms.config import (
     QTableConfig,
     SupervisedConfig,
 )
-from learner.algorithms.fit import check_fit
 from reversi.errors import ConfigError
 from reversi.games.rules import GAMES
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig

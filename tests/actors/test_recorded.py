@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from actors.config import GamesActorConfig
-from actors.files import FileGames, GameFiles, read_games
+from actors.recorded import RecordedGames, RecordedGameSource, read_games
 from reversi.errors import ConfigError
 from reversi.games.rules import game_named
 from reversi.record import SEARCHED, Records, check
@@ -42,14 +42,14 @@ def games_of(records: Records) -> list[bytes]:
     return [records.actions[a:b].tobytes() for a, b in zip(ends - records.plies, ends, strict=True)]
 
 
-def delivered(maker: FileGames) -> list[bytes]:
+def delivered(source: RecordedGameSource) -> list[bytes]:
     games: list[bytes] = []
-    while not maker.finished:
-        records = maker.round(0.0, -1)
+    while not source.finished:
+        records = source.round(0.0, -1)
         assert records is not None
         assert not check(records).any()
         games += games_of(records)
-    assert maker.round(0.0, -1) is None
+    assert source.round(0.0, -1) is None
     return games
 
 
@@ -90,25 +90,25 @@ def test_fewer_games_are_some_of_the_same_on_the_same_side(config: GamesActorCon
 def test_every_training_game_is_delivered_once_in_an_order_of_the_seed(config: GamesActorConfig) -> None:
     files = read_games(config, GAME)
     expected = games_of(files.training)
-    maker = FileGames(config, files, 1)
-    first = delivered(maker)
+    source = RecordedGameSource(config, files, 1)
+    first = delivered(source)
     assert sorted(first) == sorted(expected)
     assert first != expected
-    assert maker.counts.positions == int((files.training.ply_kind == SEARCHED).sum())
-    assert delivered(FileGames(config, files, 1)) == first
-    assert delivered(FileGames(config, files, 2)) != first
+    assert source.counts.positions == int((files.training.ply_kind == SEARCHED).sum())
+    assert delivered(RecordedGameSource(config, files, 1)) == first
+    assert delivered(RecordedGameSource(config, files, 2)) != first
 
 
 def test_a_restored_delivery_goes_on_in_the_middle(config: GamesActorConfig) -> None:
     files = read_games(config, GAME)
-    maker, other = FileGames(config, files, 1), FileGames(config, files, 1)
-    maker.round(0.0, -1)
-    maker.round(0.0, -1)
-    other.restore(maker.arrays())
-    assert delivered(other) == delivered(maker)
-    fewer: GameFiles = read_games(dataclasses.replace(config, max_games=200), GAME)
-    other = FileGames(config, fewer, 1)
-    other.restore(maker.arrays())
+    source, other = RecordedGameSource(config, files, 1), RecordedGameSource(config, files, 1)
+    source.round(0.0, -1)
+    source.round(0.0, -1)
+    other.restore(source.arrays())
+    assert delivered(other) == delivered(source)
+    fewer: RecordedGames = read_games(dataclasses.replace(config, max_games=200), GAME)
+    other = RecordedGameSource(config, fewer, 1)
+    other.restore(source.arrays())
     assert len(delivered(other)) == len(fewer.training_rows)
 
 
@@ -136,8 +136,8 @@ def test_the_whole_database_is_read(config: GamesActorConfig) -> None:
     assert len(files.training_rows) + len(files.validation_rows) == 127475 - 413
     share = len(files.validation_rows) / (127475 - 413)
     assert abs(share - 0.05) < 0.005
-    maker = FileGames(config, files, 1)
-    records = maker.round(0.0, -1)
+    source = RecordedGameSource(config, files, 1)
+    records = source.round(0.0, -1)
     assert records is not None
     assert len(records) == 64
     assert not check(records).any()

@@ -17,8 +17,8 @@ import redis
 
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_server import PASSWORD_VARIABLE, RedisServer
 from learner.replay.redis_stream import run_key
-from learner.replay.redis_url import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import ConfigError, UnreachableError
 from reversi.urls import masked
 from tests.learner.replay.redis_setup import batch, embedded, fresh_key, opened, until

@@ -1,4 +1,4 @@
-"""Which network and which way of making games an algorithm can learn with, said before anything is started."""
+"""Which network, actors and game an algorithm can train with; checked before anything is started."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from learner.algorithms.config import AlgorithmConfig
 from reversi.errors import ConfigError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, StackConfig, TableConfig
+from reversi.model.table import TABLE_SIZE
 
-TABLE_SQUARES = 9
-"""Most squares of a board whose positions a table holds: 3^9 of them."""
+TABLE_SQUARES = TABLE_SIZE**2
+"""Most squares of a board whose positions a table holds."""
 
 _ACTORS = {"alphazero": "search", "supervised": "games", "dqn": "epsilon", "q_table": "epsilon"}
-"""The kind of actors whose records each algorithm learns from."""
+"""The kind of actors that each algorithm learns from."""
 
 
 def check_fit(algorithm: AlgorithmConfig, network: NetworkConfig, actors_kind: str, game: Game) -> None:
-    """Raise ConfigError unless `algorithm` can train `network` on `game` from the records of such actors."""
+    """Raise ConfigError unless `algorithm` can train `network` on `game` from records of `actors_kind` actors."""
     check_network(algorithm, network, game)
     if actors_kind != _ACTORS[algorithm.name]:
         raise ConfigError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learner.broadcast import WeightStore
+from learner.weight_store import WeightStore
 from reversi.errors import CorruptFileError
 from reversi.model.weights import Weights, array_shapes
 from tests.learner.jobs import NETWORK

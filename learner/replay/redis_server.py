@@ -1,25 +1,19 @@
-"""Where Redis is: a URL and a password, connections to it, and its errors without a secret in them.
+"""Redis servers: a URL and a password, connections, and errors without secrets.
 
-A server that is away, starting, full or unable to write is waited for; everything else it refuses is an error.
+Errors of a server that is unreachable, starting, full or unable to write are temporary (`passes`); `redis_backoff.py`
+waits for their end.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from reversi.errors import ConfigError, UnreachableError
 from reversi.urls import masked
-
-T = TypeVar("T")
-
-log = logging.getLogger(__name__)
 
 PASSWORD_VARIABLE = "REVERSI_REDIS_PASSWORD"
 
@@ -28,42 +22,44 @@ SCHEMES = ("redis", "rediss", "unix", "embedded")
 OPTIONS = frozenset(
     {"db", "ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
 )
-"""What may stand behind the `?` of a URL; redis-py knows many more, some of which would undo our time limits."""
+"""Allowed query options of a URL; redis-py has many more, some of which would override the time limits."""
 
 CONNECT_S = 5.0
-"""Longest that making a connection may take."""
+"""Time limit for connecting."""
 
 ANSWER_S = 10.0
-"""Longest that an answer may take; a connection that froze is given up then and made anew."""
+"""Time limit for an answer; after it a frozen connection is replaced."""
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
-"""Pauses between two tries double from the first to the longest."""
+FIRST_PAUSE_S = 0.05
+"""Pause before the first retry."""
 
 _PASSING = ("OOM", "MISCONF", "LOADING", "READONLY", "NOGROUP", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED")
-"""First words of the refusals that pass: no memory or disk left, starting up, and a group lost with its server."""
+"""First words of temporary errors: no memory or disk left, starting up, or a group lost with its server."""
 
 _OF_A_PIPELINE = "of pipeline caused error: "
-"""What redis-py puts, with the command, before a server's words on one command of several."""
+"""What redis-py writes, after the command, before the server's error on a command of a pipeline."""
 
 _NO_DISK = "MISCONF"
-"""First word of the refusals of a server that cannot write to its disk."""
+"""First word of the errors of a server that cannot write to its disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RedisServer:
-    """An address and the password for it; travels to other processes, and prints without its secret."""
+    """An address and its password; can be pickled to other processes, and prints without the password."""
 
     url: str = field(repr=False)
     password: str | None = field(default=None, repr=False)
 
     @staticmethod
     def of(url: str) -> RedisServer:
-        """Return the server of `url`, with the environment's password unless the URL has one; ConfigError if it is
-        none."""
+        """Return the server of `url`, with the environment's password unless the URL has one.
+
+        Raises ConfigError if the URL is invalid.
+        """
         try:
             parts = urlsplit(url)
             own, _ = parts.password, parts.port
-        except ValueError:  # whose words may quote the password
+        except ValueError:  # its message may contain the password
             raise ConfigError(
                 f"replay.url must be an address such as redis://host:6379/0, got {masked(url)!r}"
             ) from None
@@ -83,19 +79,19 @@ class RedisServer:
 
     @property
     def embedded(self) -> bool:
-        """Whether the server is one of our own, which somebody has to start."""
+        """Whether this is an embedded server, which the run has to start."""
         return self.url.startswith("embedded:")
 
     @property
     def name(self) -> str:
-        """The URL without a password, for people."""
+        """The URL without its password."""
         return masked(self.url)
 
     def __str__(self) -> str:
         return self.name
 
     def client(self) -> Any:
-        """Return a client with time limits, which connects when it is first asked; it repeats nothing by itself."""
+        """Return a client with time limits and without retries; it connects at its first command."""
         import redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
@@ -111,7 +107,7 @@ class RedisServer:
         )
 
     def answers(self) -> bool:
-        """Whether the server is up and serves."""
+        """Return whether the server is up and answers."""
         from redis.exceptions import RedisError
 
         client = self.client()
@@ -123,10 +119,10 @@ class RedisServer:
             client.close()
 
     def checked_client(self, patience_s: float = 0.0) -> Any:
-        """Return a client whose server has answered; UnreachableError if it does not, ConfigError if it forgets.
+        """Return a client whose server has answered; UnreachableError if it does not, ConfigError if it evicts keys.
 
-        A server that evicts keys when it is full would throw whole streams away.  One that is away for the moment is
-        waited for: a server may die just when one of its users starts again.
+        A server that evicts keys when it is full would delete whole streams.  A server that is temporarily unreachable
+        is waited for up to `patience_s`.
         """
         from redis.exceptions import RedisError
 
@@ -145,7 +141,7 @@ class RedisServer:
         return client
 
     def unreachable(self, error: Exception) -> UnreachableError:
-        """Return the one line for an error of this server."""
+        """Return the UnreachableError, with a message of one line, for an error of this server."""
         from redis.exceptions import AuthenticationError, NoPermissionError
 
         words = reason(error)
@@ -157,56 +153,8 @@ class RedisServer:
         return UnreachableError(f"redis at {self}: expected an answer, got {words!r}")
 
 
-class Patience:
-    """How long one outage has lasted: pauses that grow, one line in the log, an error when it is too long.
-
-    A server whose disk is full answers and loses nothing, so it is waited for without end, as a run's own folder is.
-    """
-
-    def __init__(self, server: RedisServer, patience_s: float, stopped: threading.Event) -> None:
-        self._server, self._patience_s, self._stopped = server, patience_s, stopped
-        self._since = 0.0
-        self._pause_s = 0.0
-
-    def wait(self, error: Exception) -> None:
-        """Pause after a failure; raise UnreachableError if it does not pass by itself or has lasted too long."""
-        if not passes(error):
-            raise self._server.unreachable(error) from None
-        now, endless = time.monotonic(), cannot_write(error)
-        if not self._pause_s:
-            self._since, self._pause_s = now, FIRST_PAUSE_S
-            how_long = "until it can write" if endless else f"for {self._patience_s:.0f} s"
-            log.warning("redis at %s: %s; trying again %s", self._server, reason(error), how_long)
-        elif now - self._since > self._patience_s and not endless:
-            raise UnreachableError(
-                f"redis at {self._server}: gave up after {self._patience_s:.0f} s of {reason(error)!r}"
-            ) from None
-        self._stopped.wait(self._pause_s)
-        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
-
-    def over(self) -> None:
-        """Say that the server has answered."""
-        if self._pause_s:
-            log.warning("redis at %s: back after %.1f s", self._server, time.monotonic() - self._since)
-        self._pause_s = 0.0
-
-    def until_answered(self, ask: Callable[[], T]) -> T | None:
-        """Return what `ask` answers once it raises no passing error; None if everything was stopped before."""
-        from redis.exceptions import RedisError
-
-        while not self._stopped.is_set():
-            try:
-                answer = ask()
-            except (RedisError, OSError) as error:
-                self.wait(error)
-                continue
-            self.over()
-            return answer
-        return None
-
-
 def passes(error: Exception) -> bool:
-    """Whether an error of Redis goes away when one waits: no connection, no memory, no disk, still starting."""
+    """Return whether an error of Redis is temporary: no connection, no memory, no disk, still starting."""
     from redis.exceptions import AuthenticationError, AuthorizationError, ConnectionError, TimeoutError
 
     if isinstance(error, AuthenticationError | AuthorizationError):
@@ -215,7 +163,7 @@ def passes(error: Exception) -> bool:
 
 
 def cannot_write(error: Exception) -> bool:
-    """Whether a server refuses because it cannot write to its disk."""
+    """Return whether a server refuses because it cannot write to its disk."""
     return reason(error).startswith(_NO_DISK)
 
 
