@@ -7,6 +7,7 @@ files or a smaller `max_games` leave a game on its side, and a game that is in t
 from __future__ import annotations
 
 import glob
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,9 @@ class RecordedGames:
 
     problems: list[str]
     """Skipped files and games, one line each: file, game, ply and error."""
+
+    digest: str
+    """SHA-256 of the games that train, from their moves."""
 
     read: int
     """Games found in the files, skipped ones included."""
@@ -85,6 +89,7 @@ def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
         training_rows=rows[~aside],
         validation_rows=rows[aside],
         problems=problems,
+        digest=hashlib.sha256(hashes[~aside].tobytes()).hexdigest(),
         read=sum(map(len, collections)),
     )
 
@@ -103,6 +108,18 @@ class RecordedGameSource:
     def counts(self) -> ActorCounts:
         """Moves delivered since this process began."""
         return ActorCounts(positions=self._positions)
+
+    @property
+    def producer(self) -> str:
+        """The name of these games in this order and these rounds, the same in every process: what one that died has
+        delivered is delivered again under the same name and number, and counts once."""
+        words = repr((self.files.digest, self._order.tolist(), self.config.round_games))
+        return f"games-{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+
+    @property
+    def rounds(self) -> int:
+        """Rounds delivered."""
+        return -(-self._delivered // self.config.round_games)
 
     @property
     def finished(self) -> bool:

@@ -84,7 +84,8 @@ class Worker:
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
         self._game, self._weights, self._records = game_named(game), weights, records
-        self._seed = int(np.random.SeedSequence(seed, spawn_key=(index, epoch)).generate_state(1, np.uint64)[0])
+        key = (index,) if isinstance(config, GamesActorConfig) else (index, epoch)
+        self._seed = int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
         self._source: GameSource | None = None
         self._version = -1
@@ -163,9 +164,7 @@ class Worker:
     def _with_newest_weights(self) -> GameSource | None:
         """Return the source of games with the newest weights; None before the first weights."""
         if isinstance(self.config, GamesActorConfig):
-            return self._source or self._begin(
-                RecordedGameSource(self.config, read_games(self.config, self._game), self._seed)
-            )
+            return self._source or self._read(self.config)
         if self._coming is not None:
             if self._coming.done():
                 self._take(self._coming.result())
@@ -181,6 +180,13 @@ class Worker:
         else:
             self._take(_prepared(self._evaluator, data))
         return self._source
+
+    def _read(self, config: GamesActorConfig) -> GameSource:
+        """Read the files; their games keep name and numbers in every process, so that none counts twice."""
+        source = RecordedGameSource(config, read_games(config, self._game), self._seed)
+        self._begin(source)
+        self.producer, self._sequence = source.producer, source.rounds
+        return source
 
     def _begin(self, source: GameSource) -> GameSource:
         """Install `source`, restore a resumed actor's games, and drop cached evaluations of other weights."""

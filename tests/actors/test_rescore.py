@@ -173,3 +173,13 @@ def test_what_takes_too_long_ends_the_solving_of_a_game(monkeypatch: pytest.Monk
     starts = np.repeat(records.plies.cumsum() - records.plies + records.exact_from, records.plies)
     exact = np.arange(records.positions) >= starts
     np.testing.assert_array_equal(records.value[exact], generous.value[exact])
+
+
+def test_random_openings_stay_as_they_are() -> None:
+    records = played(selfplay("reversi4", games=64, opening_plies=11, rescore_empties=8), 400)
+    opening = records.ply_kind == OPENING
+    ply = np.arange(records.positions) - np.repeat(records.plies.cumsum() - records.plies, records.plies)
+    assert (ply[opening] >= 5).any(), "some openings reach into the last 8 empty squares"
+    assert (ply[opening] < np.repeat(records.exact_from, records.plies)[opening]).all()
+    assert not records.value[opening].any()
+    assert not records.policy[opening].any()

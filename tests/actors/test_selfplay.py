@@ -323,3 +323,29 @@ def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) 
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"actors\.{field}"):
         dataclasses.replace(ACTORS, **{field: value})
+
+
+def test_a_temperature_near_0_plays_the_most_visited_move() -> None:
+    records = played(selfplay("reversi6", games=32, opening_plies=0, temperature_plies=60, temperature=0.001), 400)
+    at = np.flatnonzero(records.ply_kind == SEARCHED)
+    assert (records.policy[at, records.actions[at]] == 255).all()
+
+
+def test_fast_searches_have_no_noise() -> None:
+    fast = dataclasses.replace(SEARCH, full_share=1e-9, fast_simulations=8)
+    noisy, quiet = (
+        played(selfplay("reversi6", search=dataclasses.replace(fast, dirichlet_weight=weight)), 400)
+        for weight in (0.25, 0)
+    )
+    assert same(noisy, quiet)
+
+
+def test_a_kept_root_gets_noise_too() -> None:
+    game, search = game_named("reversi6"), dataclasses.replace(SEARCH, simulations=32, keep_subtree=True)
+    player = selfplay("reversi6", search=search, games=32, evaluate=UniformEvaluate(game, 16))
+    player.play(300, 0)
+    trees = ((player._trees.nodes[g, 0], player._trees.edges[g]["prior"]) for g in range(32))
+    priors = [prior[root["first"] : root["first"] + root["degree"]] for root, prior in trees]
+    spreads = [np.ptp(prior) for prior in priors if len(prior) > 1]
+    assert len(spreads) > 10
+    assert min(spreads) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import numpy as np
 import pytest
 
 from actors.config import ActorConfig, GamesActorConfig
+from actors.selfplay import SelfPlay
 from actors.worker import Worker
+from learner.replay.config import ReplayConfig
+from learner.replay.memory import MemoryReplay
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
 from reversi.model.weights import Weights
@@ -206,3 +210,64 @@ def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
         player.round(progress)  # searches begun before end with the old number
         done = player.round(progress)
         assert abs(done.simulations / done.positions / simulations - 1) < 0.15
+
+
+def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_names(tmp_path: Path) -> None:
+    """So the replay counts nothing twice, whichever start of the run reads the files."""
+    (tmp_path / "games.txt").write_text("\n".join(transcript(seed, "reversi4") for seed in range(25)))
+    config = GamesActorConfig(
+        kind="games",
+        count=1,
+        paths=(str(tmp_path / "games.txt"),),
+        max_games=None,
+        validation_share=0.0,
+        round_games=10,
+    )
+    replay = MemoryReplay(game_named("reversi4"), ReplayConfig(capacity_positions=1000, min_positions=10), 0, None)
+    cut, again = Sink(), Sink()
+    worker(Source(), cut, config).round(0.0)
+    reader = worker(Source(), again, config, epoch=1)
+    while not reader.round(0.0).finished:
+        pass
+    for data in (*cut.data, *again.data):
+        replay.add(data)
+    report = replay.report()
+    assert (report.games_total, report.duplicates) == (25, 1)
+    (tmp_path / "games.txt").write_text("\n".join(transcript(seed, "reversi4") for seed in range(1, 26)))
+    other = Sink()
+    worker(Source(), other, config).round(0.0)
+    assert not replay.add(other.data[0]).duplicate, "other games have another name"
+
+
+class Slow(Sink):
+    """A replay that keeps its producers waiting."""
+
+    def push(self, data: bytes) -> None:
+        time.sleep(0.5)
+        super().push(data)
+
+
+def test_waiting_is_told_from_playing() -> None:
+    source, sink = Source(), Slow()
+    source.data = weights(0)
+    player = worker(source, sink)
+    reports = [player.round(0.0) for _ in range(6)]
+    assert sum(report.waiting_s for report in reports) >= 0.5 * len(sink.data) > 0
+    assert all(report.waiting_s < 0.25 for report in reports if not report.games)
+
+
+def test_answers_of_other_weights_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleared: list[SelfPlay] = []
+    monkeypatch.setattr(SelfPlay, "clear_cache", lambda played: cleared.append(played))
+    source = Source()
+    source.data = weights(0)
+    first = worker(source, Sink())
+    first.round(0.0)
+    state = first.state()
+    source.data = weights(7)
+    first.round(0.0)
+    assert cleared == [first._source], "new weights"
+    other = worker(source, Sink())
+    other.restore(state)
+    other.round(0.0)
+    assert cleared[1:] == [other._source], "resumed with other weights than it was saved with"

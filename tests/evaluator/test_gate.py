@@ -23,6 +23,7 @@ from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
+from reversi.search.config import SearchConfig
 from scripts.bench.setup import Settings, random_weights
 
 GAME = GAMES["reversi6"]
@@ -314,6 +315,10 @@ def test_the_state_is_an_archive_that_knows_damage(registry: Registry, store: St
         ({"wins": 0}, "gate.wins must be from 1"),
         ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
         ({"simulations": -1}, "gate.simulations must be from 0"),
+        ({"truth_empties": 0}, "gate.truth_empties must be from 1 to 20, got 0"),
+        ({"truth_empties": 21}, "gate.truth_empties must be from 1 to 20, got 21"),
+        ({"truth_positions": -1}, "gate.truth_positions must be from 0 to 100000, got -1"),
+        ({"truth_simulations": -1}, "gate.truth_simulations must be from 0 to 100000, got -1"),
         ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
         ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
         ({"lockstep": 3}, "gate.lockstep must be even"),
@@ -365,3 +370,57 @@ def test_a_full_registry_holds_a_verdict_up_and_loses_none(registry: Registry, s
         assert gate.round(0.0).verdict == verdict
         assert not gate.blocked
     assert [model.verdict for model in registry.models()] == ["first", "rejected"]
+
+
+def full(*_: Any) -> None:
+    raise UnwritableError("no space left")
+
+
+def test_nobody_hears_of_a_champion_that_the_registry_lacks(registry: Registry, store: Store) -> None:
+    gate = make(registry, store)
+    judge(gate, 0)
+    gate.offer(weights(10).to_bytes())
+    with pytest.MonkeyPatch.context() as disk:
+        disk.setattr(registry._folder, "write", full)
+        while not gate.blocked:
+            gate.round(0.0)
+        assert store.champions == [0]
+    assert gate.round(0.0).verdict == "promoted"
+    assert store.champions == [0, 10]
+
+
+def test_a_registry_that_refuses_for_too_long_ends_it(
+    registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_module, "UNWRITABLE_S", -1.0)
+    monkeypatch.setattr(registry._folder, "write", full)
+    gate = make(registry, store)
+    gate.offer(weights(1).to_bytes())
+    with pytest.raises(UnwritableError, match="no space left"):
+        gate.round(0.0)
+
+
+def test_elo_adds_up_over_champions_alone(registry: Registry, store: Store) -> None:
+    _, promoted, _ = judge(make(registry, store), 0, 10, 11)
+    assert [(model.match or {})["champion_elo"] for model in registry.models()[1:]] == [promoted.elo] * 2
+
+
+def test_a_champions_elo_is_added_to_that_of_the_one_before(registry: Registry, store: Store) -> None:
+    _, one, two = judge(make(registry, store, dataclasses.replace(CONFIG, wins=1)), 0, 10, 20)
+    assert two.champion_elo == pytest.approx(one.champion_elo + two.elo)
+    assert one.champion_elo != 0
+
+
+def test_matches_take_the_configured_solver_and_the_truth_none(
+    registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def player(name: str, game: Game, model: Weights, playing: SearchConfig, **_: Any) -> RandomPlayer:
+        asked.append((playing.simulations, playing.solve_empties))
+        return RandomPlayer(game, np.random.default_rng(0))
+
+    monkeypatch.setattr(gate_module, "model_player", player)
+    config = dataclasses.replace(CONFIG, solve_empties=3, truth_positions=5, truth_simulations=9)
+    judge(make(registry, store, config), 0, 1)
+    assert sorted(asked) == [(2, 3), (2, 3), (9, 0)]

@@ -93,3 +93,8 @@ def test_what_cannot_be_made_is_said() -> None:
         make_labels(GAME, range(30, 41), 10, seed=0)
     with pytest.raises(UsageError, match="expected 500 distinct positions of reversi4, but found only"):
         make_labels(GAMES["reversi4"], range(11, 12), 500, seed=0)
+
+
+def test_every_position_has_a_choice_even_near_the_end() -> None:
+    made = make_labels(GAME, range(2, 5), 30, seed=1)
+    assert ((made.scores != NO_SCORE).sum(1) >= 2).all()

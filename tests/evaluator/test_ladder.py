@@ -248,3 +248,15 @@ def test_openings_are_known_by_their_positions(tmp_path: Path) -> None:
     list(ladder(tmp_path / "results", "random greedy").play(workers=1))
     entrants = [fixed("random"), fixed("greedy")]
     assert Ladder(GAME, entrants, turned, Ledger(tmp_path / "results"), games=40, seed=0).missing == 40
+
+
+def test_every_player_of_every_batch_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    seeds: list[int] = []
+
+    def first(seed: int) -> First:
+        seeds.append(seed)
+        return First("first")
+
+    entrants = [Entrant(name=name, digest=None, make=first, reusable=False) for name in "xy"]
+    list(Ladder(GAME, entrants, OPENINGS, Ledger(tmp_path / "results"), games=40, seed=0).play(workers=1))
+    assert len(set(seeds)) == len(seeds) == 4

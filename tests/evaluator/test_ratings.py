@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from evaluator.ratings import Pairing, rate
+from evaluator.ratings import ELO, Pairing, rate
+from evaluator.stats import Z95
 from reversi.errors import UsageError
 
 CIRCLE = [("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")]
@@ -170,3 +172,10 @@ def test_pairings_without_games_are_passed_over_and_lonely_players_are_refused()
 def test_one_player_alone_is_the_anchor() -> None:
     alone = rate(["a"], [], "a").table[0]
     assert (alone.elo, alone.error, alone.games, alone.superiority) == (0, 0, 0, None)
+
+
+def test_bars_are_those_of_the_expected_results() -> None:
+    found = rate(["rock", "paper", "scissors"], [pairing(a, b, 4, 3, 5, 5, 33) for a, b in CIRCLE], "rock")
+    variance = 25 * (39 + 2) / (25 + 2)  # around the expected 1/2, not the observed 0.8
+    bar = ELO * Z95 * math.sqrt(variance * 2 / 3) / (100.5 / 4)
+    assert pytest.approx(bar) in (found.table[-1].error, found.table[0].error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from math import comb
 
@@ -175,3 +176,8 @@ def test_superiority_is_as_often_right_as_it_says() -> None:
             stronger.append(truth > 0.5)
     assert len(stronger) > 300
     assert 0.75 < np.mean(stronger) < 0.85
+
+
+def test_games_of_unfinished_pairs_narrow_the_interval_too() -> None:
+    (low, high), (lower, higher) = (score_interval(games, 0.5, (2, 0, 6, 0, 2)) for games in (20, 40))
+    assert (higher - lower) / (high - low) == pytest.approx(math.sqrt(12 / 22))

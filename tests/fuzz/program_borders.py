@@ -108,9 +108,10 @@ def _recorded_program() -> Any:
 
 def _redis_word(folder: Path) -> Opened:
     """What anybody may have written to the keys by which the learner speaks to producers and to a replay after it."""
-    from learner.replay.redis_stream import Word, count_in
+    from learner.replay.redis_stream import FlowControl, count_in
 
-    return [Word(7, True).to_bytes(), Word(0, False).to_bytes()], lambda data: (Word.from_bytes(data), count_in(data))
+    seeds = [FlowControl(7, True).to_bytes(), FlowControl(0, False).to_bytes()]
+    return seeds, lambda data: (FlowControl.from_bytes(data), count_in(data))
 
 
 def _redis_receipt(folder: Path) -> Opened:
@@ -127,7 +128,7 @@ def _redis_receipt(folder: Path) -> Opened:
         values = data.split(b"\n")
         receipt = receipt_in(dict(zip((name.encode() for name in Receipt._fields), values, strict=False)))
         if receipt is not None:
-            replay.count_gone(receipt)
+            replay.count_evicted(receipt)
             replay.report()
 
     seed = Receipt("actor-0-1", 7, 32, 900, 0)

@@ -90,3 +90,12 @@ def test_dropout_leaves_out_the_same_in_a_resumed_training(seed: int) -> None:
     assert lost[:3] == lost[3:]
     assert len(set(lost)) == 3
     assert made._average.training is False
+
+
+def test_dropout_leaves_out_others_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    made = trainer(replace(POLICY, dropout=0.5))
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    for _ in range(3):
+        made.step(batch(24), 0.0)
+    assert len(set(seeds)) == 3

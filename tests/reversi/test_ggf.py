@@ -115,3 +115,7 @@ def test_damaged_games_never_fail_otherwise() -> None:
         except (NotationError, IllegalMoveError):
             continue
     assert 0 < read < 2000, "some damage should be harmless and some should not"
+
+
+def test_the_result_is_blacks_whoever_moved_last() -> None:
+    assert "RE[+3.000]" in str(GgfGame(Position.parse("XO-------------- X"), (GgfMove(2),)))

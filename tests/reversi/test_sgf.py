@@ -80,3 +80,7 @@ def test_damaged_games_never_fail_otherwise() -> None:
         except (NotationError, IllegalMoveError):
             continue
     assert 0 < read < 2000, "some damage should be harmless and some should not"
+
+
+def test_tt_is_a_pass_on_small_boards() -> None:
+    assert parse_sgf("(;GM[2]SZ[4]AB[a1]AW[b1]PL[W];W[tt];B[c1])").actions == (16, 2)

@@ -91,3 +91,10 @@ def test_the_whole_database_replays_and_its_scores_are_those_of_the_games() -> N
         margin = found.margin + np.sign(found.margin) * empty
         assert ((32 + margin // 2 == wthor.black_score) | ~found.is_good).all()
     assert (games, bad) == (127475, 413)
+
+
+def test_a_header_of_another_kind_of_file_is_refused() -> None:
+    data = bytearray(wtb([transcript(0)]))
+    data[8] = 1  # a number of players' names: this is a file of names
+    with pytest.raises(CorruptFileError, match="expected games on 8x8"):
+        read_wthor(bytes(data), "made.wtb")

@@ -101,3 +101,9 @@ def test_people_read_shares(reversi: Reversi, registry: Path) -> None:
     assert first.count("%") == 4
     assert second == f"{FULL}  game over  -1.000"
     assert third.startswith("error: ")
+
+
+def test_visits_are_those_of_each_move(reversi: Reversi, registry: Path) -> None:
+    (found,) = analyzed(reversi, registry, [str(Position.parse(START).play("c2"))], simulations=40)
+    assert sum(found["visits"].values()) == 40
+    assert len(set(found["visits"].values())) > 1

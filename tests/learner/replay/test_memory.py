@@ -105,3 +105,22 @@ def test_the_state_of_another_game_is_refused() -> None:
     other = MemoryReplay(GAMES["reversi6"], CONFIG, 0, None)
     with pytest.raises(CorruptFileError, match="expected one of reversi6, got one of 'reversi4'"):
         other.restore(filled().state())
+
+
+def test_the_first_sample_comes_with_exactly_the_least_positions() -> None:
+    data = encode(random_records("reversi4", 10, seed=0), "a", 0)
+    held = MemoryReplay(GAME, CONFIG, 0, None)
+    held.add(data)
+    count = held.report().positions
+    for least, there in ((count, True), (count + 1, False)):
+        replay = MemoryReplay(GAME, replace(CONFIG, min_positions=least), 0, None)
+        replay.add(data)
+        assert (replay.sample(1, 10) is not None) == there
+
+
+def test_samples_drawn_elsewhere_take_their_tokens_once() -> None:
+    replay = filled()
+    tokens = replay.report().tokens
+    for _ in range(2):
+        replay.count_drawn(30)
+        assert (replay.report().samples_total, replay.report().tokens) == (30, tokens - 30)

@@ -38,3 +38,11 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 def test_without_a_folder_nothing_is_kept() -> None:
     assert not Quarantine(None).keep(b"bytes", "unreadable", "")
+
+
+def test_a_number_is_never_used_twice(tmp_path: Path) -> None:
+    for data in (b"one", b"two"):
+        assert Quarantine(tmp_path).keep(data, "illegal-move", "why")
+    (tmp_path / "000001-illegal-move.records").unlink()
+    assert Quarantine(tmp_path).keep(b"three", "illegal-move", "why")
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("*.records"))] == [b"two", b"three"]
