@@ -186,7 +186,7 @@ def test_every_option_of_ray_start_exists_and_a_token_is_asked_for() -> None:
         assert "RAY_AUTH_MODE=token" in command
     job = next(d for d in yaml.safe_load_all((DEPLOY / "rayjob.yaml").read_text()) if d["kind"] == "RayJob")
     cluster = job["spec"]["rayClusterSpec"]
-    assert cluster["authOptions"]["mode"] == "token"
+    assert cluster["authOptions"] == {"mode": "token", "secretName": "reversi"}
     for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"]):
         assert {f"--{name}" for name in group["rayStartParams"]} <= known
 
