@@ -253,3 +253,21 @@ def test_an_error_in_training_names_the_checkpoint_it_was_told_of() -> None:
     made = learner(Pool(0), Shelf())
     made.saved("runs/a/checkpoints/000003")
     assert made.trainer.last_good == "runs/a/checkpoints/000003"
+
+
+def test_versions_go_on_behind_those_of_the_registry() -> None:
+    old, sink = learner(Pool(0), Shelf()), Shelf()
+    old.round(0.0)
+    resumed = Learner(
+        config=CONFIG,
+        algorithm=ALGORITHM,
+        network=NETWORK,
+        game=GAME,
+        source=Pool(0),
+        sink=sink,
+        seed=7,
+        newest=50,
+    )
+    resumed.restore(old.state())
+    resumed.offer_candidate()
+    assert sink.versions == [51]

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 
+from reversi.frontends import analysis
 from reversi.frontends.analysis import Limit, PlayerAnalyzer, SearchAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
@@ -139,3 +140,10 @@ def test_a_players_mind_plays_as_the_player() -> None:
         assert (best.action, best.value, best.line) == (greedy.choose(own, opp)[0], None, (best.action,))
         position = position.play(best.action)
     assert analyzer.name == "greedy"
+
+
+def test_no_batch_is_begun_that_would_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = iter([0.0, 0.04, 0.08])
+    monkeypatch.setattr(analysis.time, "monotonic", lambda: next(now_s))
+    watch = analysis._Watch(0.1, lambda: False)
+    assert [watch(), watch()] == [False, True], "another batch of 40 ms would end at 120 of 100 ms"

@@ -256,3 +256,12 @@ def test_garbage_is_answered_or_ignored_and_never_an_exception() -> None:
             lines = (" ".join(rng.choice(words, int(rng.integers(1, 5)))) for _ in range(20))
             text = "\n".join(lines).encode()
         assert "pong 7" in heard(text + b"\nping 7\n"), "it should still be there"
+
+
+def test_a_ping_between_two_positions_ends_an_analysis() -> None:
+    session, said = session_of(), list[str]()
+    session.play(session.position.legal_actions()[0])
+    board = NBoard(session, lines_of(""), said.append)
+    board._lines.holds = lambda ends: True  # type: ignore[method-assign]
+    board._analyze("")
+    assert said == ["status analyzing\n", "status\n"]

@@ -93,3 +93,11 @@ def test_a_solution_stops_when_it_is_told_to() -> None:
     )
     assert time.monotonic() - begun_s < 1.5
     assert analysis.best.score is None
+
+
+def test_half_of_the_time_is_left_to_the_search() -> None:
+    analyzer = FirstMove(GAMES["reversi8"])
+    SolverAnalyzer(analyzer, 30).analyse(near_the_end(GAMES["reversi8"], 24, 0), Limit(7, 1.0), never)
+    (limit,) = analyzer.limits
+    assert limit.seconds is not None
+    assert 0.1 < limit.seconds <= 0.5
