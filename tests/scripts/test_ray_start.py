@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -61,3 +62,25 @@ def test_what_is_always_late_or_wrong_is_one_line(says: list[str], inits: list[s
     end_sleepers()
     assert inits == []
     assert str(error.value) == f"cannot use Ray at this machine: {says[0]}"
+
+
+def test_rays_processes_and_signal_handlers_do_not_take_the_runs_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A SIGTERM to the run's group would end Ray before the run has saved, and Ray's handler the run itself."""
+    groups, handler = list[tuple[int, int]](), signal.getsignal(signal.SIGTERM)
+
+    def init(**_: Any) -> None:
+        ray_cluster.ray_utils.set_sigterm_handler(lambda *_: None)
+        with ray_cluster.ray_services.ConsolePopen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+            groups.append((child.pid, os.getpgid(child.pid)))
+            assert signal.getsignal(signal.SIGTERM) is handler
+
+    def shutdown() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    monkeypatch.setattr(ray_cluster.ray, "init", init)
+    monkeypatch.setattr(ray_cluster.ray, "shutdown", shutdown)
+    with ray_cluster.ray_of(CONFIG):
+        pass
+    ((pid, group),) = groups
+    assert pid == group != os.getpgid(0)
+    assert signal.getsignal(signal.SIGTERM) is handler
