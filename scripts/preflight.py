@@ -61,7 +61,7 @@ def check_kept(job: JobConfig) -> None:
 
 
 def check_threads(job: JobConfig, cores: int) -> None:
-    """Raise ConfigError for a job that needs more threads than `cores`: Ray would wait for them, or run slowly."""
+    """Raise ConfigError for a job with more threads than `cores`: Ray would wait for cores, or all would be slow."""
     each = actor_threads(job.actors)
     wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):
