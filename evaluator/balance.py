@@ -1,8 +1,8 @@
-"""Near-balanced openings: random ones that a judge finds about even, so that players decide and not sides.
+"""Near-balanced openings: random openings that a judge evaluates as about even, so that strength decides, not colour.
 
-The idea is that of XOT: 8-move openings that two strong programs found about even, from which one is drawn for a game
-(https://berg.earthlingz.de/xot/aboutxot.php).  The judge here is a model's search; the openings are the same for the
-same judge, seed and plies, and a longer list begins with the shorter one.
+The idea follows XOT: a list of 8-move openings that two strong programs evaluated as about even, one of which is drawn
+per game (https://berg.earthlingz.de/xot/aboutxot.php).  Here the judge is a model's search.  The same judge, bound,
+seed and plies give the same openings, and a longer list starts with the shorter one.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ Judge = Callable[[Masks, Masks], NDArray[np.float32]]
 """Returns P(win) - P(loss) of the side to move in each of B positions."""
 
 PLIES = 8
-"""Random plies where their number is left open, as in XOT: fewer give openings that are few and alike."""
+"""Default number of random plies, as in XOT; with fewer plies the openings are few and similar."""
 
 DRAWN = 32
-"""Openings that are drawn and judged at a time."""
+"""Openings drawn and judged at a time."""
 
 PATIENCE = 20
-"""Draws of `DRAWN` openings in a row without a new one, after which there are taken to be no more."""
+"""Consecutive draws of `DRAWN` openings without a new one after which the openings count as exhausted."""
 
 TRIED = 100
-"""Openings judged at most per opening that is wanted."""
+"""Most openings judged per opening requested."""
 
 
 def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judge: Judge, bound: float) -> Openings:
-    """Return `count` openings of random plies, distinct up to symmetry, whose value is at most `bound` from 0.
+    """Return `count` openings of random plies, distinct up to symmetry, with values at most `bound` from 0.
 
-    plies  None takes `PLIES`
+    plies  None means `PLIES`
 
-    Raises ConfigError if the judge finds too few among all there are, or among `TRIED` times as many as are wanted.
+    Raises ConfigError if the judge finds too few among all there are, or among `TRIED` times as many as requested.
     """
     plies = PLIES if plies is None else plies
     seen: set[tuple[int, int]] = set()
@@ -64,7 +64,7 @@ def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judg
 
 
 def most_even(openings: Openings, count: int, judge: Judge) -> Openings:
-    """Return, in their order, the `count` openings of those given whose value is nearest to 0."""
+    """Return the `count` openings with the values nearest to 0, in their original order."""
     nearest = np.argsort(np.abs(judge(openings.own, openings.opp)), kind="stable")[:count]
     return openings.take(np.sort(nearest))
 

@@ -19,48 +19,49 @@ class GateConfig:
     """Games per match; even, since every opening is played twice with the colours swapped.  AlphaGo Zero: 400."""
 
     wins: int = 220
-    """Points that promote; see `rule`.  220 of 400 let an equal candidate pass once in 40 matches, one that is 35 Elo
-    stronger every other time.  AlphaGo Zero: 220 (55 %)."""
+    """Points needed for promotion; see `rule`.  With 220 of 400 an equal candidate passes once in 40 matches, one that
+    is 35 Elo stronger every other time.  AlphaGo Zero: 220 (55 %)."""
 
     rule: Literal["wins", "score"] = "wins"
     """What counts as a point: a won game only (`wins`), or a draw as half a point too (`score`).  Where strong players
-    draw often, as on 8x8, `wins` asks for far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
+    draw often, as on 8x8, `wins` requires far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
 
     simulations: int = 16
-    """Simulations per move of both sides, which search as models play (`players/model.py`).  Few show what a network
-    has learned: of two pairs the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.  AlphaGo Zero: 1600."""
+    """Simulations per move for both sides, which search as models play (`players/model.py`).  Small numbers show what a
+    network has learned: in two pairs of models the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.
+    AlphaGo Zero: 1600."""
 
     solve_empties: int = 0
-    """`SearchConfig.solve_empties` of both sides.  Solved endings hide what a candidate has learned about them:
+    """`SearchConfig.solve_empties` for both sides.  Solved endings hide what a candidate has learned about them:
     four candidates on 6x6 led by 36, 29, 41 and 32 Elo with 12, by 68, 56, 45 and 47 with 0."""
 
     opening_plies: int | None = None
-    """Uniformly random plies before a game begins; null takes the fewest that give enough distinct openings to choose
-    from, 6 for 400 games on 6x6 and 8x8.  More give more openings, and more lopsided ones.  Not used with `openings`.
-    AlphaGo Zero: none, its games differ by temperature."""
+    """Uniformly random plies before a game begins; null uses the fewest that give enough distinct openings to choose
+    from: 6 for 400 games on 6x6 and 8x8.  More plies give more openings, but more lopsided ones.  Not used with
+    `openings`.  AlphaGo Zero: none; its games differ by temperature."""
 
     opening_choice: int = 4
-    """Random openings per one that is played: of so many times as many as a match needs, it plays those that the
-    champion finds most even, since most others are won by the same side whoever plays it; where there are fewer, of all
-    there are.  1 takes them as they come.  Not used with `openings`.  AlphaGo Zero: none."""
+    """Random openings drawn per opening played.  From these a match plays the ones that the champion evaluates as most
+    even, since most of the others are won by the same side whoever plays it; if the game has fewer, the match chooses
+    from all of them.  1 plays them as drawn.  Not used with `openings`.  AlphaGo Zero: none."""
 
     openings: str | None = None
-    """A file with one opening per line, such as `f5d6c3`, of which a match draws as many as it needs; null draws random
-    plies."""
+    """A file with one opening per line, such as `f5d6c3`, from which a match draws as many as it needs; null draws
+    random plies."""
 
     lockstep: int = 128
-    """Games in progress at once.  Half of them share a batch of the network, so with fewer inference is slower; with
-    more, more games are unfinished, and lost, when the verdict is certain."""
+    """Games in progress at once.  Half of them share a network batch, so fewer games make inference slower; with more,
+    more games are unfinished, and wasted, when the verdict is certain."""
 
     truth_positions: int = 300
     """Positions with few empty squares, solved when the gate starts, on which the moves of every candidate are checked:
-    metrics, without a say in the verdict.  0 is none; so is tic-tac-toe."""
+    for metrics only, without effect on the verdict.  0 turns the check off; tic-tac-toe has none."""
 
     truth_empties: int = 12
-    """Most empty squares of those positions, of a third of the board at most; the least are a sixth of the board."""
+    """Most empty squares of those positions, limited to a third of the board; the fewest are a sixth of the board."""
 
     truth_simulations: int = 64
-    """Simulations per move with which they are checked, without the solver, which would be right about all of them."""
+    """Simulations per move in this check; it runs without the solver, which would get all of the positions right."""
 
     threads: int = 1
     """Threads of the network's inference."""
@@ -70,7 +71,7 @@ class GateConfig:
 
     @property
     def openings_drawn(self) -> int:
-        """Random openings from which those of a match are chosen, if there are so many."""
+        """Random openings from which those of a match are chosen, if the game has that many."""
         return self.games // 2 * self.opening_choice
 
     def __post_init__(self) -> None:
@@ -103,19 +104,19 @@ class LadderConfig:
     """Players as `reversi.players.spec` names them."""
 
     champions: bool
-    """Whether the registry's champion takes part too: bare, searched, and as it was halfway."""
+    """Whether the registry's champion takes part too, without and with search, and the model halfway to it."""
 
     anchor: str | None
-    """The player with 0 Elo; null is the first one."""
+    """The player fixed at 0 Elo; null is the first one."""
 
     games: int
-    """Games of every pair; even, since every opening is played twice with the colours swapped."""
+    """Games per pair; even, since every opening is played twice with the colours swapped."""
 
     one_sided: int | None
-    """A pair plays no further once one player has won all of so many games; null plays all."""
+    """A pair stops once one player has won all of its games, at least this many; null plays all."""
 
     engines: EngineLimits
-    """How much patience other people's programs get."""
+    """Time limits and restarts of external engines."""
 
     def __post_init__(self) -> None:
         require(self.size in (4, 6, 8), "ladder.size", "4, 6 or 8", self.size)

@@ -1,8 +1,8 @@
-"""Entrants: who takes part in a ladder, each under a name that will mean the same tomorrow.
+"""Entrants: the players of a ladder, each under a name whose meaning does not change.
 
-A player's name has the version that `gated` or `latest` is today, and a model is known by the SHA-256 of its
-weights and of how they are searched, so that kept results are never taken for those of another model, or for those of
-the same one under other defaults.  Another program is known by the patience that it got.
+In a player's name `gated` and `latest` are replaced by the current version.  A model is also identified by the SHA-256
+of its weights and search settings, so that stored results are never taken for those of another model, or of the same
+model with other defaults.  An external program is also identified by its limits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Entrant:
     """One player of a ladder."""
 
     name: str
-    """What it is, as it can be asked for again."""
+    """Player specification that makes the same player again."""
     digest: str | None
-    """SHA-256 of what it is besides its name: a model's weights and search, another program's limits; or None."""
+    """SHA-256 of what the name does not say: a model's weights and search, an external program's limits; or None."""
     make: Callable[[int], Player]
-    """Makes the player with this seed."""
+    """Makes the player with the given seed."""
     reusable: bool
-    """Whether one player serves for all games: a searched model is deterministic and stateless."""
+    """Whether one player can play all games: a searched model is deterministic and stateless."""
 
 
 def entrant_of(
@@ -36,10 +36,10 @@ def entrant_of(
 ) -> Entrant:
     """Return the entrant that `spec` names.
 
-    simulations  for a model that is named alone
-    limits       for another program
+    simulations  for a model given without a number
+    limits       for an external program
 
-    Raises what `make_player` raises: a wrong player is found here, before the first game.
+    Raises what `make_player` raises: an invalid player is found here, before the first game.
     """
 
     def make(seed: int) -> Player:
@@ -68,5 +68,5 @@ def _sha256(data: bytes) -> str:
 
 
 def distinct(entrants: list[Entrant]) -> list[Entrant]:
-    """Return the entrants in their order, each once: `mcts:gated:64` may be `mcts:12:64` today."""
+    """Return the entrants in order, each once: `mcts:gated:64` may be `mcts:12:64` today."""
     return list({entrant.name: entrant for entrant in entrants}.values())

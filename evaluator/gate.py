@@ -1,8 +1,8 @@
-"""The gate: a candidate plays the champion, and enough wins make it the champion.
+"""The gate: a candidate plays the champion, and replaces it if it wins enough games.
 
-The gate works in rounds of a few seconds and nobody waits for it: while a match runs, the newest candidate offered
-waits and older ones are dropped.  The registry is the truth about who is champion and what was judged; the gate's own
-state holds only what is under way, so a gate that comes back after a crash agrees with whatever was published last.
+The gate works in rounds of a few seconds, and no role waits for it: during a match the newest candidate waits and older
+ones are dropped.  The registry is authoritative for the champion and for all verdicts; the gate's own state holds only
+unfinished work, so after a crash the gate agrees with what was published last.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ log = logging.getLogger(__name__)
 STATE_FORMAT = 1
 
 UNWRITABLE_S = 12 * 3600.0
-"""Longest that a registry may refuse what is to be published before that ends the run: somebody has to come and make
-room, or mend the way to it."""
+"""Longest time in seconds that the registry may fail to accept a verdict before the run ends: someone has to make room
+or restore access to it."""
 
 _MATCH = "match."
 """Prefix of the match's arrays in the gate's state."""
 
 
 class CandidateSource(Protocol):
-    """Where candidates come from."""
+    """Source of candidates."""
 
     def candidate(self) -> bytes | None:
-        """Return the newest candidate that was not taken yet, as a weights archive, or None."""
+        """Return the newest candidate not taken yet, as a weights archive, or None."""
 
 
 class ChampionSink(Protocol):
-    """Who wants to know the champion."""
+    """Receiver of champions."""
 
     def promoted(self, data: bytes) -> None:
-        """Take the champion's weights archive; the same one may come twice."""
+        """Take the champion's weights archive; the same one may arrive twice."""
 
 
 @dataclass
 class _Trial:
-    """A match under way or over, and who plays it."""
+    """A match, running or finished, and its players."""
 
     candidate: Weights
     opponent_version: int
@@ -69,9 +69,9 @@ class _Trial:
 
 
 def verdict_of(config: GateConfig, result: MatchResult) -> bool | None:
-    """Return whether the candidate is promoted, or None while the games left can still decide it.
+    """Return whether the candidate is promoted, or None while the remaining games can still decide it.
 
-    Whatever those games bring, the full match would end with the same verdict.
+    A verdict is that of the full match, whatever the results of the remaining games.
     """
     half_points = 2 * result.wins + (result.draws if config.rule == "score" else 0)
     if half_points >= 2 * config.wins:
@@ -80,7 +80,7 @@ def verdict_of(config: GateConfig, result: MatchResult) -> bool | None:
 
 
 class Gate:
-    """Judges candidates one after another.  Same seed, same candidate, same champion: same openings, same games."""
+    """Judges candidates one after another.  The same seed, candidate and champion give the same openings and games."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Gate:
         seed: int,
         repeats: bool = False,
     ) -> None:
-        """The champion and all earlier verdicts are read from the registry, which must exist.
+        """Read the champion and all earlier verdicts from the registry, which must exist.
 
         repeats  the run is deterministic: verdicts published after the restored state will be reached again, bit for
                  bit, and are ignored until then
@@ -113,17 +113,17 @@ class Gate:
         self._read_registry(LARGEST_VERSION)
 
     def poll(self) -> bool:
-        """Take the source's newest candidate; return whether a match is under way or a candidate waits for one."""
+        """Take the source's newest candidate; return whether a match is running or a candidate waits for one."""
         self._collect()
         return self._trial is not None or self._waiting is not None
 
     @property
     def blocked(self) -> bool:
-        """Whether what the last round decided could not be published; each round tries again."""
+        """Whether the last round's verdict could not be published; each round tries again."""
         return self._unwritable_since is not None
 
     def offer(self, data: bytes) -> None:
-        """Let a candidate wait for the next match, in place of an older one; what was offered before is passed over.
+        """Let a candidate wait for the next match, replacing an older one; ignore it if it is not newer than the last.
 
         Raises IncompatibleModelError for a model of another game.
         """
@@ -136,8 +136,8 @@ class Gate:
         self._waiting = weights
 
     def round(self, seconds: float) -> GateReport:
-        """Take what the source has and play for about `seconds`, 0 being one ply of every game in progress; return at
-        once if there is nothing to judge."""
+        """Take the source's newest candidate and play for about `seconds`; 0 plays one ply of every game in progress.
+        Return at once if there is nothing to judge."""
         self._announce()
         self._collect()
         try:
@@ -148,7 +148,7 @@ class Gate:
         return report
 
     def _played(self, seconds: float) -> GateReport:
-        """Do a round; UnwritableError if there is a verdict that the registry does not take, which changes nothing."""
+        """Play one round; raise UnwritableError if the registry does not accept a verdict, to be tried again."""
         if self._trial is None:
             if self._waiting is None:
                 return self._report(None)
@@ -163,7 +163,7 @@ class Gate:
         return self._judge(trial) if done else self._report(None)
 
     def _refused(self, error: UnwritableError) -> GateReport:
-        """Report that a verdict waits for the registry; raise the error if it has waited for too long."""
+        """Report that a verdict is not published yet; raise the error if that has lasted too long."""
         now = time.monotonic()
         if self._unwritable_since is None:
             log.warning("a verdict is not published, tried again until it is: %s", error)
@@ -174,7 +174,7 @@ class Gate:
         return replace(report, summary=f"{report.summary}; not published yet: {error}")
 
     def state(self) -> bytes:
-        """Return what is under way: the waiting candidate, the match with its candidate, the last report."""
+        """Return the unfinished work: the waiting candidate, the match with its candidate, the last report."""
         arrays: dict[str, NDArray[Any]] = {}
         header: dict[str, Any] = {
             "judged": self._judged,
@@ -190,11 +190,11 @@ class Gate:
         return archive.pack("gate", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
-        """Go on from `state()`, as far as the registry still agrees with it.
+        """Continue from `state()`, as far as the registry still agrees with it.
 
-        A candidate that was judged after the state was saved is done with, unless this gate `repeats`: then it is
-        judged again, and published as it was.  A match goes on where it stood if it is against today's champion
-        and under today's settings; otherwise its candidate meets today's champion from the first game.
+        A candidate judged after the state was saved is skipped, unless this gate `repeats`: then it is judged again,
+        and published as before.  A match continues from its saved games if champion and settings are unchanged;
+        otherwise its candidate plays the current champion from the first game.
         """
         arrays, header = archive.unpack(data, "gate", STATE_FORMAT, "gate state")
         with archive.believing("gate state"):
@@ -218,7 +218,7 @@ class Gate:
             self.offer(arrays["waiting"].tobytes())
 
     def _read_registry(self, last: int) -> None:
-        """Learn from the registry what was judged, up to version `last`, and who is champion."""
+        """Read from the registry the champion and the verdicts up to version `last`."""
         models = [model for model in self.registry.models() if model.version <= last]
         self._judged = self._newest = max((model.version for model in models), default=-1)
         self._promotions = sum(model.verdict == "promoted" for model in models)
@@ -228,9 +228,9 @@ class Gate:
             self._take_over(crowned[-1])
 
     def _take_over(self, info: ModelInfo) -> None:
-        """Make the newest model that was published as champion the champion.
+        """Make `info`, the newest model published as champion, the champion.
 
-        It is published once more, which changes nothing unless a crash came between the model and `gated.json`.
+        It is published again, which changes nothing unless a crash came between the model and `gated.json`.
         """
         self._champion = self.registry.load(info)
         self._champion.check_game(self.game)
@@ -238,7 +238,7 @@ class Gate:
         self.registry.publish(self._champion, info.verdict, info.match)
 
     def _announce(self) -> None:
-        """Tell the sink, once, about the champion that was there before this gate was."""
+        """Pass the champion that existed before this gate to the sink, once."""
         if not self._announced and self._champion is not None:
             self._sink.promoted(self._champion.to_bytes())
         self._announced = True
@@ -248,7 +248,7 @@ class Gate:
             self.offer(data)
 
     def _crown_first(self, candidate: Weights) -> GateReport:
-        """Publish the first model: there is nobody to play against."""
+        """Publish the first model, without a match: it has no opponent."""
         self.registry.publish(candidate, "first", None)
         self._waiting, self._champion, self._judged = None, candidate, candidate.version
         self._sink.promoted(candidate.to_bytes())
@@ -271,7 +271,7 @@ class Gate:
         return _Trial(candidate, champion.version, match, self._truth(candidate))
 
     def _truth(self, candidate: Weights) -> Truth | None:
-        """Check the candidate's moves without the solver, which would be right about all of these positions."""
+        """Check the candidate's moves without the solver, which would get all of these positions right."""
         if self._labels is None:
             return None
         player = self._player(candidate, playing_config(self.config.truth_simulations, solve_empties=0))
@@ -288,11 +288,11 @@ class Gate:
         )
 
     def _terms(self, opponent_version: int) -> dict[str, Any]:
-        """Return what two matches must share for one to go on where the other stood."""
+        """Return what must be unchanged for a saved match to continue."""
         return {"config": asdict(self.config), "seed": self._seed, "opponent_version": opponent_version}
 
     def _judge(self, trial: _Trial) -> GateReport:
-        """Publish the candidate with its verdict; the registry first, so that no crash can make a champion it lacks."""
+        """Publish the verdict before telling the sink, so that after a crash no champion is missing in the registry."""
         result = trial.match.result()
         score = score_of(result)
         promoted = verdict_of(self.config, result)
@@ -326,7 +326,7 @@ class Gate:
         return report
 
     def _report(self, verdict: Verdict | None) -> GateReport:
-        """Return how the gate stands: the match under way, or else the last one."""
+        """Return the gate's report, with the running match or else the last one."""
         trial, last = self._trial, self._last
         standing: dict[str, Any] = {
             "verdict": verdict,
@@ -362,8 +362,8 @@ class Gate:
 
 
 def _labels(config: GateConfig, game: Game) -> Labels | None:
-    """Return the solved positions of `config`, always the same ones, or None if there are to be none."""
+    """Return the solved positions of `config`, always the same ones, or None if it has none."""
     if config.truth_positions == 0 or game.id == TICTACTOE:
         return None
-    most = min(config.truth_empties, game.squares // 3)  # earlier, 4x4 has not so many positions
+    most = min(config.truth_empties, game.squares // 3)  # with more, 4x4 has too few positions
     return make_labels(game, range(min(game.squares // 6, most), most + 1), config.truth_positions, seed=0)

@@ -1,4 +1,4 @@
-"""`GateOpenings`: which openings a candidate's match is played from."""
+"""`GateOpenings`: the openings of a candidate's match."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from reversi.players import Player, SearchPlayer
 
 
 class GateOpenings:
-    """Openings by candidate: the same again for the same candidate and opponent, others for other candidates."""
+    """Openings by candidate: the same for the same candidate and opponent, others for other candidates."""
 
     def __init__(self, config: GateConfig, game: Game, seed: int) -> None:
-        """Read the listed openings, if any; ConfigError or UsageError if there are too few for a match."""
+        """Read the listed openings, if any; raises ConfigError or UsageError if there are too few for a match."""
         self._config, self._game, self._seed = config, game, seed
         self._listed = load_openings(config.openings, game) if config.openings else None
         self._draw(0)
 
     def choose(self, version: int, opponent: Player) -> Openings:
-        """Return the openings of candidate `version`'s match against `opponent`.
+        """Return the openings of the match of candidate `version` against `opponent`.
 
-        Random openings are the drawn ones that the opponent values nearest to 0, if it is a model with a value.
+        Of random openings the match plays those with values nearest to 0, if the opponent is a model with a value.
         """
         drawn, count = self._draw(version), self._config.games // 2
         if len(drawn) == count or not isinstance(opponent, SearchPlayer):
@@ -32,7 +32,7 @@ class GateOpenings:
         return most_even(drawn, count, lambda own, opp: opponent.judge(own, opp).value)
 
     def _draw(self, version: int) -> Openings:
-        """Draw the openings that candidate `version`'s match may choose from, at least half as many as its games."""
+        """Draw the openings from which candidate `version`'s match chooses, at least half as many as its games."""
         config, count = self._config, self._config.games // 2
         if self._listed is None:
             return random_openings(

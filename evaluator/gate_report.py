@@ -1,4 +1,4 @@
-"""`GateReport`: what the gate says of itself after every round."""
+"""`GateReport`: the gate's report after every round."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from reversi.model.info import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class GateReport:
-    """How the gate stands after a round; results are the candidate's, of the match under way or else the last one."""
+    """The gate after a round; results are the candidate's, in the running match or else the last one."""
 
     verdict: Verdict | None = None
-    """What was decided in this round, if anything."""
+    """Verdict of this round, if any."""
     summary: str
     """One line for people."""
     champion_version: int = -1
@@ -23,15 +23,15 @@ class GateReport:
     candidate_version: int = -1
     """Version of the candidate of that match; -1 before the first."""
     opponent_version: int = -1
-    """Version it met; -1 before the first match."""
+    """Version of its opponent; -1 before the first match."""
     wins: int = 0
     """Games it won."""
     draws: int = 0
-    """Games that ended level."""
+    """Games drawn."""
     losses: int = 0
     """Games it lost."""
     score: float = 0.5
-    """Points per game, draws half."""
+    """Points per game, a draw counting half."""
     score_low: float = 0.0
     """Lower end of its 95 % interval."""
     score_high: float = 1.0
@@ -45,19 +45,19 @@ class GateReport:
     champion_elo: float = 0.0
     """The champion's Elo above the first model: the sum of the differences of all promotions."""
     promotions: int = 0
-    """Candidates promoted so far, the first model not counted."""
+    """Candidates promoted so far, not counting the first model."""
     rejections: int = 0
     """Candidates rejected so far."""
     superseded: int = 0
-    """Candidates dropped because a newer one came before their match could begin."""
+    """Candidates dropped because a newer one arrived before their match began."""
     match_s: float = 0.0
     """Seconds spent on that match."""
     truth: Truth | None = None
-    """How the candidate of that match does on solved positions with few empty squares, searching without the solver."""
+    """That candidate's results on solved positions with few empty squares, searching without the solver."""
 
 
 def report_of_match(score: Score, **standing: Any) -> GateReport:
-    """Return a report with the figures of a match's score; `standing` are the other fields."""
+    """Return a report with the statistics of a match; `standing` holds the other fields."""
     return GateReport(
         wins=score.wins,
         draws=score.draws,
@@ -73,6 +73,6 @@ def report_of_match(score: Score, **standing: Any) -> GateReport:
 
 
 def report_from(fields: dict[str, Any]) -> GateReport:
-    """Return the report that `asdict` took apart."""
+    """Return the report from its `asdict` form."""
     truth = fields.get("truth")
     return GateReport(**(fields | {"truth": Truth(**truth) if truth else None}))

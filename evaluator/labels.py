@@ -1,8 +1,8 @@
 """Labels: positions with the exact score of every legal move, made from a seed by the solver.
 
-The positions come from games that are neither random nor perfect: each ply is random with some probability and else the
-choice of flat Monte Carlo with few playouts.  They are distinct up to symmetry, at most one comes from a game, each has
-at least two legal moves, and they are spread evenly over the numbers of empty squares.
+The positions come from games that are neither random nor perfect: each ply is random with some probability, otherwise
+chosen by flat Monte Carlo with few playouts.  Positions are distinct up to symmetry, have at least two legal moves, and
+are spread evenly over the numbers of empty squares; each game gives at most one.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ RANDOM_SHARE = 0.25
 """Probability that a ply is uniformly random."""
 
 PLAYOUTS = 24
-"""Playouts of flat Monte Carlo for every other ply: about three a move."""
+"""Playouts of flat Monte Carlo for each of the other plies: about three per move."""
 
 GAMES_AT_ONCE = 256
-"""Games played in lockstep; each gives one position at most."""
+"""Games played in lockstep; each gives at most one position."""
 
 PATIENCE = 20
-"""Rounds of games without a new position after which there are taken to be no more."""
+"""Consecutive rounds of games without a new position after which the positions count as exhausted."""
 
 SOLVED_AT_ONCE = 8
-"""Positions per thread that are solved between two reports of progress."""
+"""Positions per thread solved between two progress reports."""
 
 Progress = Callable[[int, int], None]
-"""Is told the positions solved and all there are."""
+"""Receives the number of positions solved and of all positions."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """B positions of one game, in rising order of their empty squares."""
+    """B positions of one game, in increasing order of their empty squares."""
 
     game: str
     seed: int
@@ -63,7 +63,7 @@ class Labels:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the game, the rules version and the arrays, in hexadecimal: the same labels have the same."""
+        """SHA-256 of the game, the rules version and the arrays, in hexadecimal: equal labels have equal hashes."""
         digest = hashlib.sha256(f"{self.game} {RULES_VERSION} {len(self)}".encode())
         for array in (self.own, self.opp, self.empties, self.scores):
             digest.update(np.ascontiguousarray(array).data)
@@ -80,8 +80,8 @@ def make_labels(
 ) -> Labels:
     """Draw positions with every number of empty squares in `empties`, and solve them.
 
-    The result depends on the seed and not on the threads.  Raises UsageError if the game has no such numbers of empty
-    squares, or not so many positions with them.
+    The result depends on the seed, not on the threads.  Raises UsageError if the game cannot have these numbers of
+    empty squares, or has too few such positions.
     """
     most = game.squares - game.start_own.bit_count() - game.start_opp.bit_count()
     if not empties or min(empties) < 1 or max(empties) > most:
@@ -101,7 +101,7 @@ def make_labels(
 
 
 def draw_positions(game: Game, empties: range, positions: int, seed: int, threads: int) -> tuple[Masks, Masks]:
-    """Return (own, opp), uint64[positions] both: as many for each number of empty squares, give or take one."""
+    """Return (own, opp), both uint64[positions]: equally many for each number of empty squares, within one."""
     rng, pool = np.random.default_rng(seed), Threads(threads)
     share, extra = divmod(positions, len(empties))
     wanted = {count: share + int(i < extra) for i, count in enumerate(empties)}
@@ -126,9 +126,9 @@ def draw_positions(game: Game, empties: range, positions: int, seed: int, thread
 def _play_to(
     game: Game, targets: NDArray[np.int64], rng: np.random.Generator, threads: Threads
 ) -> dict[int, tuple[int, int]]:
-    """Play a game for each target; return by game the first position with so many empty squares and a choice of moves.
+    """Play a game for each target; return by game the first position with that many empty squares and several moves.
 
-    A game that has none, because it ends before or is all forced there, is left out.
+    A game without one, because it ends earlier or all moves there are forced, is left out.
     """
     own, opp = np.full(len(targets), game.start_own, np.uint64), np.full(len(targets), game.start_opp, np.uint64)
     playing, found = np.arange(len(targets)), dict[int, tuple[int, int]]()
@@ -177,7 +177,7 @@ def save_labels(labels: Labels, path: Path) -> None:
 
 
 def load_labels(path: Path) -> Labels:
-    """Read labels back; raises CorruptFileError if they are damaged, of other rules or contradict themselves."""
+    """Read labels back; raises CorruptFileError if they are damaged, of other rules or inconsistent."""
     arrays, header = archive.read(path, KIND, FORMAT)
     if header.get("rules_version") != RULES_VERSION:
         raise CorruptFileError(
@@ -193,7 +193,7 @@ def load_labels(path: Path) -> Labels:
 
 
 def _is_sound(game: Game, labels: Labels) -> bool:
-    """Return whether the arrays have their shapes and the scores stand at the legal actions of positions."""
+    """Return whether the arrays have their shapes, positions are valid and exactly the legal actions have scores."""
     b = len(labels)
     expected = {
         "own": (np.uint64, (b,)),

@@ -1,8 +1,8 @@
-"""A ladder: every player meets every other one from the same openings, and only what is not known yet is played.
+"""A ladder: a round robin in which all pairs play the same openings, and only the missing games are played.
 
-Games come in batches of `BATCH_GAMES`, each decided by the players, its openings and the ladder's seed alone: whichever
-way the file of results came about, in one go or in many, with players added later, on any number of workers, it holds
-the same games.  (Other people's programs, and they alone, may play differently each time.)
+Games come in batches of `BATCH_GAMES`, each determined only by the players, its openings and the ladder's seed: whether
+the results file was made in one call or in many, with players added later, on any number of workers, it holds the same
+games.  (Only external programs may play differently each time.)
 
 Workers are threads: players spend their time in kernels and networks, which release the GIL.
 """
@@ -30,15 +30,15 @@ from reversi.games.rules import Game
 from reversi.players import Player
 
 BATCH_GAMES = 20
-"""Games that are played, and kept, together: what an interruption may lose."""
+"""Games that are played, and stored, together; an interruption loses unfinished batches."""
 
 ROUND_S = 0.5
-"""How long a batch is played between two looks at whether to stop."""
+"""Seconds that a batch is played between two checks for a stop."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Games to be played: two entrants, their openings and the key of the result."""
+    """A batch of games to play: two entrants, their openings and the key of the result."""
 
     a: Entrant
     b: Entrant
@@ -52,7 +52,7 @@ class Batch:
 
 
 class Ladder:
-    """A round robin of `entrants`, `games` games a pair, whose results are kept in `ledger`."""
+    """A round robin of `entrants`, `games` games per pair, with its results in `ledger`."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class Ladder:
         seed: int,
         one_sided: int | None = None,
     ) -> None:
-        """Take the first `games / 2` of `openings` for every pair.
+        """Use the first `games / 2` of `openings` for every pair.
 
-        one_sided  a pair that one player has won all games of is not played further once there are as many as this;
-                   None plays all games.  It overstates the winner a little; results that are there count in any case.
+        one_sided  stop a pair once one player has won all of its games, at least this many; None plays all games.
+                   This overstates the winner a little; results already in the ledger count in any case.
         """
         if games < 2 or games % 2:
             raise UsageError(f"games must be even and at least 2 (each opening is played twice), got {games}")
@@ -82,20 +82,20 @@ class Ladder:
         parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, games // 2))) for start in starts]
         self._parts = [(part, _digest(part)) for part in parts]
         self._couples = [_in_order(a, b) for a, b in combinations(self.entrants, 2)]
-        self._own = threading.local()  # players that serve for all games, each worker's own
+        self._own = threading.local()  # reusable players, one set per worker
         self._stop = threading.Event()
 
     @property
     def missing(self) -> int:
-        """Games that are not played yet; fewer may be needed where a pair turns out to be one-sided."""
+        """Games not played yet; fewer may be needed if a pair turns out to be one-sided."""
         left = (self.games - 2 * sum(self._pairs(a, b)) for a, b in self._couples if self._next(a, b))
         return sum(left)
 
     def play(self, workers: int) -> Iterator[Entry]:
-        """Play what is missing on so many threads; give each batch's result once it is in the ledger.
+        """Play the missing games on `workers` threads; yield each batch's result once it is in the ledger.
 
-        The batches of a pair follow one another, those of different pairs take turns.  When the caller stops asking, or
-        an error ends it all, batches under way are given up.
+        The batches of a pair are played one after another, and the pairs take turns.  If the caller stops iterating, or
+        after an error, unfinished batches are dropped.
         """
         self._stop.clear()
         with ThreadPoolExecutor(workers, "ladder") as pool:
@@ -107,7 +107,7 @@ class Ladder:
                 while waiting:
                     done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                     finished = []
-                    for future in sorted(done, key=lambda future: future.exception() is not None):  # keep, then raise
+                    for future in sorted(done, key=lambda future: future.exception() is not None):  # store, then raise
                         batch, entry = waiting.pop(future), future.result()
                         assert entry is not None, "expected a result from a ladder that was not stopped"
                         self._ledger.add(entry)
@@ -124,7 +124,7 @@ class Ladder:
         return [Pairing(a=a.name, b=b.name, pairs=self._pairs(a, b)) for a, b in self._couples]
 
     def forfeits(self) -> dict[str, int]:
-        """Return how many games each entrant lost by breaking down."""
+        """Return how many games each entrant lost by forfeit."""
         found = dict.fromkeys((entrant.name for entrant in self.entrants), 0)
         for a, b in self._couples:
             for entry in self._entries(a, b):
@@ -133,22 +133,22 @@ class Ladder:
         return found
 
     def ratings(self, anchor: str) -> Ratings:
-        """Return the ratings by all results there are; `anchor` gets 0."""
+        """Return the ratings from all results so far; `anchor` gets 0."""
         return rate([entrant.name for entrant in self.entrants], self.pairings(), anchor)
 
     def _entries(self, a: Entrant, b: Entrant) -> list[Entry]:
-        """Return the batches of that pair that are in the ledger."""
+        """Return the pair's batches in the ledger."""
         found = (self._ledger.find(self._key(a, b, digest)) for _, digest in self._parts)
         return [entry for entry in found if entry is not None]
 
     def _pairs(self, a: Entrant, b: Entrant) -> Pairs:
-        """Return the pairs of games that these two have played, by the points of `a`."""
+        """Return the pairs of games that the two have played, by the points of `a`."""
         each = [entry.pairs for entry in self._entries(a, b)]
         zero, half, one, more, two = np.array(each, np.int64).reshape(-1, 5).sum(axis=0).tolist()
         return zero, half, one, more, two
 
     def _next(self, a: Entrant, b: Entrant) -> Batch | None:
-        """Return the pair's first batch that has to be played, or None."""
+        """Return the pair's next batch to play, or None."""
         pairs = self._pairs(a, b)
         swept = max(pairs[0], pairs[4]) == sum(pairs)
         if self._one_sided is not None and swept and 2 * sum(pairs) >= max(self._one_sided, 1):
@@ -171,7 +171,7 @@ class Ladder:
         )
 
     def _play(self, batch: Batch) -> Entry | None:
-        """Play a batch; None if the ladder was stopped before its end."""
+        """Play a batch; return None if the ladder was stopped before its end."""
         begin = time.monotonic()
         with ExitStack() as stack:
             player_a = self._player(batch.a, batch.seed(0), stack)
@@ -191,20 +191,20 @@ class Ladder:
         )
 
     def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> Player:
-        """Return the entrant's player, made for this batch or once for this worker."""
+        """Return the entrant's player, made for this batch or, if reusable, once per worker."""
         kept: dict[str, Player] = self._own.__dict__
         if entrant.name in kept:
             return kept[entrant.name]
         player = entrant.make(seed)
         if entrant.reusable:
             kept[entrant.name] = player
-        elif close := getattr(player, "close", None):  # another program, which ends with the batch
+        elif close := getattr(player, "close", None):  # an external program, closed after the batch
             stack.callback(close)
         return player
 
 
 def _in_order(a: Entrant, b: Entrant) -> tuple[Entrant, Entrant]:
-    """Return both by name, so that a pair is the same whichever was named first."""
+    """Return both in the order of their names, so that a pair does not depend on the order of the players."""
     return (a, b) if a.name < b.name else (b, a)
 
 

@@ -1,8 +1,8 @@
-"""The ledger: results of a ladder, one JSON line per batch of games, kept in a file from one rating to the next.
+"""The ledger: results of a ladder, one JSON line per batch of games, stored in a file from one rating to the next.
 
-A line says who played (names, and the SHA-256 of a model's weights), from which openings (a SHA-256 of the positions),
-under which seed, and what came out.  The first four make its key: a batch with a key that is there need not be played
-again, and a model that changed under the same name, or other openings, make other keys.
+A line has the game, the players (names, and the SHA-256 of a model's weights and search), the openings (the SHA-256 of
+the positions), the seed and the results.  Everything but the results is its key: a batch with a known key is not played
+again, and a model that changed under the same name, or other openings, give other keys.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from reversi.errors import CorruptFileError, RunError
 FORMAT = 1
 
 MOST_GAMES = 2**31 - 1
-"""Of one kind in a batch."""
+"""Largest number of games of one kind in a batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchKey:
-    """What makes a batch of games the same as another: who plays whom at what, from where, under which seed."""
+    """What identifies a batch of games: the game, both players, the openings and the seed."""
 
     game: str
     a: str
     b: str
     a_model: str | None
-    """SHA-256 of what `a` is besides its name: a model's weights and search, another program's limits; or None."""
+    """SHA-256 of what the name does not say: a model's weights and search, an external program's limits; or None."""
     b_model: str | None
     openings: str
-    """SHA-256 of the positions that the games began with."""
+    """SHA-256 of the positions from which the games start."""
     seed: int
-    """The ladder's, from which the seeds of both players follow."""
+    """The ladder's seed, from which the seeds of both players follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,12 @@ class Entry:
     pairs: Pairs
     """Pairs of games of one opening, by the points of `a`: 0, 1/2, 1, 3/2, 2."""
     forfeits: tuple[int, int]
-    """Games that `a` and `b` lost by breaking down; they are counted as lost."""
+    """Games that `a` and `b` lost by forfeit; they count as lost."""
     seconds: float
-    """How long it took."""
+    """Seconds that the batch took."""
 
     def columns(self) -> dict[str, Any]:
-        """Return all fields, those of the key among them, as a line of the file has them."""
+        """Return all fields, including those of the key, as the columns of a line."""
         found = asdict(self)
         return {**found.pop("key"), **found}
 
@@ -65,13 +65,13 @@ class Ledger:
     """The results in one file; one process writes at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Read what is there; a file that is missing is empty, and a last line that a crash cut short is dropped.
+        """Read the file; a missing file counts as empty, and a last line cut short by a crash is dropped.
 
-        Raises CorruptFileError for anything else that is no result.
+        Raises CorruptFileError for any other line that is not a result.
         """
         self.path = path
         self._entries: dict[BatchKey, Entry] = {}
-        self._bytes = self._whole_bytes = 0  # of the file as it was read, and of its complete lines
+        self._bytes = self._whole_bytes = 0  # sizes of the file as read, and of its complete lines
         for number, line in enumerate(self._lines(), start=1):
             entry = _read(line, f"{path}:{number}")
             self._entries.setdefault(entry.key, entry)
@@ -84,9 +84,9 @@ class Ledger:
         return self._entries.get(key)
 
     def add(self, entry: Entry) -> None:
-        """Write a batch that is not there yet to the end of the file, on disk before this returns.
+        """Append a new batch to the file; it is on disk when this returns.
 
-        Raises RunError if somebody else wrote to the file.
+        Raises RunError if another process wrote to the file.
         """
         assert entry.key not in self._entries, f"expected a batch that was not played, got {entry}"
         line = (json.dumps({"format": FORMAT, **entry.columns()}, ensure_ascii=False) + "\n").encode()
@@ -106,7 +106,7 @@ class Ledger:
         self._entries[entry.key] = entry
 
     def _lines(self) -> Iterator[bytes]:
-        """Give the complete lines, and note how long they and the file are."""
+        """Yield the complete lines; record their size and the file's."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -141,7 +141,7 @@ def _read(line: bytes, where: str) -> Entry:
 
 
 def _expect_whole_pairs(entry: Entry, where: str) -> None:
-    """Refuse counts that contradict each other."""
+    """Raise CorruptFileError for counts that contradict each other."""
     games = sum(entry.black) + sum(entry.white)
     points = entry.black[0] + entry.white[0] + (entry.black[1] + entry.white[1]) / 2
     by_pairs = sum(count * half_points for half_points, count in enumerate(entry.pairs)) / 2

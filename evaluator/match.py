@@ -1,11 +1,11 @@
 """A match: many games between two players, in lockstep, every opening twice with the colours swapped.
 
-In each lockstep ply a player is asked once, for all games where it is to move, so that its network sees one large
+In each lockstep ply a player is asked once, for all games where it is to move, so that its network gets one large
 batch.  At most `lockstep` games are in progress; the next ones begin, pair by pair, as games end.  A match that may
 stop early therefore loses few unfinished games, and its batches stay full.
 
-A player that follows games move by move, as other people's programs do, is told each game from its start and plays one
-after another.  Where it fails it loses that game by forfeit and the match goes on.
+A player that follows games move by move, as external programs do, receives each game from its start and plays one game
+at a time.  If it fails, it loses that game by forfeit and the match continues.
 """
 
 from __future__ import annotations
@@ -39,42 +39,42 @@ class MatchResult:
     """The finished games of a match so far, from player A's view."""
 
     games: int
-    """Games the whole match has."""
+    """Games in the whole match."""
     black: Counts
     """A's wins, draws and losses with Black."""
     white: Counts
     """A's wins, draws and losses with White."""
     pairs: Pairs
-    """Openings of which both games are finished, by A's points in them: 0, 1/2, 1, 3/2, 2."""
+    """Openings with both games finished, by A's points in them: 0, 1/2, 1, 3/2, 2."""
     first_pairs: Pairs = (0, 0, 0, 0, 0)
-    """Those of the openings up to the first that is not finished.  Which games end first hangs on who wins them, so a
-    test that may end a match early looks at no others."""
+    """The same for the openings before the first unfinished one.  Which games end first depends on who wins them, so a
+    test that may end a match early uses only these."""
     forfeits: tuple[int, int] = (0, 0)
-    """Games that A and that B lost by forfeit; they count like any other."""
+    """Games lost by forfeit by A, and by B; they count like any other."""
 
     @property
     def wins(self) -> int:
-        """Games A won."""
+        """Games that A won."""
         return self.black[0] + self.white[0]
 
     @property
     def draws(self) -> int:
-        """Games that ended level."""
+        """Games drawn."""
         return self.black[1] + self.white[1]
 
     @property
     def losses(self) -> int:
-        """Games A lost."""
+        """Games that A lost."""
         return self.black[2] + self.white[2]
 
     @property
     def remaining(self) -> int:
-        """Games that are not finished."""
+        """Games not finished yet."""
         return self.games - self.wins - self.draws - self.losses
 
 
 class Match:
-    """`games` games between A and B from `openings`; game 2i gives A Black in opening i, game 2i + 1 White."""
+    """`games` games between A and B from `openings`; in opening i, A has Black in game 2i and White in game 2i + 1."""
 
     def __init__(
         self,
@@ -87,9 +87,9 @@ class Match:
         lockstep: int = 400,
         certain: Callable[[MatchResult], bool] = lambda _: False,
     ) -> None:
-        """`certain` is asked after every ply in which a game ended; when it says yes, the match is done.
+        """`certain` is called after every ply in which a game ended; if it returns True, the match is done.
 
-        With a `HistoryPlayer` games are played one after another, whatever `lockstep` says.
+        With a `HistoryPlayer` games are played one after another, regardless of `lockstep`.
         """
         if games < 2 or games % 2:
             raise UsageError(
@@ -108,14 +108,14 @@ class Match:
         self._actions = np.full((games, game.max_plies), NO_ACTION, np.int8)  # [G, plies]  from the game's start
         self._actions[:, : openings.actions.shape[1]] = openings.actions[opening]
         self._plies = (self._actions != NO_ACTION).sum(axis=1)  # [G]
-        self._margin = np.full(games, UNFINISHED, np.int16)  # [G]  final discs of A less those of B
+        self._margin = np.full(games, UNFINISHED, np.int16)  # [G]  final discs of A minus those of B
         self._forfeits = np.zeros(games, np.int8)  # [G]  1 if A gave the game up, -1 if B did
         self._begun = 0
         self._stopped = False
 
     @property
     def done(self) -> bool:
-        """Whether every game is finished, or the verdict was certain."""
+        """Whether every game is finished or the verdict is certain."""
         return self._stopped or not (self._margin == UNFINISHED).any()
 
     def round(self, seconds: float) -> bool:
@@ -128,7 +128,7 @@ class Match:
         return self.done
 
     def result(self) -> MatchResult:
-        """Return the finished games' result so far."""
+        """Return the result of the finished games so far."""
         finished = self._margin != UNFINISHED
         sign = np.sign(self._margin)
         whole = finished.reshape(-1, 2).all(axis=1)
@@ -143,12 +143,12 @@ class Match:
         )
 
     def history(self, number: int) -> list[int]:
-        """Return the actions of a game so far, from the start of the game, its opening and passes included."""
+        """Return the actions of a game so far, from its start position, including its opening and passes."""
         actions: list[int] = self._actions[number, : self._plies[number]].tolist()
         return actions
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the games as a checkpoint keeps them; the players are not part of it."""
+        """Return the games for a checkpoint; the players are not included."""
         return {
             "own": self._own,
             "opp": self._opp,
@@ -161,10 +161,10 @@ class Match:
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Go on from `arrays()` of a match with the same openings and number of games."""
+        """Continue from `arrays()` of a match with the same openings and number of games."""
         self._own[:], self._opp[:], self._a_to_move[:] = arrays["own"], arrays["opp"], arrays["a_to_move"]
         self._margin[:], self._begun = arrays["margin"], int(arrays["begun"][0])
-        if "actions" in arrays:  # older checkpoints, of models that follow no game, lack them
+        if "actions" in arrays:  # missing in older checkpoints, whose models do not follow games
             self._actions[:], self._plies[:] = arrays["actions"], arrays["plies"]
             self._forfeits[:] = arrays["forfeits"]
         self._stopped = self._certain(self.result())
@@ -174,7 +174,7 @@ class Match:
         live = self._live()
         legal = np.zeros((len(live), self.game.actions), np.uint8)
         legal_actions_mask(self.game.id, self._own[live], self._opp[live], legal)
-        chosen = legal.argmax(axis=1).astype(np.int32)  # right where there is one legal action: nobody is asked
+        chosen = legal.argmax(axis=1).astype(np.int32)  # correct where only one action is legal: no player is asked
         free = legal.sum(axis=1) > 1
         for player, to_move in ((self.player_a, self._a_to_move[live]), (self.player_b, ~self._a_to_move[live])):
             asked = np.flatnonzero(free & to_move)
@@ -198,19 +198,19 @@ class Match:
             self._stopped = self._certain(self.result())
 
     def _give_up(self, rows: NDArray[np.int64]) -> None:
-        """End games by forfeit of the side to move: it loses by the whole board."""
+        """End games by forfeit: the side to move loses by the whole board."""
         a_to_move = self._a_to_move[rows]
         self._forfeits[rows] = np.where(a_to_move, 1, -1)
         self._margin[rows] = np.where(a_to_move, -self.game.squares, self.game.squares)
 
     def _live(self) -> NDArray[np.int64]:
-        """Return the games in progress, after beginning as many new ones as there is room for."""
+        """Return the games in progress, after starting new ones up to `lockstep`."""
         live = int((self._margin[: self._begun] == UNFINISHED).sum())
         self._begun = min(len(self._margin), self._begun + max(0, self._lockstep - live))
         return np.flatnonzero(self._margin[: self._begun] == UNFINISHED)
 
     def _ask(self, player: Player, rows: NDArray[np.int64], legal: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the player's actions in games `rows`, all of them legal, or NO_ACTION where it forfeits."""
+        """Return the player's actions in games `rows`, checked to be legal, or NO_ACTION where it forfeits."""
         given_up = np.zeros(len(rows), np.bool_)
         if isinstance(player, HistoryPlayer):
             actions = self._ask_after_histories(player, rows)

@@ -1,8 +1,7 @@
-"""Openings: distinct positions from which two players meet twice, once with each colour.
+"""Openings: distinct positions from which two players play twice, once with each colour.
 
-From one start position two strong players repeat one game, and on 6x6 White wins it; many distinct openings with the
-colours swapped measure strength instead.  Two openings are the same if a symmetry of the board turns one into the
-other.
+From a single start position two strong players repeat one game, and on 6x6 White wins it; many distinct openings with
+swapped colours measure strength instead.  Two openings are the same if a symmetry of the board maps one to the other.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ BATCH = 1024
 """Random openings drawn at once."""
 
 MOST_PLIES = 12
-"""Random plies that are tried at most where their number is left open."""
+"""Most random plies tried when their number is not given."""
 
 PATIENCE = 50
-"""Draws without a new opening, per opening already found, after which it is taken to be the last."""
+"""Consecutive draws without a new opening, per opening already found, after which the openings count as exhausted."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Openings:
         return len(self.own)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Openings:
-        """Return the openings of those numbers, in their order."""
+        """Return the openings with the given numbers, in that order."""
         return Openings(self.own[rows], self.opp[rows], self.black_to_move[rows], self.actions[rows])
 
 
@@ -56,10 +55,10 @@ def random_openings(
 ) -> Openings:
     """Return `count` openings of `plies` uniformly random plies from the game's start, forced passes included.
 
-    plies  None takes the `fewest_plies`
-    least  how many are enough if the game has fewer distinct unfinished positions there; None wants them all
+    plies  None means `fewest_plies`
+    least  how many are enough if the game has fewer than `count` distinct unfinished positions there; None: `count`
 
-    Raises ConfigError if it has not so many either.
+    Raises ConfigError if the game has fewer than that.
     """
     if plies is None:
         plies = fewest_plies(game, count, least)
@@ -94,10 +93,10 @@ def random_openings(
 
 
 def fewest_plies(game: Game, count: int, least: int | None = None) -> int:
-    """Return the least number of random plies that gives `count` distinct openings and a quarter more to draw from.
+    """Return the smallest number of random plies that gives `count` distinct openings and a quarter more to draw from.
 
-    The fewer random plies, the fewer openings that are lost for one side however it plays on: 5 for the 200 openings of
-    a 400-game match on 6x6 (314 there are) and on 8x8 (322).  If none does, the least that gives `least`.
+    The fewer random plies, the fewer openings are already lost for one side: 5 for the 200 openings of a 400-game match
+    on 6x6 (314 exist) and on 8x8 (322).  If no number does, return the smallest one that gives `least`.
     """
     for plies in range(MOST_PLIES):
         try:
@@ -111,13 +110,13 @@ def fewest_plies(game: Game, count: int, least: int | None = None) -> int:
 
 
 def load_openings(path: Path | str, game: Game) -> Openings:
-    """Read one opening per line, a transcript such as `f5d6c3`; empty lines and what follows a `#` do not count.
+    """Read one opening per line, a transcript such as `f5d6c3`; empty lines and text after a `#` are ignored.
 
-    Raises UsageError with the file and line for what is no legal transcript, ends the game or repeats an opening up to
-    symmetry, and for a file without openings.
+    Raises UsageError with the file and line for an illegal transcript, a finished game or an opening that repeats
+    another up to symmetry, and for a file without openings.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # with or without a mark that says so
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # with or without a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{path}: expected a file of openings, but {reason}") from error

@@ -1,8 +1,8 @@
-"""Proof by enumeration: a player against every reply there is, in a game small enough to be played out whole.
+"""Proof by enumeration: a player against every possible reply, in a game small enough to be enumerated completely.
 
-The player answers each position once; the other side tries every legal action.  Positions that several lines of play
-lead to are asked about once and counted with all their lines, so that tic-tac-toe's thousands of games are a few
-hundred positions.  A player with randomness is judged by the one answer that it gave.
+The player answers each position once; the other side tries every legal action.  A position reached by several lines of
+play is asked about once and counted with all its lines, which reduces tic-tac-toe's thousands of games to a few hundred
+positions.  A player with randomness is judged by its one answer.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from reversi.games.rules import UNFINISHED, Game, legal_actions_mask, outcomes, 
 from reversi.players import Player
 
 MOST_POSITIONS = 200_000
-"""Positions after the same number of plies beyond which a game counts as too large."""
+"""Largest number of distinct positions after the same number of plies; a game with more counts as too large."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """Every game of a player that takes one side: lines of play by how they end for it."""
+    """Every game of a player that takes one side: lines of play by their result for it."""
 
     wins: int
     """Lines that it wins."""
     draws: int
-    """Lines that end level."""
+    """Lines that are drawn."""
     losses: int
     """Lines that it loses."""
     losing_line: tuple[int, ...] | None
@@ -43,26 +43,26 @@ class Proof:
 
 @dataclass(frozen=True)
 class _Level:
-    """The different unfinished positions after some plies."""
+    """The distinct unfinished positions after some number of plies."""
 
     own: Masks  # uint64[P]
     opp: Masks  # uint64[P]
     lines: NDArray[np.int64]  # [P]  lines of play that lead there
-    parent: NDArray[np.int64]  # [P]  row of the level before, on one of them
-    action: NDArray[np.int64]  # [P]  what was played there
+    parent: NDArray[np.int64]  # [P]  row in the previous level, on one of these lines
+    action: NDArray[np.int64]  # [P]  action played there
 
 
 def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = False) -> Proof:
-    """Play every game of `player` against every reply, with the first move or without.
+    """Play every game of `player` against every reply, as the first or the second to move.
 
-    any_first  the first move of the game is tried in every way, even where it is the player's
+    any_first  try every first move of the game, even if it is the player's
 
-    Raises UsageError if the game is too large, IllegalMoveError for a player that breaks the rules.
+    Raises UsageError if the game is too large, IllegalMoveError if the player makes an illegal move.
     """
     nowhere = np.zeros(1, np.int64)
     own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
     levels = [_Level(own, opp, nowhere + 1, nowhere, nowhere)]
-    ends = np.zeros(3, np.int64)  # lines lost, level and won
+    ends = np.zeros(3, np.int64)  # lines lost, drawn and won
     losing_line = None
     while len(levels[-1].own):
         ply, level = len(levels) - 1, levels[-1]
@@ -74,7 +74,7 @@ def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = Fa
         margin = np.empty(len(own), np.int16)
         outcomes(game.id, own, opp, margin)
         ended = margin != UNFINISHED
-        result = np.sign(-margin if mine else margin)  # the player's: the margin is that of the side to move now
+        result = np.sign(-margin if mine else margin)  # for the player: the margin is that of the side to move now
         np.add.at(ends, 1 + result[ended], level.lines[parent[ended]])
         lost = np.flatnonzero(ended & (result < 0))
         if losing_line is None and len(lost):
@@ -94,7 +94,7 @@ def _legal(game: Game, level: _Level) -> NDArray[np.bool_]:
 
 
 def _answers(game: Game, player: Player, level: _Level) -> NDArray[np.bool_]:
-    """Return bool[P, A], the player's one action; where only one is legal nobody is asked."""
+    """Return bool[P, A], the player's action in each position; it is not asked where only one action is legal."""
     legal = _legal(game, level)
     free = np.flatnonzero(legal.sum(axis=1) > 1)
     if len(free):
@@ -109,7 +109,7 @@ def _answers(game: Game, player: Player, level: _Level) -> NDArray[np.bool_]:
 
 
 def _merged(level: _Level) -> _Level:
-    """Return each position once, with all its lines and one way there."""
+    """Return each position once, with all its lines and one path to it."""
     pairs = np.stack([level.own, level.opp], axis=1)
     different, first, which = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     lines = np.zeros(len(different), np.int64)

@@ -1,18 +1,18 @@
-"""Ratings: one Elo number per player that explains the results of all pairs of players at once, as well as one can.
+"""Ratings: one Elo number per player, fitted to the results of all pairs of players at once.
 
 The model is that of Bradley and Terry (Biometrika 39, 1952) on Elo's scale: a player 400 points above another scores 10
-points to 1, draws counted half.  Ratings are those that make the results likeliest (maximum likelihood), with one
-anchor at 0.  Four choices are made here.
+points to 1, draws counted half.  The ratings are the maximum-likelihood estimate, with one anchor at 0.  Four choices
+are made here.
 
 * Prior.  Every player is given one drawn game, spread evenly over its opponents; without it 100 wins of 100 would be
-  an infinite difference.  Two players alone at 100-0 come out at +921.
-* Error bars.  They are of the difference to the anchor, from the sandwich of H. White (Econometrica 50, 1982): inverse
-  information around the variance that the pairs of games of one opening really have.  Opponents whose opening
-  decides both games say less than their number of games, and vary less.
-* Few results.  That variance is drawn towards the variance of independent games as if `PRIOR_VARIANCE` of it had been
-  seen already, so that ten wins in ten games do not pass for certainty.
-* Residuals.  What one number per player cannot explain, such as rock, paper and scissors, is left in the pairs:
-  observed less expected score, and how many standard errors that is.
+  an infinite difference.  With two players at 100-0 the difference is 921.
+* Error bars.  They apply to the difference to the anchor and come from the sandwich estimator of H. White (Econometrica
+  50, 1982): the inverse information around the observed variance of the pairs of games of one opening.  Pairs whose
+  opening decides both games carry less information than two games, and vary less.
+* Few results.  That variance is shrunk towards the variance of independent games, as if `PRIOR_VARIANCE` of it had been
+  seen already, so that ten wins in ten games do not count as certainty.
+* Residuals.  What one number per player cannot explain, such as rock, paper and scissors, is reported for each pair of
+  players: observed minus expected score, also in standard errors.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from evaluator.stats import Z95, normal_cdf
 from reversi.errors import UsageError
 
 ELO = 400 / math.log(10)
-"""Elo points of one natural unit of log-odds."""
+"""Elo points per natural unit of log-odds."""
 
 PRIOR_GAMES = 1.0
-"""Drawn games given to every player, over all its opponents together."""
+"""Drawn games given to every player, over all its opponents together; the prior."""
 
 PRIOR_VARIANCE = 2.0
-"""Variance, in points squared, that independent games are taken to have shown before the first pair was played."""
+"""Variance, in points squared, that independent games are assumed to have shown before the first pair was played."""
 
 CLOSE = 1e-10
-"""Newton's method ends when no rating changes by more log-odds than this."""
+"""Newton's method ends when no rating changes by more than this, in log-odds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class Rating:
 
 @dataclass(frozen=True, kw_only=True)
 class Residual:
-    """What the ratings leave unexplained of one pairing."""
+    """What the ratings do not explain in one pairing."""
 
     a: str
     b: str
@@ -89,19 +89,19 @@ class Residual:
     score: float
     """Points per game of `a`."""
     expected: float
-    """The same as the ratings expect it."""
+    """The score that the ratings predict."""
     z: float
-    """`score` less `expected` in standard errors; a little too small, since the ratings were fitted to the score."""
+    """`score` minus `expected` in standard errors; slightly too small, since the ratings were fitted to the score."""
 
     @property
     def excess(self) -> float:
-        """Observed less expected score of `a`."""
+        """Observed minus expected score of `a`."""
         return self.score - self.expected
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ratings:
-    """The table, best player first, and the residuals in the order in which the pairings were given."""
+    """The table, best player first, and the residuals in the order of the pairings."""
 
     anchor: str
     table: tuple[Rating, ...]
@@ -111,7 +111,7 @@ class Ratings:
 def rate(players: Sequence[str], pairings: Sequence[Pairing], anchor: str) -> Ratings:
     """Rate `players` by the games of `pairings`; `anchor` gets 0.
 
-    Raises UsageError if a player is linked to the anchor by no chain of games.
+    Raises UsageError if a player is not linked to the anchor by a chain of games.
     """
     index = {name: i for i, name in enumerate(players)}
     assert anchor in index, f"expected the anchor among the players, got {anchor!r}"
@@ -142,7 +142,7 @@ def _expect_links(players: Sequence[str], ends: NDArray[np.int64], anchor: int) 
 def _strengths(
     players: int, ends: NDArray[np.int64], games: NDArray[np.float64], points: NDArray[np.float64], anchor: int
 ) -> NDArray[np.float64]:
-    """Return float64[players], the log-odds above the anchor that make the results and the prior likeliest."""
+    """Return float64[players], the maximum-likelihood log-odds above the anchor, given the results and the prior."""
     prior = _prior_games(players, ends)
     won, lost = points + prior / 2, games - points + prior / 2
     free = np.arange(players) != anchor
@@ -161,25 +161,25 @@ def _strengths(
         step = np.zeros(players)
         step[free] = np.linalg.solve(information[np.ix_(free, free)], gradient[free])
         while loss(strength + step) > loss(strength) and np.abs(step).max() > CLOSE:
-            step /= 2  # Newton's method can overshoot; the loss is convex, so that some part of the step is good
+            step /= 2  # Newton's method can overshoot; the loss is convex, so a small enough step reduces it
         strength += step
         if np.abs(step).max() <= CLOSE:
             return strength
 
 
 def _expected(strength: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return float64[pairings], the score per game of each pairing's first player as the ratings expect it."""
+    """Return float64[pairings], the score per game that the ratings predict for each pairing's first player."""
     return np.asarray(1 / (1 + np.exp(strength[ends[:, 1]] - strength[ends[:, 0]])), np.float64)
 
 
 def _prior_games(players: int, ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the drawn games given to each pairing: every player's share for it, halved since both players give one."""
+    """Return the drawn games given to each pairing: the mean of both players' shares, since a game counts for both."""
     opponents = np.bincount(ends.ravel(), minlength=players)
     return PRIOR_GAMES * (1 / opponents[ends[:, 0]] + 1 / opponents[ends[:, 1]]) / 2
 
 
 def _laplacian(players: int, ends: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum over pairings of weight * (e_a - e_b)(e_a - e_b)^T: how differences inform about ratings."""
+    """Return float64[players, players], the sum over pairings of weight * (e_a - e_b)(e_a - e_b)^T."""
     sums = np.zeros((players, players))
     a, b = ends[:, 0], ends[:, 1]
     for i, j, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
@@ -188,13 +188,13 @@ def _laplacian(players: int, ends: NDArray[np.int64], weight: NDArray[np.float64
 
 
 def _variance(pairs: Pairs, centre: float, expected: float) -> float:
-    """Return the variance of the first player's points in all games together, in points squared.
+    """Return the variance of the first player's total points in all games, in points squared.
 
     centre    its points per pair, around which the pairs vary
     expected  its expected score per game
 
-    The variance of independent games is scaled by the dispersion: what the pairs showed over what independent games
-    would have shown, with the prior added to both.
+    The variance of independent games is scaled by the dispersion: the observed variance of the pairs over that of
+    independent games, with the prior added to both.
     """
     seen = sum(count * (half_points / 2 - centre) ** 2 for half_points, count in enumerate(pairs))
     independent = 2 * sum(pairs) * expected * (1 - expected)

@@ -1,4 +1,4 @@
-"""The gate on Ray: adapters to the weights actor, a pause while there is nothing to judge, and nothing else."""
+"""The gate on Ray: adapters to the weights actor, and a pause while there is nothing to judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reversi.games.rules import game_named
 from reversi.model.registry import Registry
 
 IDLE_S = 0.5
-"""How long a round with nothing to play takes, so that the driver's questions do not follow one another at once."""
+"""Seconds that a round with nothing to play takes, so that the driver does not ask again at once."""
 
 
 class WeightStoreClient:
@@ -34,7 +34,7 @@ class WeightStoreClient:
 
 
 class RemoteGate:
-    """A `Gate` whose weights come and go by an actor handle."""
+    """A `Gate` that receives and sends weights through an actor handle."""
 
     def __init__(self, *, config: GateConfig, game: str, registry: str, store: Any, seed: int) -> None:
         ends = WeightStoreClient(store)
@@ -52,11 +52,11 @@ class RemoteGate:
         return self._gate.poll()
 
     def state(self) -> bytes:
-        """Return what is under way."""
+        """Return the unfinished work."""
         return self._gate.state()
 
     def restore(self, data: bytes) -> None:
-        """Go on from `state()`."""
+        """Continue from `state()`."""
         self._gate.restore(data)
 
 

@@ -1,11 +1,11 @@
-"""What a match says: score, 95 % intervals by pairs and by single games, Elo differences, likelihood of superiority.
+"""Match statistics: score, 95 % intervals by pairs and single games, Elo differences, likelihood of superiority.
 
 The two games of one opening are not independent (a lopsided opening is won by whoever gets the better side), so the
 unit of the statistics is the pair: its five possible results, 0 to 2 points in halves, are the "pentanomial" counts
 that Stockfish's fishtest uses (https://official-stockfish.github.io/docs/fishtest-wiki/Fishtest-Mathematics.html).
-On lopsided openings a pair's result varies far less than two independent games, and the interval is narrower by as
-much.  The "trinomial" interval takes wins, draws and losses for independent games; it stands beside the other so that
-the two can be compared, and with results of matches whose games were not paired.
+On lopsided openings a pair's result varies far less than two independent games, and the interval is correspondingly
+narrower.  The "trinomial" interval treats the games as independent; it allows a comparison with the interval by pairs,
+and with results of matches whose games were not paired.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Z95 = 1.959964
 
 PSEUDO_PAIRS = 2
 """One pair won and one lost 2-0 are added before the interval is taken: Agresti and Coull's "plus four" (The American
-Statistician 52, 1998), in pairs.  Without it 400 wins in 400 games would have an interval of no width at all."""
+Statistician 52, 1998), in pairs.  Without it 400 wins in 400 games would have an interval of zero width."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +28,15 @@ class Score:
     """A match from the first player's view, as `reversi match --json` prints it."""
 
     games: int
-    """Games that were finished."""
+    """Games finished."""
     wins: int
-    """Games the first player won."""
+    """Games that the first player won."""
     draws: int
-    """Games that ended level."""
+    """Games drawn."""
     losses: int
-    """Games it lost."""
+    """Games that the first player lost."""
     score: float
-    """Points per game, a draw is half a point; 0.5 if no game was played."""
+    """Points per game, a draw counting half; 0.5 if no game was played."""
     interval: tuple[float, float]
     """95 % interval of the score, by pairs of games (pentanomial)."""
     elo: float
@@ -44,13 +44,13 @@ class Score:
     elo_interval: tuple[float, float]
     """95 % interval of the Elo difference, by pairs of games."""
     pairs: Pairs
-    """Openings of which both games are finished, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
+    """Openings with both games finished, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
     trinomial_interval: tuple[float, float]
     """95 % interval of the score as if all games were independent of each other."""
     trinomial_elo_interval: tuple[float, float]
     """95 % interval of the Elo difference as if all games were independent of each other."""
     superiority: float
-    """Likelihood of superiority: probability that the first player is the stronger one, given these pairs of games."""
+    """Likelihood of superiority: probability that the first player is the stronger one, given these results."""
 
     @property
     def summary(self) -> str:
@@ -72,7 +72,7 @@ class Score:
 
 
 def _elo_range(scores: tuple[float, float], elo: tuple[float, float]) -> str:
-    """Write an interval of Elo, without an end where that of the score is 0 or 1."""
+    """Format an Elo interval; an end is infinite where that of the score is 0 or 1."""
     low = "-inf" if scores[0] <= 0 else f"{elo[0]:+.0f}"
     high = "+inf" if scores[1] >= 1 else f"{elo[1]:+.0f}"
     return f"[{low}, {high}]"
@@ -81,8 +81,8 @@ def _elo_range(scores: tuple[float, float], elo: tuple[float, float]) -> str:
 def score_of(result: MatchResult) -> Score:
     """Return the statistics of a match, finished or not.
 
-    A match that was stopped because its verdict was certain is described as far as it went; its score is then a little
-    further from 0.5 on average than that of the full match would have been.
+    For a match stopped because its verdict was certain only the games played count; on average its score is then
+    slightly further from 0.5 than that of the full match.
     """
     wins, draws, losses = result.wins, result.draws, result.losses
     games = wins + draws + losses
@@ -106,7 +106,7 @@ def score_of(result: MatchResult) -> Score:
 
 
 def score_interval(games: int, score: float, pairs: Pairs) -> tuple[float, float]:
-    """Return the 95 % interval of `score` over `games`; it holds the score and lies within 0 and 1.
+    """Return the 95 % interval of `score` over `games`; it contains the score and is within [0, 1].
 
     pairs  complete pairs with 0, 1/2, 1, 3/2 and 2 points; they give the variance, all games give the mean
     """
@@ -114,7 +114,7 @@ def score_interval(games: int, score: float, pairs: Pairs) -> tuple[float, float
 
 
 def trinomial_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
-    """Return the 95 % interval of the score of independent games, two won and two lost added ("plus four")."""
+    """Return the 95 % interval of the score of independent games, with two wins and two losses added ("plus four")."""
     games = wins + draws + losses
     if not games:
         return 0.0, 1.0
@@ -126,9 +126,9 @@ def trinomial_interval(wins: int, draws: int, losses: int) -> tuple[float, float
 
 
 def superiority(games: int, score: float, pairs: Pairs) -> float:
-    """Return the probability that a player with this score is the stronger one, nothing known of either before.
+    """Return the probability that a player with this score is the stronger one, without prior knowledge of either.
 
-    The normal distribution that makes the interval by pairs: 0.975 when that interval just begins above 0.5.
+    It uses the normal distribution of the interval by pairs: 0.975 if that interval starts at 0.5.
     """
     centre, error = _estimate(games, score, pairs)
     return normal_cdf((centre - 0.5) / error)
@@ -140,7 +140,7 @@ def normal_cdf(z: float) -> float:
 
 
 def _estimate(games: int, score: float, pairs: Pairs) -> tuple[float, float]:
-    """Return (centre, standard error) of the score by pairs, the pseudo-pairs included."""
+    """Return (centre, standard error) of the score by pairs, including the pseudo-pairs."""
     counts = [pairs[0] + PSEUDO_PAIRS / 2, *pairs[1:4], pairs[4] + PSEUDO_PAIRS / 2]
     weight = sum(counts)
     mean = sum(count * points / 4 for points, count in enumerate(counts)) / weight
@@ -150,16 +150,16 @@ def _estimate(games: int, score: float, pairs: Pairs) -> tuple[float, float]:
 
 
 def _interval(score: float, centre: float, error: float) -> tuple[float, float]:
-    """Return the 95 % interval around `centre`, made to hold `score` and to lie within 0 and 1."""
+    """Return the 95 % interval around `centre`, extended to contain `score` and clipped to [0, 1]."""
     reach = Z95 * error
     return max(0.0, min(score, centre - reach)), min(1.0, max(score, centre + reach))
 
 
 def elo_difference(score: float, games: int) -> float:
-    """Return 400 log10(score / (1 - score)), the difference at which the Elo model expects `score`.
+    """Return 400 log10(score / (1 - score)), the difference at which the Elo model predicts `score`.
 
-    0 and 1 have no finite difference: the score is first kept half a game away from both, so 400 wins of 400 count as
-    399.5 (Elo +1161) and mean "at least about that".
+    0 and 1 have no finite difference: the score is first clipped to half a game from both, so 400 wins of 400 count as
+    399.5 (Elo +1161), to be read as "at least about that".
     """
     margin = 0.5 / max(games, 1)
     kept = min(max(score, margin), 1 - margin)

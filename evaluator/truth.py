@@ -1,7 +1,7 @@
-"""How good play is in truth: moves, values and policies against the exact scores of labelled positions.
+"""Exact quality of play: moves, values and policies compared with the exact scores of labelled positions.
 
-Elo says who beats whom; on positions that the solver has labelled (`evaluator.labels`) a move is right or wrong,
-whoever the opponent is.  Everything is from the view of the side to move, margins are in discs.
+Elo says who beats whom; on positions labelled by the solver (`evaluator.labels`) a move is right or wrong, whoever the
+opponent is.  All values are from the view of the side to move; margins are in discs.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from reversi.players import Player
 from reversi.players.model import SearchPlayer
 
 CALIBRATION_BINS = 10
-"""Equal parts of the range of values, -1 to 1."""
+"""Number of equal parts into which the range of values, -1 to 1, is divided."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The positions whose predicted value lies in one part of the range."""
+    """The positions with a predicted value in one part of the range."""
 
     positions: int
-    """How many there are."""
+    """Number of positions."""
     predicted: float
     """Their mean predicted value."""
     actual: float
@@ -33,38 +33,38 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """How a player does on some labelled positions; what only models say is None for other players."""
+    """A player's results on some labelled positions; fields that only models have are None for other players."""
 
     positions: int
     """Positions judged."""
     outcome_kept: float
-    """Share of moves after which the exact result, won, drawn or lost, is still that of the best move."""
+    """Share of moves after which the exact result (won, drawn or lost) is still that of the best move."""
     margin_kept: float
     """Share of moves that keep the exact best margin."""
     regret_discs: float
-    """Mean of the best margin less that of the move played."""
+    """Mean of the best margin minus that of the move played."""
     policy_best: float | None = None
-    """Mean share of the network's own policy that lies on moves with the best margin."""
+    """Mean share of the network's own policy on moves with the best margin."""
     policy_outcome: float | None = None
-    """Mean share of the network's own policy that lies on moves that keep the result."""
+    """Mean share of the network's own policy on moves that keep the result."""
     value_error: float | None = None
     """Mean absolute difference between the search's value and the exact result."""
     calibration_error: float | None = None
-    """Mean absolute difference between predicted and actual values of the bins, weighted by their positions: expected
-    calibration error (Guo et al., ICML 2017, equation 3)."""
+    """Mean absolute difference between the predicted and actual values of the bins, weighted by their positions: the
+    expected calibration error (Guo et al., ICML 2017, equation 3)."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a player says of labelled positions."""
+    """A player's answers in labelled positions."""
 
     action: NDArray[np.int32]  # [B]
     prior: NDArray[np.float32] | None = None  # [B, A]  the network's policy over the legal actions; 0 where not asked
-    value: NDArray[np.float32] | None = None  # [B]  what the search expects, -1 to 1
+    value: NDArray[np.float32] | None = None  # [B]  the result that the search expects, -1 to 1
 
 
 def ask(player: Player, labels: Labels) -> Answers:
-    """Return what `player` would do in every position; a model also says what it thinks of them."""
+    """Return the moves of `player` in all positions; for a model also its policy and values."""
     if isinstance(player, SearchPlayer):
         found = player.judge(labels.own, labels.opp)
         return Answers(found.action, found.prior, found.value)
@@ -72,7 +72,7 @@ def ask(player: Player, labels: Labels) -> Answers:
 
 
 def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = None) -> Truth:
-    """Return how right the answers are, over the positions that `rows` (bool[B]) marks, or all of them."""
+    """Return the quality of the answers over the positions marked by `rows` (bool[B]), or over all of them."""
     kept = np.ones(len(labels.own), np.bool_) if rows is None else rows
     scores = labels.scores[kept].astype(np.int64)
     count = len(scores)
@@ -102,7 +102,7 @@ def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = 
 
 
 def calibration(value: NDArray[np.float32], outcome: NDArray[np.int64]) -> list[Calibration]:
-    """Return the parts of the range of values that have positions, lowest first.
+    """Return the parts of the value range that contain positions, lowest first.
 
     value    float[B]  predicted, -1 to 1
     outcome  int[B]    exact: 1, 0 or -1
@@ -119,5 +119,5 @@ def calibration(value: NDArray[np.float32], outcome: NDArray[np.int64]) -> list[
 
 
 def truth_by_empties(labels: Labels, answers: Answers) -> dict[int, Truth]:
-    """Return the truth of the positions with each number of empty squares."""
+    """Return the results on the positions with each number of empty squares."""
     return {int(count): truth_of(labels, answers, labels.empties == count) for count in np.unique(labels.empties)}

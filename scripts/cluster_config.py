@@ -1,4 +1,4 @@
-"""Where the processes of a run are: this machine, or the nodes of a Ray cluster and what each role asks of them."""
+"""Where a run's processes are: on this machine, or on the nodes of a Ray cluster, with each role's requirements."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from reversi.settings import require, require_ranges
 from reversi.urls import has_password
 
 SECRET_WORDS = ("KEY", "KEYS", "TOKEN", "TOKENS", "PASSWORD", "PASSWORDS", "PASSWD", "SECRET", "SECRETS")
-"""Ends of the words of a secret variable's name, as in WANDB_API_KEY and PGPASSWORD; TOKENIZERS_PARALLELISM is none."""
+"""Ends of words in a secret variable's name, as in WANDB_API_KEY and PGPASSWORD, but not TOKENIZERS_PARALLELISM."""
 
 PLACE_WORDS = ("FILE", "PATH", "DIR")
-"""What the name of a variable ends in that says where a secret is."""
+"""Last words of a variable's name that holds the location of a secret."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,17 +22,17 @@ class LocalClusterConfig:
     """Everything on this machine."""
 
     kind: Literal["serial", "local"]
-    """`serial`: one process, no Ray, for debugging and tests; `local`: Ray actors, of a Ray that ends with the run."""
+    """`serial`: one process, no Ray, for debugging and tests; `local`: actors of a Ray that ends with the run."""
 
     object_store_mb: int
-    """Shared memory of the Ray that we start, in MB; it holds weights and records under way, so little is enough."""
+    """Shared memory of the run's own Ray, in MB; it holds weights and records in transit, so little is enough."""
 
     max_restarts: int
     """Deaths of one role within an hour that are answered by a restart; one more ends the run."""
 
     stall_s: float
-    """Seconds after which a role that was asked and does not answer is killed and started again.  Raise it if a round
-    of your actors, a step of your learner or a checkpoint takes as long."""
+    """Seconds without an answer to a call after which a role is killed and restarted.  Raise it if a round of your
+    actors, a step of your learner or a checkpoint takes that long."""
 
     def __post_init__(self) -> None:
         require_ranges(self, "cluster", object_store_mb=(80, inf), max_restarts=(0, inf))
@@ -41,16 +41,16 @@ class LocalClusterConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RoleConfig:
-    """What one process asks of the node it runs on.  Ray counts these as tickets and enforces none but GPUs."""
+    """What one process requires of its node.  Ray only does the accounting and does not enforce them, except GPUs."""
 
     cpus: float | None
-    """CPUs it reserves; null is as many as it keeps threads busy."""
+    """CPUs it reserves; null is the number of its busy threads."""
 
     gpus: float
-    """GPUs it reserves, or the share of one; with 0 it sees none."""
+    """GPUs it reserves, or a share of one; with 0 it sees none."""
 
     resources: dict[str, float]
-    """Custom resources it reserves, as nodes offer them by `ray start --resources`."""
+    """Custom resources it reserves, as offered by nodes with `ray start --resources`."""
 
     labels: dict[str, str]
     """Labels its node must have, as given by `ray start --labels`."""
@@ -66,13 +66,13 @@ class RoleConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ActorGroupConfig(RoleConfig):
-    """Actors that are alike: how many, what each reserves, and where they differ from `actors`."""
+    """A group of identical actors: how many, what each reserves, and how they differ from `actors`."""
 
     count: int | None
     """Actors of this group, 0 for none; null is as many as the cluster has room for when the run starts."""
 
     settings: dict[str, Any]
-    """Values of `actors` that are others in this group, such as `device: cuda` and `games: 8192`."""
+    """Values that replace those of `actors` in this group, such as `device: cuda` and `games: 8192`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,38 +81,38 @@ class ActorGroupConfig(RoleConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RayClusterConfig:
-    """A Ray cluster that is there already: how it is reached and who runs where."""
+    """An existing Ray cluster: how to reach it, and where each role runs."""
 
     kind: Literal["ray"]
     """`ray`: the roles are spread over the nodes of a running cluster."""
 
     address: str
-    """`HOST:PORT` of the head, or `auto`: the cluster that this process is part of, as a submitted job is."""
+    """`HOST:PORT` of the head, or `auto`: the cluster that this process is part of, as for a submitted job."""
 
     namespace: str
-    """Ray namespace of the run's actors; tells its rows apart from other people's on the cluster's dashboard."""
+    """Ray namespace of the run's actors; distinguishes its rows from those of others on the cluster's dashboard."""
 
     token_file: str | None
-    """File with the cluster's token, on the driver's node; null takes RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN from the
-    environment, as a submitted job has them.  The token itself never stands in a configuration."""
+    """File with the cluster's token, on the driver's node; null uses RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN from the
+    environment, where a submitted job finds them.  A configuration never contains the token itself."""
 
     start_timeout_s: float
-    """Seconds to wait for nodes that are still starting, before the run ends with what is missing."""
+    """Seconds to wait for nodes that are still starting; after that the run ends and names what is missing."""
 
     max_restarts: int
     """Deaths of one role within an hour that are answered by a restart; one more ends the run."""
 
     stall_s: float
-    """Seconds after which a role that was asked and does not answer is killed and started again.  Raise it if a round
-    of your actors, a step of your learner or a checkpoint takes as long."""
+    """Seconds without an answer to a call after which a role is killed and restarted.  Raise it if a round of your
+    actors, a step of your learner or a checkpoint takes that long."""
 
     env_vars: dict[str, str]
-    """Environment variables of every process of the run.  Nothing secret: the run's folder and the cluster's dashboard
-    show them, so names such as WANDB_API_KEY and URLs with a password are refused."""
+    """Environment variables of every process of the run, none of them secret: the run's folder and the cluster's
+    dashboard show them, so names such as WANDB_API_KEY and URLs with a password are refused."""
 
     working_dir: str | None
     """Folder with this code that `reversi launch` sends to the cluster, for nodes on which it is not installed (its
-    requirements must be); null sends nothing.  100 MB at most, says Ray."""
+    requirements must be); null sends nothing.  Ray accepts at most 100 MB."""
 
     excludes: tuple[str, ...]
     """Patterns, as in .gitignore, of what is not sent with `working_dir`."""
@@ -156,6 +156,6 @@ ClusterConfig = LocalClusterConfig | RayClusterConfig
 
 
 def is_secret(name: str) -> bool:
-    """Whether an environment variable of this name holds a secret, as far as its name tells."""
+    """Return whether the name of an environment variable indicates a secret."""
     words = name.upper().split("_")
     return words[-1] not in PLACE_WORDS and any(word.endswith(SECRET_WORDS) for word in words)

@@ -42,11 +42,11 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
 
 def for_hydra(overrides: list[str]) -> list[str]:
-    """Return `overrides` with two things said that Hydra wants to be told.
+    """Return `overrides` with two changes for Hydra.
 
-    `experiment=null` is `~experiment`: null is the one choice that its groups do not take.  And where another game than
-    `DEFAULT_GAME` is chosen without an experiment, there is none: what made the default job strong on its own board,
-    lines first of all, is worse than nothing on a larger one (docs/experiments.md 40).
+    `experiment=null` becomes `~experiment`, since groups do not accept null.  If a game other than `DEFAULT_GAME` is
+    chosen without an experiment, the default one is dropped: what makes the default job strong on its own board, above
+    all lines, is harmful on a larger one (docs/experiments.md 40).
     """
     null = {f"{group}=null": f"~{group}" for group in _groups()}
     chosen = dict(item.lstrip("+~").partition("=")[::2] for item in overrides)
@@ -54,15 +54,15 @@ def for_hydra(overrides: list[str]) -> list[str]:
     told = []
     for item in overrides:
         if other_game and item.startswith("game="):
-            told.append("~experiment")  # here, as Hydra's command line wants all overrides side by side
+            told.append("~experiment")  # in place, since Hydra's command line needs its overrides adjacent
         told.append(null.get(item, item))
     return told
 
 
 def each_job(overrides: list[str]) -> list[list[str]]:
-    """Return the overrides of every job of a sweep, in the order of Hydra's own; a single one where nothing is swept.
+    """Return the overrides of every job of a sweep, in Hydra's own order; a single job if nothing is swept.
 
-    Raises ConfigError for what is no override, or swept otherwise than by `key=a,b`, `choice(...)` or `range(...)`.
+    Raises ConfigError for an invalid override, or a sweep other than `key=a,b`, `choice(...)` or `range(...)`.
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.core.override_parser.types import ValueType
@@ -134,9 +134,9 @@ def choices_by_group() -> dict[str, list[str]]:
 
 
 def _text_of(saved: Path) -> str:
-    """Return the text of a saved configuration, bounded as those that `to_yaml` writes are: short, without aliases.
+    """Return the text of a saved configuration; raise ConfigError unless it is short and has no aliases.
 
-    Nine aliases of nine aliases of ... are a few lines and fill any memory.
+    What `to_yaml` writes is both.  A few lines with nine aliases of nine aliases of ... can fill any memory.
     """
     import yaml
 

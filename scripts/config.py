@@ -37,19 +37,19 @@ class RunConfig:
     """One training run: its name, its length, its randomness."""
 
     name: str
-    """Folder of the run under `dir`; a name that exists is refused, `resume=` goes on with it."""
+    """Folder of the run under `dir`; an existing name is refused, and `resume=` continues that run."""
 
     dir: str
     """Folder that holds the runs."""
 
     minutes: float | None
-    """Minutes of training at most, earlier sittings of a resumed run included.  What changes with a run's progress, as
-    the learning rate does, spans them, or `games` where those are done sooner.  null, where there are `games`, is no
-    such end: nothing then hangs on a clock."""
+    """Most minutes of training, including earlier sittings of a resumed run.  Schedules that follow a run's progress,
+    such as the learning rate, span this time, or `games` if those are done sooner.  null, allowed with `games`, means
+    no time limit: nothing then depends on a clock."""
 
     games: int | None
-    """Games that the replay takes, lessons among them, before play ends; the learner then uses what the reuse cap still
-    allows it.  null is no such end.  Rounds are played to their end, so there may be a few more."""
+    """Games, including lessons, that the replay takes before play ends; the learner then uses what the reuse cap still
+    allows.  null means no such limit.  Rounds are played to their end, so there may be a few more."""
 
     seed: int
     """Seed of every random choice: same seed, `cluster=serial`, `minutes: null` and same machine give the same run,
@@ -59,10 +59,10 @@ class RunConfig:
     """Minutes between two saves of the whole run; a crash loses at most this much."""
 
     summary_games: int
-    """Games against each fixed player at the end of the run; 0 leaves the summary matches out."""
+    """Games against each fixed player at the end of the run; 0 turns these matches off."""
 
     summary_simulations: int
-    """Simulations per move of the champion in those games; 0 is its bare network."""
+    """Simulations per move of the champion in those games; 0 uses its network without search."""
 
     def __post_init__(self) -> None:
         fits = self.name != "" and "/" not in self.name and not self.name.startswith(".")
@@ -80,7 +80,7 @@ class RunConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class GameConfig:
-    """Which game is learned."""
+    """The game to learn."""
 
     name: str
     """`reversi4`, `reversi6`, `reversi8` or `tictactoe`."""
@@ -97,8 +97,8 @@ class RegistryConfig:
     """Where gated models are published."""
 
     url: str | None
-    """Any fsspec URL or folder; null is the folder `registry` of the run. Keys and passwords stand in the environment,
-    where the URL's driver looks for them, since a command line and a run's folder are read by others."""
+    """Any fsspec URL or folder; null is the folder `registry` of the run.  Keys and passwords belong in the
+    environment, where the URL's driver looks for them, since others can read command lines and run folders."""
 
     def __post_init__(self) -> None:
         if self.url is not None and has_password(self.url):
@@ -153,7 +153,7 @@ class JobConfig:
 
     @property
     def repeats(self) -> bool:
-        """Whether the job runs by counts alone, no clock and no other process, so that each run of it is the same."""
+        """Whether the job depends only on counts, not on a clock or another process, so that all its runs are equal."""
         return self.cluster.kind == "serial" and self.run.minutes is None and self.replay.kind == "memory"
 
     @property
@@ -165,7 +165,7 @@ class JobConfig:
 
     @property
     def actor_device(self) -> Literal["auto", "cpu", "cuda"]:
-        """Where the actors' network runs; only search can fill a GPU."""
+        """Where the actors' network runs; only search can keep a GPU busy."""
         return self.actors.device if isinstance(self.actors, SearchActorConfig) else "cpu"
 
 
@@ -177,7 +177,7 @@ def job_of(values: Mapping[str, Any]) -> JobConfig:
 def build(cls: type[T], values: Any, path: str) -> T:
     """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in errors.
 
-    Fields that came later may be missing: the configuration of a run from before has none of them.
+    Fields added later may be missing, as in the configuration of an older run.
     """
     require(isinstance(values, Mapping), path, "a group of settings", values)
     assert dataclasses.is_dataclass(cls)
@@ -219,7 +219,7 @@ def _value(kind: Any, value: Any, path: str) -> Any:
 
 
 def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
-    """Return which of several dataclasses `value` sets: their first field, `kind` or `name`, tells them apart."""
+    """Return which of several dataclasses `value` configures, by their first field, `kind` or `name`."""
     if len(kinds) == 1:
         return kinds[0]
     tag = dataclasses.fields(kinds[0])[0].name

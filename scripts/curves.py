@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from html import escape
 
 LEFT, RIGHT, TOP, BOTTOM = 70, 36, 34, 44
-"""Room for the values, at the right, for the title and for the axis, in pixels like all that follows."""
+"""Margins for the values, at the right, for the title and for the axis, in pixels, like all sizes below."""
 
 PLOT, GAP = 594, 32
-"""Width of the axis; room between two panels, where the names of the lower one's curves stand."""
+"""Width of the axis; space between two panels, for the title and the curve names of the lower one."""
 
 LETTER = 6.6
-"""Width that a letter of a curve's name is given."""
+"""Width reserved per letter of a curve's name."""
 
 COLORS = ("#2166ac", "#b2182b", "#1b7837", "#762a83")
 
@@ -27,7 +27,7 @@ class Curve:
     x: Sequence[float]
     y: Sequence[float]
     step: bool = False
-    """Whether a value holds until the next one, with a dot where each begins."""
+    """Whether a value holds until the next one; a dot marks the start of each."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Panel:
     curves: Sequence[Curve]
     height: int = 150
     low: float | None = None
-    """Lower end of the scale; None takes the least value."""
+    """Lower end of the scale; None uses the smallest value."""
     high: float | None = None
-    """Upper end of the scale; None takes the largest value."""
+    """Upper end of the scale; None uses the largest value."""
 
 
 def draw(title: str, x_title: str, panels: Sequence[Panel]) -> str:
@@ -66,7 +66,7 @@ def draw(title: str, x_title: str, panels: Sequence[Panel]) -> str:
 
 
 class _Scale:
-    """From values to pixels."""
+    """A linear map from values to pixels."""
 
     def __init__(self, low: float, high: float, start: float, end: float) -> None:
         self.low, self.high, self.start, self.end = low, high, start, end
@@ -77,7 +77,7 @@ class _Scale:
 
     @property
     def ticks(self) -> list[float]:
-        """Round values inside, three to eight of them."""
+        """Three to eight round values within the scale."""
         rough = (self.high - self.low) / 7
         power = 10 ** math.floor(math.log10(rough))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)

@@ -25,7 +25,7 @@ from scripts.placement import group_config
 def check_machine(job: JobConfig) -> None:
     """Raise ConfigError for a job that needs more threads than the machine has, or a GPU that does not exist.
 
-    On a cluster `scripts/placement.py` checks the nodes instead; here only that they can reach the replay's server.
+    On a cluster `scripts/placement.py` checks the nodes; this only checks that they can reach the replay server.
     """
     if (
         isinstance(job.cluster, RayClusterConfig)
@@ -61,7 +61,7 @@ def check_kept(job: JobConfig) -> None:
 
 
 def check_threads(job: JobConfig, cores: int) -> None:
-    """Raise ConfigError for a job that needs more threads than `cores`: Ray would wait for them, or all be slow."""
+    """Raise ConfigError for a job with more threads than `cores`: Ray would wait for cores, or all would be slow."""
     each = actor_threads(job.actors)
     wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):

@@ -1,4 +1,4 @@
-"""What a run shows while it trains: a live table in a terminal, a line every 30 s elsewhere, and its metrics."""
+"""The output of a run while it trains: a live table in a terminal, a line every 30 s elsewhere, and its metrics."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LINE_EVERY_S = 30.0
-"""Seconds between two lines when standard output is no terminal; the first comes after `FIRST_LINE_S`."""
+"""Seconds between two lines if standard output is not a terminal; the first comes after `FIRST_LINE_S`."""
 
 FIRST_LINE_S = 10.0
 TABLE_EVERY_S = 0.5
 METRICS_EVERY_S = 5.0
 
 SILENT_S = 10.0
-"""Seconds without an answer that the dashboard tells of."""
+"""Seconds without an answer after which the dashboard shows a role as silent."""
 
 RESULTS_EVERY = 100
-"""Games against a side that does not learn, at least, that make a row of results."""
+"""Smallest number of games against a side that does not learn in a row of results."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """The whole run, as the metrics hold it every few seconds."""
+    """The whole run, written to the metrics every few seconds."""
 
     elapsed_s: float
     """Seconds of training, earlier sittings included."""
     sitting_s: float
-    """Seconds of training since the run was started or resumed last."""
+    """Seconds of training since the run was last started or resumed."""
     games: int
     """Games finished since the run began, lessons (`actors.lessons`) included."""
     positions: int
-    """Positions that teach a move, searched or of lessons, since the run began."""
+    """Positions that a move is learned from, searched or of lessons, since the run began."""
     simulations: int
     """Simulations since the run began."""
     positions_per_s: float
@@ -59,36 +59,36 @@ class RunReport:
     simulations_per_s: float
     """Simulations per second, since the last row."""
     asked_per_simulation: float
-    """Positions that the network judged per simulation, since the last row; cache and rules know the others."""
+    """Positions evaluated by the network per simulation, since the last row; cache and rules answer the others."""
     cache_hit_share: float
     """Share of the positions looked up in the actors' caches that were found there, since the last row."""
     actor_waiting_share: float
     """Share of the actors' time spent waiting for room in the replay, since the last row."""
     actor_idle_share: float
-    """Share of the actors' time between two rounds, since the last row: under Ray, Ray's and the driver's own share."""
+    """Share of the actors' time between two rounds, since the last row: under Ray, overhead of Ray and the driver."""
     resident_mb: float
-    """Resident memory of the whole run, all processes, in MB (shared pages counted once a process)."""
+    """Resident memory of the whole run, all processes, in MB (shared pages counted once per process)."""
     restarts: int
-    """Roles that died and were started again."""
+    """Restarts of roles that died."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayReport:
-    """Some hundred games of the side that learns against one that does not."""
+    """Results of the side that learns against one that does not, since the last such row: a hundred games or more."""
 
     games: int
-    """Such games since the run began, these included."""
+    """Games against a side that does not learn since the run began, including this row's."""
     wins: int
-    """Of these, those that the side that learns won."""
+    """Games of this row won by the side that learns."""
     draws: int
-    """Those that ended level."""
+    """Games of this row drawn."""
     losses: int
-    """Those that it lost."""
+    """Games of this row lost by the side that learns."""
 
 
 @dataclass
 class _Counters:
-    """Sums since the run began; differences of two of them make rates."""
+    """Sums since the run began; differences of two of them give rates."""
 
     at_s: float = 0.0
     games: int = 0
@@ -109,7 +109,7 @@ class _Counters:
 
 
 class Progress:
-    """Hears every report; writes the metrics and the dashboard of one sitting."""
+    """Receives every report; writes the metrics and the dashboard of one sitting."""
 
     def __init__(self, trackers: list[Tracker], out: IO[str] = sys.stdout) -> None:
         self._trackers, self._out = trackers, out
@@ -127,13 +127,13 @@ class Progress:
 
     @property
     def games(self) -> int:
-        """Games that actors say they delivered, since the run began."""
+        """Games delivered since the run began, as reported by the actors."""
         return self._sum.games
 
     def begin(self, before_s: float, length_s: float | None, games: int | None) -> None:
-        """Start the clock: `before_s` of `length_s` seconds were trained in earlier sittings; `games` may end it.
+        """Start the clock: earlier sittings trained `before_s` seconds; the run ends after `length_s` or `games`.
 
-        One of the two may be None: no such end.
+        One of the two may be None: no such limit.
         """
         self._before_s, self._length_s, self._all_games = before_s, length_s, games
         self._began = self._drawn = self._written = time.monotonic()
@@ -148,7 +148,7 @@ class Progress:
             self._live.start()
 
     def end(self) -> None:
-        """Write the last row, leave the table as it stands and close the trackers."""
+        """Write the last row, leave the table as it is and close the trackers."""
         self._write_row()
         if self._live is not None:
             self._live.update(self._table(), refresh=True)
@@ -178,13 +178,13 @@ class Progress:
 
     def learner(self, report: LearnerReport) -> None:
         """Keep the learner's newest losses."""
-        self._sum.steps = max(self._sum.steps, report.step)  # steps that a learner's death has undone count once
+        self._sum.steps = max(self._sum.steps, report.step)  # steps repeated after a learner's death count once
         self._sum.samples += report.samples
         if report.steps:
             self._learner = report
 
     def validated(self, report: ValidationReport) -> None:
-        """Write and show the last look at the games kept aside."""
+        """Write and show the last results on the validation games."""
         self._write("learner/validation", report)
         self._say(f"all games kept aside: {report.summary}")
 
@@ -193,22 +193,22 @@ class Progress:
         self._replay = report
 
     def gate(self, report: GateReport) -> None:
-        """Write a verdict when there is one, and show how the match stands."""
+        """Write and show a verdict, if there is one; keep the report for the dashboard."""
         self._gate = report
         if report.verdict is not None:
             self._write("gate", report)
             self._say(f"gate: {report.summary}")
 
     def restarted(self) -> None:
-        """Count a role that died and was started again."""
+        """Count a restart of a role that died."""
         self._sum.restarts += 1
 
     def health(self, reports: dict[str, HealthReport]) -> None:
-        """Keep how each role is."""
+        """Keep the newest health of each role."""
         self._health = reports
 
     def memory(self, report: MemoryReport) -> None:
-        """Keep what is held besides the roles."""
+        """Keep the newest memory of the driver and the object store."""
         self._memory = report
 
     def tick(self) -> None:
@@ -227,11 +227,11 @@ class Progress:
             self._last_line = dataclasses.replace(self._sum)
 
     def state(self) -> dict[str, Any]:
-        """Return the sums, as a checkpoint keeps them."""
+        """Return the sums for a checkpoint."""
         return dataclasses.asdict(self._sum)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on counting from `state()`."""
+        """Continue counting from `state()`."""
         self._sum = _Counters(**state)
         self._last_results = dataclasses.replace(self._sum)
 
@@ -242,7 +242,7 @@ class Progress:
             self._print(text)
 
     def _print(self, text: str) -> None:
-        """Print a line; where the output is a file, a full disk costs lines and not the run."""
+        """Print a line; if the output is a file, a full disk loses lines but does not end the run."""
         try:
             print(text, file=self._out, flush=True)
         except BrokenPipeError:
@@ -298,7 +298,7 @@ class Progress:
         )
 
     def _cells(self, then: _Counters) -> dict[str, str]:
-        """Return what the dashboard shows, name to text; rates since `then`."""
+        """Return the cells of the dashboard, name to text; rates are since `then`."""
         now = self._sum
         seconds = max(now.at_s - then.at_s, 1e-9)
         cells = {

@@ -51,7 +51,7 @@ reversi rate --ladder edax8
 """
 
 POOL = 200
-"""Fewest openings that are drawn: up to 400 games per pair, more games then extend a shorter rating."""
+"""Fewest openings drawn; up to 400 games per pair, a longer rating therefore extends a shorter one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,16 +9,16 @@ from reversi.games.rules import Game
 from scripts.rate_report import shortened
 
 ROW = 24
-"""Height of a player's row, in pixels like all that follows."""
+"""Height of a player's row, in pixels, like all sizes below."""
 
 PLOT = 480
 """Width of the Elo axis."""
 
 TOP, BOTTOM, RIGHT = 40, 36, 60
-"""Room for the title, for the axis, and for the last number."""
+"""Margins for the title, the axis and the last number."""
 
 LETTER = 7.2
-"""Width that a letter of a name is given."""
+"""Width reserved per letter of a name."""
 
 
 def draw(ratings: Ratings, game: Game) -> str:
@@ -61,5 +61,5 @@ def draw(ratings: Ratings, game: Game) -> str:
 
 
 def _step(span: float) -> int:
-    """Return the distance of the axis' ticks: at most ten of them."""
+    """Return the distance between two ticks: `span` has at most ten of them."""
     return next((step for step in (10, 20, 50, 100, 200, 500, 1000) if span <= 10 * step), 2000)

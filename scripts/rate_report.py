@@ -1,4 +1,4 @@
-"""Ratings in words and as JSON: the table, the residuals, and what to note about them."""
+"""Ratings as text and as JSON: the table, the residuals, and notes on both."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from evaluator.ladder import Ladder
 from evaluator.ratings import Ratings
 
 WORTH_NOTING = 3.0
-"""Standard errors of a residual from which on it is named below the table."""
+"""Smallest residual, in standard errors, that is listed below the table."""
 
 LONGEST = 40
-"""Letters of a name that are shown in a table; another program's command can be long."""
+"""Most letters of a name shown in a table; an external program's command can be long."""
 
 KIND = 12
-"""Letters of the beginning that are shown of a name that is longer."""
+"""Letters shown of the beginning of a longer name."""
 
 
 def as_text(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
-    """Return the table, the matrix of residuals and the residuals and forfeits that need a word."""
+    """Return the table, the matrix of residuals, and lines on large residuals and forfeits."""
     width = max(len(shortened(rating.player)) for rating in ratings.table)
     lines = [
         f"{ladder.game.name}, {ladder.games} games a pair, 95 % error bars, {ratings.anchor} at 0",
@@ -82,7 +82,7 @@ def as_json(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return the name as a table or picture has room for it: its kind, and the end, where options are."""
+    """Return the name, shortened to fit a table or picture: its kind, and its end, which has the options."""
     return name if len(name) <= LONGEST else name[:KIND] + "..." + name[KIND + 3 - LONGEST :]
 
 

@@ -1,4 +1,4 @@
-"""`reversi rate --truth`: players against the exact scores of labelled positions, as a table."""
+"""`reversi rate --truth`: players compared with the exact scores of labelled positions, as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reversi.players import Player
 
 Found = dict[str, tuple["Truth", dict[int, "Truth"]]]
-"""For every player the truth over all positions, and by their empty squares."""
+"""Each player's results over all positions, and by the number of empty squares."""
 
 COLUMNS = {
     "outcome kept": ("outcome_kept", 100, "{:.1f}"),
@@ -26,7 +26,7 @@ COLUMNS = {
     "value error": ("value_error", 1, "{:.3f}"),
     "calibration": ("calibration_error", 1, "{:.3f}"),
 }
-"""Heading, field, factor and form of every column after the number of positions."""
+"""Heading, field, factor and format of every column after the number of positions."""
 
 
 def judge(labels: Labels, players: list[Player]) -> Found:

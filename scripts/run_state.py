@@ -40,7 +40,7 @@ class RunState:
     games: int
     """Games played."""
     positions_per_s: float
-    """Positions that teach a move per second, in the last row of metrics."""
+    """Positions per second that a move is learned from, in the last row of metrics."""
     step: int
     """Steps of the learner."""
     version: int
@@ -60,10 +60,10 @@ class RunState:
     checkpoint_age_s: float | None
     """Seconds since it was saved."""
     health: dict[str, dict[str, float]]
-    """What the driver knows of each role while it trains: `alive`, `wanted`, `restarts`, `silent_s`, `rss_mb`, by the
-    role."""
+    """State of each role while the run trains, as the driver sees it: `alive`, `wanted`, `restarts`, `silent_s`,
+    `rss_mb`, by role."""
     actors_asked: dict[str, int]
-    """Actors of each group, as `reversi scale` asked for them last; empty if it never did."""
+    """Actors of each group, as last requested by `reversi scale`; empty if it was never used."""
 
     keeps_records: bool
     """Whether a run without a checkpoint can go on from the records that Redis holds."""
@@ -173,7 +173,7 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
     try:
         count = len(registry.models())
         return registry.gated().version, count
-    except ReversiError:  # none yet, or out of reach from here: the run itself has said so in its log
+    except ReversiError:  # none yet, or not reachable from here: the run's log says so
         return None, 0
 
 
@@ -193,7 +193,7 @@ def _newest_values(path: Path) -> dict[str, float]:
 
 
 def _heard_since_start(folder: Path) -> bool:
-    """Return whether the newest metrics are of the sitting that holds the run, and not of one before."""
+    """Return whether the newest metrics are from the current sitting, not from an earlier one."""
     metrics, lock = folder / "metrics.jsonl", folder / "run.lock"
     return metrics.exists() and lock.exists() and metrics.stat().st_mtime >= lock.stat().st_mtime
 
@@ -201,7 +201,7 @@ def _heard_since_start(folder: Path) -> bool:
 def _actors_asked(folder: Path) -> dict[str, int]:
     from scripts.control import read_target
 
-    with contextlib.suppress(ReversiError):  # `reversi scale` and the run's log say what is wrong with it
+    with contextlib.suppress(ReversiError):  # `reversi scale` and the run's log report what is wrong
         return read_target(folder)
     return {}
 

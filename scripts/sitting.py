@@ -89,7 +89,7 @@ class Sitting:
             if not over and "learned" in end:
                 self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
                 self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
-                # a run that was given more since has another last candidate
+                # a run that has been given more time or games will have another last candidate
                 self.last_offered = bool(end["last_offered"]) and not self.goes_on
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{where}: the newest checkpoint's run.json lacks {error}") from error
@@ -167,14 +167,13 @@ class Sitting:
         return time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
     def save(self, parts: Mapping[str, bytes], judged: bool = False) -> str:
-        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return where the newest
-        one lies, "none yet" if no disk took any.
+        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return the path of the
+        newest one, or "none yet" if none could be written.
 
-        judged  whether the last candidate's match is over: the run is at its end
+        judged  whether the last candidate's match is over, so that the run is at its end
 
-        A full disk does not end a run that goes on: it is told in a line, and the next checkpoint is the next try.  At
-        the end of a run it is tried again and again, for `LAST_SAVE_S`; RunError after that, and at once if a signal
-        asked for the end.
+        A full disk does not end a run in progress: one line reports it, and the next checkpoint tries again.  At the
+        end of a run this retries for `LAST_SAVE_S` and then raises RunError, or at once if a signal requested the end.
         """
         number = self._number + 1
         files = {**parts, "run.json": json.dumps(self._state(number, parts, judged)).encode()}
@@ -189,7 +188,7 @@ class Sitting:
                     raise
                 if not told:
                     log.warning("not saved: %s", error)
-                    with contextlib.suppress(OSError):  # a file on that very disk may be what hears of it
+                    with contextlib.suppress(OSError):  # standard error may be a file on that disk
                         print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
                 told = True
             if self.goes_on:

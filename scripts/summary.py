@@ -1,4 +1,4 @@
-"""What a run prints at its start and its end: the job and its folder, the champion's results, the next commands."""
+"""The output of a run at its start and its end: job and folder, the champion's results, the next commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 
 
 def announce(sitting: Sitting) -> None:
-    """Print what is trained, how long, on which processes and in which folder."""
+    """Print the game, the algorithm, the length, the processes and the folder of the run."""
     job = sitting.job
     where = {
         "serial": "one process",

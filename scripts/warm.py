@@ -32,7 +32,7 @@ SLOW_S = 3.0
 
 
 def warm(job: JobConfig) -> None:
-    """Run what the job's actors and its summary run, on a few tiny games of the job's game."""
+    """Run the code of the job's actors and of its summary on a few short games."""
     start = time.monotonic()
     print("preparing (the first time on a machine compiles the engine: about a minute)", file=sys.stderr)
     game = game_named(job.game.name)
@@ -72,7 +72,7 @@ def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> Non
 
 
 def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
-    """Search a few games to their end and carry them through records, samples and one batch."""
+    """Search a few games to their end and convert them to records, samples and one batch."""
     config = dataclasses.replace(actors, games=2 * actors.groups, cache_positions=64)
     search = dataclasses.replace(job.search, simulations=2, first_simulations=None)
     selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)

@@ -1,1 +1,1 @@
-"""`reversi bench`: how fast every layer is on this machine, what it could be, and other people's programs beside it."""
+"""`reversi bench`: the speed of every layer on this machine, its limits, and other programs for comparison."""

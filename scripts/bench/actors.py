@@ -1,4 +1,4 @@
-"""Rows of `reversi bench` about self-play: one actor beside its bare network, and several actors side by side."""
+"""Rows of `reversi bench` about self-play: one actor compared with its bare network, and several actors at once."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from reversi.model.evaluate import Evaluator
 
 BATCHES = 16
-"""Batches of a piece of work per slot: long against the moment at its ends when only one slot is filled."""
+"""Batches of a piece of work per slot: many, since only one slot is filled at its start and end."""
 
 TREE_GAMES = 4096
-"""Games of the rows about trees on several threads: a group of `conf/actors/gpu.yaml`, which threads are for."""
+"""Games of the rows about trees on several threads: a group of `conf/actors/gpu.yaml`, for which threads are meant."""
 
 LESSON_GAMES, LESSONS = 256, 4
 """Games whose lessons are measured, and lessons of each."""
 
 
 def network_work(network: Evaluator, settings: Settings) -> Work:
-    """Return work that keeps the bare network busy: batches in two slots, so that it never waits for its caller."""
+    """Return work that keeps the bare network busy: batches in two slots, so that it does not wait for its caller."""
     own, opp = positions_of(settings, settings.batch)
 
     def work() -> dict[str, int]:
@@ -45,7 +45,7 @@ def network_work(network: Evaluator, settings: Settings) -> Work:
 
 
 def selfplay_work(selfplay: SelfPlay, batches: int = BATCHES) -> Work:
-    """Return work that plays on, and counts as `actors.source.ActorCounts` does."""
+    """Return work that continues self-play, with the counts of `actors.source.ActorCounts`."""
 
     def work() -> dict[str, int]:
         before = selfplay.counts
@@ -68,7 +68,7 @@ def build_actor(settings: Settings, method: str | None = None) -> Work:
 
 
 def bench_selfplay(settings: Settings) -> Iterator[Row]:
-    """The bare network, self-play with it, and their ratio, in turns."""
+    """The bare network, self-play with it, and their ratio, measured in turns."""
     network = open_network(settings)
     selfplay = open_selfplay(settings, network)
     spread_phases(selfplay)
@@ -89,7 +89,7 @@ def bench_selfplay(settings: Settings) -> Iterator[Row]:
 
 
 def tree_work(settings: Settings, games: int, threads: int) -> Work:
-    """Return work that plays on with so many games and a free network: an actor but for network, cache and solver."""
+    """Return work that plays `games` games with a free network: an actor without network, cache and solver."""
     sized, trees = replace(settings, batch=games), {"tree_threads": threads, "cache_positions": 0, "solve_empties": 0}
     selfplay = open_selfplay(sized, free_network(sized), groups=1, **trees)
     spread_phases(selfplay)
@@ -97,7 +97,7 @@ def tree_work(settings: Settings, games: int, threads: int) -> Work:
 
 
 def bench_tree_threads(settings: Settings) -> Iterator[Row]:
-    """Self-play with a free network on one thread and on two: what threads give to the trees."""
+    """Self-play with a free network on one thread and on two: the gain of the trees from threads."""
     threads = min(2, os.cpu_count() or 1)
     works = [tree_work(settings, TREE_GAMES, each) for each in (1, threads)]
     alone, together = in_turns([measured(work, "simulations") for work in works], settings.repeats)
@@ -108,7 +108,7 @@ def bench_tree_threads(settings: Settings) -> Iterator[Row]:
 
 
 def lessons_work(settings: Settings, threads: int) -> Work:
-    """Return work that makes lessons: self-play that hardly searches, of which they are nearly all."""
+    """Return work that makes lessons: self-play that hardly searches, so that lessons are nearly all of it."""
     sized = replace(settings, batch=LESSON_GAMES, simulations=2)
     changes = {"tree_threads": threads, "cache_positions": 0, "solve_empties": 0, "lessons": LESSONS}
     selfplay = open_selfplay(sized, free_network(sized), groups=1, **changes)
@@ -133,9 +133,9 @@ def bench_lessons(settings: Settings) -> Iterator[Row]:
 
 
 def bench_actors(settings: Settings) -> Iterator[Row]:
-    """One actor and several, one bare network and several, each a process of its own, in turns.
+    """One actor and several, one bare network and several, each in its own process, measured in turns.
 
-    What an actor loses to the others beyond what bare networks lose to each other is the actors' own fault.
+    A loss of speed beyond that of the bare networks is caused by the actors themselves.
     """
     count, seconds = settings.actors, measure.STRETCH_S
     network, actor = partial(build_network, settings), partial(build_actor, settings)
@@ -165,5 +165,5 @@ def bench_actors(settings: Settings) -> Iterator[Row]:
 
 
 def total(rates: list[dict[str, float]], name: str) -> float:
-    """Return the sum over a group of what is counted as `name`."""
+    """Return the sum of the rates called `name` over a group."""
     return sum(each[name] for each in rates)

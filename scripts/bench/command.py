@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def measure(names: Iterable[str], settings: Settings, table_of: RowTable = ROWS) -> list[Row]:
-    """Return the rows called `names`, in their order; rows that are measured together are measured once."""
+    """Return the rows called `names`, in that order; rows that are measured together are measured once."""
     found: dict[str, Row] = {}
     for name in names:
         if name not in found:
@@ -146,7 +146,7 @@ def measure(names: Iterable[str], settings: Settings, table_of: RowTable = ROWS)
 
 
 def _sweep(args: argparse.Namespace, settings: Settings) -> int:
-    """Measure the sweeps, and what else belongs on the page if there is one."""
+    """Measure the sweeps, and for a page everything else on it."""
     if args.rows or args.peer:
         raise UsageError("--sweep cannot be combined with rows or --peer; with --page it measures them all")
     page = Path(args.page) if args.page else None
@@ -180,7 +180,7 @@ def _sweep(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return what the figures depend on besides the code."""
+    """Return what the figures depend on in addition to the code."""
     import psutil
 
     model, flags = _cpu()
@@ -197,7 +197,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def sentence(machine: dict[str, Any]) -> str:
-    """Return the hardware in one sentence, to stand above the table."""
+    """Return the hardware in one sentence, the heading of the table."""
     bf16 = f"with {' and '.join(machine['bf16'])}" if machine["bf16"] else "without bf16"
     named = {"Python": "python", "torch": "torch", "OpenVINO": "openvino", "load": "load"}
     parts = [f"{machine['cores']} cores of {machine['cpu']} ({bf16})", f"{machine['memory_gb']} GB"]
@@ -242,14 +242,14 @@ def _cpu() -> tuple[str, set[str]]:
 
 
 def _chosen(names: Sequence[str], table_of: RowTable) -> list[str]:
-    """Return the rows to measure, in the order of their table; all for none."""
+    """Return the rows to measure, in the order of their table; all if no names are given."""
     if unknown := [name for name in names if name not in table_of]:
         raise UsageError(f"unknown row {unknown[0]!r}; expected some of {', '.join(table_of)}")
     return [name for name in table_of if name in names or not names]
 
 
 def _scenario(args: argparse.Namespace) -> str | None:
-    """Return the scenario that was asked for, None if rows were; the two do not go together."""
+    """Return the requested scenario, None if rows were requested; the two cannot be combined."""
     scenario = next((name for name in args.rows if name in SCENARIOS), None)
     if scenario and (len(args.rows) > 1 or args.peer):
         raise UsageError(f"{scenario} is a scenario: it cannot be combined with other rows or --peer")
@@ -257,7 +257,7 @@ def _scenario(args: argparse.Namespace) -> str | None:
 
 
 def _check_peers(settings: Settings) -> None:
-    """Raise if the peers are not installed or do not play on this board."""
+    """Raise an error if the peers are not installed or do not play on this board."""
     if absent := peers.missing():
         raise ConfigError(f"--peer needs {', '.join(absent)}: pip install '.[peers]'")
     if settings.size != peers.SIZE:
@@ -267,7 +267,7 @@ def _check_peers(settings: Settings) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    """Return the sizes that were asked for; those of no board or network are refused before anything is measured."""
+    """Return the requested sizes; invalid boards and networks are refused before anything is measured."""
     from reversi.games.rules import reversi_of_size
     from reversi.model.config import ResNetConfig
 

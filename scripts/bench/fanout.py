@@ -1,12 +1,12 @@
-"""`reversi bench weights_fanout`: a model on its way to a thousand actors, and what the learner beside them notices.
+"""`reversi bench weights_fanout`: a model sent to a thousand actors, and the cost for the learner beside them.
 
-Real are Ray, the weights actor, the learner's `RemoteSink`, the actors' `RemoteWeights`, an archive of 10 MB and the
-training steps.  Simulated are the actors: they share some processes of this machine, ask once a round as actors do,
-evenly spread, and throw the archive away.  So there is one node, one object store, and no network between; what the
-crowd's processes take is what actors take on machines of their own.  The learner has a core to itself, as it has a
-machine to itself on a cluster; everything else of the simulation has the others.  They share memory and caches with it
-all the same, which no machines of their own would; so the learner is also measured while the same crowd pulls weights
-that another process publishes.  What it then has more is what being the one who publishes takes of it.
+Ray, the weights actor, the learner's `RemoteSink`, the actors' `RemoteWeights`, an archive of 10 MB and the training
+steps are real.  The actors are simulated: they share a few processes of this machine, ask once per round as actors do,
+evenly spread, and discard the archive.  So there is one node, one object store and no network; on a cluster the work of
+the crowd's processes is done on the actors' machines.  The learner has a core to itself, as it has a machine to itself
+on a cluster, and the rest of the simulation has the other cores.  These still share memory and caches with the learner,
+unlike separate machines; so the learner is also measured while the same crowd pulls weights published by another
+process.  The difference between the two is the cost of publishing.
 """
 
 from __future__ import annotations
@@ -30,45 +30,45 @@ if TYPE_CHECKING:
     from reversi.model.weights import Weights
 
 TURN_S = 20.0
-"""Length of a turn; in every second one a version is published, and everyone pulls it."""
+"""Length of a turn in seconds."""
 
 ROUND_S = 2.0
-"""Seconds between two questions of an actor: a round of self-play."""
+"""Seconds between two requests of an actor: a round of self-play."""
 
 BLOCKS, CHANNELS = 8, 128
-"""The network that is sent: 9.5 MB on 8x8, whatever network the learner trains."""
+"""The network that is sent: 9.5 MB on 8x8, whichever network the learner trains."""
 
 PROCESSES, THREADS = 4, 16
 """Processes that the crowd shares, and threads in each; a thread serves one actor at a time."""
 
 LEAD_S = 0.5
-"""From the order to the start of a turn."""
+"""Seconds from the request to the start of a turn."""
 
 WATCH_S = 0.2
-"""Between two looks at the object store."""
+"""Seconds between two checks of the object store."""
 
 
 @dataclass
 class PullStats:
-    """What some of the crowd saw in a turn."""
+    """Measurements of a part of the crowd in a turn."""
 
     arrived_s: list[float] = field(default_factory=list)
-    """When each pull ended, by the machine's monotonic clock."""
+    """End of each pull, by the machine's monotonic clock."""
     pull_s: list[float] = field(default_factory=list)
-    """How long each took, the question included."""
+    """Duration of each pull, including the request."""
     ask_s: list[float] = field(default_factory=list)
-    """How long each question took whose answer was that there is nothing newer."""
+    """Duration of each request for which there was nothing newer."""
     put_off: int = 0
-    """Rounds that went on without the answer or the archive, which came for the next one."""
+    """Rounds continued without the answer or the archive, which is left to the next one."""
     bytes: int = 0
-    """Bytes that came."""
+    """Bytes received."""
 
 
 class SimulatedActors:
-    """Some of the actors, as far as weights go: a `RemoteWeights` each, of which a few threads take turns."""
+    """A part of the actors, reduced to their weights: one `RemoteWeights` each, served by a few threads in turn."""
 
     def __init__(self, store: Any, numbers: Sequence[int], of: int) -> None:
-        """The actors called `numbers`, `of` so many in all, which says when in a round each asks."""
+        """The actors called `numbers`, out of `of` actors; the number sets the time in a round at which each asks."""
         from actors.remote import RemoteWeights
 
         self._actors = [(number / of, RemoteWeights(store)) for number in numbers]
@@ -107,7 +107,7 @@ def _rounds(actors: Sequence[tuple[float, Any]], version: int, start_s: float, e
 
 
 def together(parts: Sequence[PullStats]) -> PullStats:
-    """Return what several saw as one."""
+    """Return the measurements of several parts as one."""
     return PullStats(
         [each for part in parts for each in part.arrived_s],
         [each for part in parts for each in part.pull_s],
@@ -119,24 +119,24 @@ def together(parts: Sequence[PullStats]) -> PullStats:
 
 @dataclass(frozen=True)
 class Trained:
-    """A turn of the learner."""
+    """Measurements of the learner in a turn."""
 
     samples_per_s: float
     samples_per_cpu_s: float
-    """By the CPU time of the process, Ray's own threads in it included; other work on the machine changes it little."""
+    """Per CPU time of the process, including Ray's threads in it; other work on the machine changes it little."""
     published_s: float
-    """When its first step began: what it had to publish was handed over, by the machine's monotonic clock."""
+    """Start of the first step, after the publication was handed over, by the machine's monotonic clock."""
     publish_s: float
-    """How long that kept it from its steps."""
+    """Seconds by which publishing delayed the first step."""
 
 
 def large_model(settings: Settings) -> Weights:
-    """Return weights of the network that is sent."""
+    """Return weights of the network to send."""
     return random_weights(dataclasses.replace(settings, blocks=BLOCKS, channels=CHANNELS))
 
 
 def archive_of(model: Weights, version: int) -> bytes:
-    """Return a model as it is sent."""
+    """Return a model in the form in which it is sent."""
     return dataclasses.replace(model, version=version).to_bytes()
 
 
@@ -173,14 +173,14 @@ class Training:
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn with everyone at work."""
+    """Measurements of all processes in a turn."""
 
     trained: Trained
     pulls: PullStats
     cpu_s: dict[str, float]
     """CPU seconds of the weights actor, of Ray's own processes and of the crowd's."""
     store_bytes: float
-    """Most that the object store held."""
+    """Largest size of the object store's contents."""
 
 
 class FanoutScenario:
@@ -222,7 +222,7 @@ class FanoutScenario:
         return trained
 
     def beside(self, *, learner_publishes: bool) -> Turn:
-        """Let it train, and the crowd pull a version that it publishes, or that this process does."""
+        """Let it train while the crowd pulls a version published by the learner or by this process."""
         import ray
 
         self._version += 1
@@ -250,13 +250,13 @@ class FanoutScenario:
 
 
 def _keep_to(process: psutil.Process, cores: Sequence[int]) -> None:
-    """Keep every thread of a process, and those that they start, to some cores."""
+    """Restrict every thread of a process, and those that they start, to some cores."""
     for thread in process.threads():
         os.sched_setaffinity(thread.id, cores)
 
 
 def bench_fanout(settings: Settings) -> Iterator[Row]:
-    """A version of 10 MB to a thousand actors, again and again, beside a learner that trains; and the learner alone."""
+    """A version of 10 MB sent to a thousand actors, repeatedly, beside a learner that trains; and the learner alone."""
     from scripts.cluster_config import LocalClusterConfig
     from scripts.ray_environment import prepare
 

@@ -1,4 +1,4 @@
-"""What a machine can do at most: rows to hold the others against, and the work in a position of the network."""
+"""The limits of a machine: rows with which the others are compared, and the network's work per position."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ PRODUCTS = {
     "cpu": ((4096, 1024, 256), (1024, 1024, 1024), (2048, 2048, 2048)),
     "cuda": ((8192, 8192, 8192), (65536, 1024, 1024)),
 }
-"""Products of matrices, [m, k] by [k, n]: which one comes closest to the peak differs between machines."""
+"""Matrix products, [m, k] by [k, n]: which one comes closest to the peak differs between machines."""
 
 COPIED_BYTES = 256 * 2**20
-"""Size of the copy that measures memory, far above any cache."""
+"""Size of the copy that measures memory, far larger than any cache."""
 
 IN_CACHE = 4096
-"""Positions that the rules' kernels are measured on: 100 kB."""
+"""Positions for measuring the rules' kernels: 100 kB."""
 
 
 MACHINE = ("matmul_", "memory_")
-"""Rows about the machine begin like this; as a limit their best counts, what other work left of it does not."""
+"""Prefixes of rows about the machine; as a limit their best measurement counts, the least affected by other work."""
 
 TREE_GAMES, TREE_SIMULATIONS = 64, 64
-"""Trees that the memory of a simulation is counted in; those of the row `tree_simulations_per_s`."""
+"""Trees for counting the memory of a simulation; those of the row `tree_simulations_per_s`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What a row stands against."""
+    """The limit of a row."""
 
     row: str
     value: float
@@ -48,7 +48,7 @@ class Limit:
 
 
 def limits(rows: Mapping[str, Row], settings: Settings) -> list[Limit]:
-    """Return what each of `rows` stands against, for those whose limits were measured, too."""
+    """Return the limits of those `rows` for which they were measured too."""
     found: list[Limit] = []
 
     def add(name: str, against: str, needs: tuple[str, ...], limit: Callable[..., float]) -> None:
@@ -91,7 +91,7 @@ def limits(rows: Mapping[str, Row], settings: Settings) -> list[Limit]:
 
 
 def bytes_per_simulation(settings: Settings) -> float:
-    """Return the bytes of the trees that a simulation reads or writes, on average: nodes and their edges on its way."""
+    """Return the mean bytes that a simulation reads or writes in the trees: nodes and edges on its path."""
     import numpy as np
 
     from reversi.search.apv_mcts import Search
@@ -112,7 +112,7 @@ def bytes_per_simulation(settings: Settings) -> float:
 
 
 def _branching(settings: Settings) -> float:
-    """Return the mean number of leaves of a position in the last ply but one of the perft row."""
+    """Return the mean number of leaves per position in the second-last ply of the perft row."""
     import numpy as np
 
     from reversi.games.perft import perft
@@ -124,9 +124,9 @@ def _branching(settings: Settings) -> float:
 
 
 def flop_per_position(network: ResNetConfig, size: int) -> int:
-    """Return the floating-point operations of judging one position, a multiplication and an addition being two.
+    """Return the floating-point operations to evaluate one position; a multiplication and an addition count as two.
 
-    Convolutions count on every square in full, borders included; activations and the heads' sums are left out.
+    Convolutions count in full on every square, including borders; activations and the heads' sums are left out.
     """
     from reversi.model.weights import layer_shapes
 
@@ -135,7 +135,7 @@ def flop_per_position(network: ResNetConfig, size: int) -> int:
 
 
 def bench_matmul_bf16(settings: Settings) -> Iterator[Row]:
-    """Products of matrices by torch in bf16, the fastest of several shapes: on a CPU with AMX, what AMX gives."""
+    """Matrix products by torch in bf16, the fastest of several shapes: on a CPU with AMX, the speed of AMX."""
     yield _matmul("matmul_bf16_tflop_per_s", "bfloat16", settings)
 
 
@@ -177,7 +177,7 @@ def bench_legal_moves(settings: Settings) -> Iterator[Row]:
 
 
 def bench_plies(settings: Settings) -> Iterator[Row]:
-    """One ply in each of many positions, in cache, one core; a copy lays them back."""
+    """One ply in each of many positions, in cache, one core; a copy restores the positions."""
     import numpy as np
 
     from reversi.games.rules import legal_actions_mask, play_batch

@@ -1,4 +1,4 @@
-"""How `reversi bench` measures: a row is the median of several rates, warmed up before."""
+"""How `reversi bench` measures: a row is the median of several rates, after a warm-up."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from statistics import median
 
 MEASUREMENT_S = 0.3
-"""Least time of one measurement."""
+"""Shortest time of one measurement, in seconds."""
 
 LONGEST_S = 20.0
-"""Time after which a row is measured no more than three times: a CPU without bf16 takes long for self-play."""
+"""Seconds after which a row is measured at most three times: self-play is slow on a CPU without bf16."""
 
 STRETCH_S = 2.0
-"""Time over which several processes are measured side by side."""
+"""Seconds over which several processes are measured at the same time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One figure: the median of `repeats` measurements that lay between `low` and `high`."""
+    """One figure: the median of `repeats` measurements, which range from `low` to `high`."""
 
     name: str
     value: float
@@ -45,7 +45,7 @@ def row(name: str, values: list[float], unit: str, measured_with: str) -> Row:
 
 
 def ratio(name: str, above: list[float], below: list[float], measured_with: str) -> Row:
-    """Return the row of the ratio of the medians of two rates that were measured in turns; its spread is the turns'."""
+    """Return the row of the ratio of the medians of two rates measured in turns; its spread is that of the turns."""
     shares = [each / other for each, other in zip(above, below, strict=True)]
     value = median(above) / median(below)
     return Row(
@@ -65,7 +65,7 @@ def share_below(values: list[float], share: float) -> float:
 
 
 def rates(work: Callable[[], int], repeats: int) -> list[float]:
-    """Return units per second of several measurements of `work`, which returns the units it did; warmed up before."""
+    """Return units per second in several measurements of `work`, which returns its units, after a warm-up."""
     work()
     return [rate(work) for _ in range(repeats)]
 
@@ -81,15 +81,15 @@ def rate(work: Callable[[], int]) -> float:
 
 
 def measured(work: Callable[[], dict[str, int]], name: str) -> Callable[[], float]:
-    """Return what measures how much of `name` `work` does per second; warmed up before."""
+    """Return a function that measures how much of `name` `work` does per second, after a warm-up."""
     work()
     return lambda: rate(lambda: work()[name])
 
 
 def in_turns(measurements: list[Callable[[], float]], repeats: int) -> list[list[float]]:
-    """Return the results of each measurement, made one after the other again and again, so that noise hits all alike.
+    """Return the results of each measurement; they are made in turns, so that noise affects all alike.
 
-    `repeats` times; after `LONGEST_S` no more than three times.
+    There are `repeats` turns, but at most three after `LONGEST_S`.
     """
     found: list[list[float]] = [[] for _ in measurements]
     start_s = time.perf_counter()

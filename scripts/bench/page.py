@@ -1,8 +1,8 @@
 """Write what was measured into docs/performance.md:  python -m scripts.bench.page docs/performance.md
 
 `reversi bench --sweep --page docs/performance.md` measures and does the same.  The page is prose with places for
-tables, `<!-- measured: NAME -->` to `<!-- end -->`; the figures stand beside it in docs/performance.json, the pictures
-in the folder docs/performance.
+tables, `<!-- measured: NAME -->` to `<!-- end -->`; the figures are in docs/performance.json, the pictures in the
+folder docs/performance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PICTURE = "svg"
 
 
 def write_page(page: Path, measured: Measured) -> None:
-    """Fill every place of the page, draw the pictures beside it, and keep the figures they were made of."""
+    """Fill every place of the page, draw the pictures in the folder beside it, and save their figures."""
     text = page.read_text(encoding="utf-8")
     blocks = blocks_of(measured, page.stem)
     if unknown := [found[1] for found in PLACE.findall(text) if found[1] not in blocks]:
@@ -40,7 +40,7 @@ def write_page(page: Path, measured: Measured) -> None:
 
 
 def check_page(page: Path) -> None:
-    """Raise, before anything is measured, if the page is not there or nothing can be drawn."""
+    """Raise an error, before anything is measured, if the page does not exist or nothing can be drawn."""
     if not page.is_file():
         raise UsageError(f"--page: expected a page with places for the tables, got {str(page)!r}")
     if find_spec("matplotlib") is None:
@@ -48,7 +48,7 @@ def check_page(page: Path) -> None:
 
 
 def blocks_of(measured: Measured, pictures: str | None) -> dict[str, str]:
-    """Return the markdown of every place by its name; `pictures` is their folder beside the page, if there is one."""
+    """Return the markdown of every place by its name; `pictures` is the folder of pictures beside the page, if any."""
     blocks = {
         "machine": f"\n{measured['machine']}\n\n",
         "rows": _rows(measured["rows"]),

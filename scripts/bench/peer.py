@@ -1,4 +1,4 @@
-"""Rows of `reversi bench --peer`: other people's self-play and random games beside ours, in turns on the same cores."""
+"""Rows of `reversi bench --peer`: other programs' self-play and random games and ours, in turns on the same cores."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from scripts.bench.process_group import Build, ProcessGroup, Work
 from scripts.bench.setup import Settings
 
 PEER_STRETCHES = 4
-"""A peer's stretch is so many times ours: one ply of its games takes seconds."""
+"""Length of a peer's measurement, as a multiple of ours: one ply of its games takes seconds."""
 
 
 def bench_mctx(settings: Settings) -> Iterator[Row]:
-    """pgx + mctx and our actors, both with Gumbel, in turns; the peer as its bare network is fastest.
+    """pgx + mctx and our actors, both with Gumbel, in turns; the peer is set up as its bare network is fastest.
 
-    That is in one process on all cores or in one on each, in float32 or in bf16.
+    The choices are one process on all cores or one per core, and float32 or bf16.
     """
     cores = _cores(settings)
     seconds = measure.STRETCH_S
@@ -57,7 +57,7 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
 
 
 def bench_openspiel(settings: Settings) -> Iterator[Row]:
-    """OpenSpiel's random games and ours, in turns on one core."""
+    """OpenSpiel's random games and ours, measured in turns on one core."""
     seconds = measure.STRETCH_S / 2
     with (
         ProcessGroup([partial(peers.openspiel_games, settings)]) as theirs,
@@ -90,14 +90,14 @@ def build_playouts(settings: Settings) -> Work:
 
 
 def build_on_cores(cores: list[int], build: Build) -> Work:
-    """Prepare a process that keeps to `cores`; none are any."""
+    """Prepare a process restricted to `cores`; an empty list means all."""
     if cores:
         os.sched_setaffinity(0, cores)
     return build()
 
 
 def _cores(settings: Settings) -> list[int]:
-    """Return the cores that both sides share, as many as there are actors; none where they cannot be chosen."""
+    """Return the cores that both sides use, as many as there are actors; an empty list if they cannot be chosen."""
     if settings.device != "cpu" or not hasattr(os, "sched_getaffinity"):
         return []
     return sorted(os.sched_getaffinity(0))[: settings.actors]
@@ -117,4 +117,4 @@ PEER_ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "playout_games_per_s": bench_openspiel,
     "playouts_to_openspiel": bench_openspiel,
 }
-"""Every row with what measures it, in the order of the table."""
+"""The function that measures each row, in the order of the table."""

@@ -1,8 +1,8 @@
-"""Other people's programs, to be measured beside ours: pgx + mctx (JAX) and OpenSpiel; the only file that knows them.
+"""External programs for comparison with ours: pgx + mctx (JAX) and OpenSpiel; only this file imports them.
 
 pgx + mctx play as pgx's own AlphaZero example does (`examples/alphazero/train.py`): one jitted step searches a batch of
 games with mctx's Gumbel policy and plays a ply in each.  The network is ours, weight for weight, written in plain JAX,
-channels last: XLA's CPU convolutions are twice as fast on it as channels first, and its matrix products are no faster.
+channels last: XLA's CPU convolutions are twice as fast as with channels first, and its matrix products are not faster.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from scripts.bench.setup import Settings
 
 MODULES = {"pgx": "pgx", "mctx": "mctx", "jax": "jax", "OpenSpiel": "pyspiel"}
-"""What is measured, by the module it is imported from."""
+"""The packages measured, with the modules they are imported from."""
 
 ROLLOUTS = 200
 """Random games of one call of OpenSpiel."""
 
 Array = Any
-"""A JAX array; the package is an extra, so that its types are not at hand."""
+"""A JAX array; the package is optional, so its types may be unavailable."""
 
 
 DTYPES = ("float32", "bfloat16")
-"""Types that the network can be computed in."""
+"""Types in which the network can be computed."""
 
 
 SIZE = 8
-"""Squares a side of their board."""
+"""Squares per side of their board."""
 
 
 def missing() -> list[str]:
-    """Return the peers that are not installed."""
+    """Return the packages that are not installed."""
     return [name for name, module in MODULES.items() if find_spec(module) is None]
 
 
 def network(arrays: dict[str, Array], planes: Array) -> tuple[Array, Array]:
     """Return (logits [B, A], value [B]) of planes [B, N, N, C], channels last, as `reversi.model` computes them.
 
-    arrays  the weights as `layout` arranges them; their type is that of the computation
+    arrays  the weights as arranged by `layout`; their type is that of the computation
     """
     import jax
     import jax.numpy as jnp
@@ -71,7 +71,7 @@ def network(arrays: dict[str, Array], planes: Array) -> tuple[Array, Array]:
 
 
 def layout(arrays: dict[str, Any], dtype: str) -> dict[str, Array]:
-    """Return weights as `network` wants them: [height, width, in, out], [in, out], [out], all of `dtype`."""
+    """Return weights in the layout of `network`: [height, width, in, out], [in, out], [out], all of `dtype`."""
     import jax.numpy as jnp
 
     axes = {4: (2, 3, 1, 0), 2: (1, 0), 1: (0,)}
@@ -79,7 +79,7 @@ def layout(arrays: dict[str, Any], dtype: str) -> dict[str, Array]:
 
 
 def mctx_network(settings: Settings, dtype: str) -> Work:
-    """Return work that judges a batch of positions with the bare network in JAX, in one of `DTYPES`."""
+    """Return work that evaluates a batch of positions with the bare network in JAX, in one of `DTYPES`."""
     import jax
     import jax.numpy as jnp
 
@@ -108,12 +108,12 @@ def mctx_selfplay(settings: Settings, dtype: str) -> Work:
         state = jax.block_until_ready(ply(arrays, used, state))
         return {"simulations": settings.batch * settings.simulations, "positions": settings.batch}
 
-    work()  # compiles; the next call finds arrays of the very types that every later one will
+    work()  # compiles; from the next call on all arrays have their final types
     return work
 
 
 def _selfplay(settings: Settings) -> tuple[Callable[[Array], Array], Callable[[Any, Array, Array], Array]]:
-    """Return two jitted functions: keys -> games at their start, and (weights, key, games) -> games a ply later."""
+    """Return two jitted functions: keys -> games at their start, and (weights, key, games) -> games one ply later."""
     import jax
     import jax.numpy as jnp
     import mctx
@@ -159,9 +159,9 @@ def _selfplay(settings: Settings) -> tuple[Callable[[Array], Array], Callable[[A
 
 
 def openspiel_games(settings: Settings) -> Work:
-    """Return work that plays random games from the start, by OpenSpiel's own C++ loop: no Python between the plies.
+    """Return work that plays random games from the start with OpenSpiel's own C++ loop: no Python between the plies.
 
-    A search of one simulation judges the start by `ROLLOUTS` random games; nothing else in it takes time.
+    A search of one simulation evaluates the start by `ROLLOUTS` random games; everything else in it is negligible.
     """
     import pyspiel
 
@@ -179,7 +179,7 @@ def openspiel_games(settings: Settings) -> Work:
 
 def _weights(settings: Settings, dtype: str) -> dict[str, Array]:
     """Return the settings' random weights for JAX, on the settings' device."""
-    os.environ["JAX_PLATFORMS"] = settings.device  # read when JAX is asked for its first array
+    os.environ["JAX_PLATFORMS"] = settings.device  # read when JAX makes its first array
     from scripts.bench.setup import random_weights
 
     return layout(random_weights(settings).arrays, dtype)

@@ -17,20 +17,20 @@ from types import TracebackType
 from reversi.errors import ReversiError
 
 Work = Callable[[], dict[str, int]]
-"""Does a piece of work and returns what it did, by name."""
+"""Does a piece of work and returns counts of what it did, by name."""
 
 Build = Callable[[], Work]
-"""Prepares a process and returns its work; a function of a module, or a partial of one, since it is sent there."""
+"""Prepares a process and returns its work; a module's function, or a partial of one, since it is pickled."""
 
 LEAD_S = 0.1
 """Seconds from the request to the start of the interval; every process is working by then."""
 
 
 class ProcessGroup:
-    """Processes that are ready to work; a context manager that ends them."""
+    """Processes ready to work; a context manager that ends them."""
 
     def __init__(self, builds: Sequence[Build]) -> None:
-        """Start a process for each of `builds` and wait until all are ready, the first piece of work done."""
+        """Start a process for each of `builds` and wait until all are ready and have done one piece of work."""
         context = multiprocessing.get_context("spawn")
         self._members = []
         for build in builds:
@@ -74,11 +74,11 @@ class ProcessGroup:
 
 
 Piece = tuple[float, float, dict[str, int]]
-"""A piece of work: when it began, when it ended, what it did."""
+"""A piece of work: its start, its end, its counts."""
 
 
 def _answer(connection: Connection) -> list[Piece]:
-    """Return what a process answers; an error that it expects is raised here."""
+    """Return the answer of a process; an expected error in it is raised here."""
     try:
         answer: list[Piece] | ReversiError = connection.recv()
     except (EOFError, ConnectionError) as error:
@@ -89,7 +89,7 @@ def _answer(connection: Connection) -> list[Piece]:
 
 
 def _within(pieces: list[Piece], start_s: float, end_s: float) -> dict[str, float]:
-    """Return units per second from `start_s` to `end_s`; a piece that crosses an end counts in proportion."""
+    """Return units per second from `start_s` to `end_s`; a piece that overlaps an end counts in proportion."""
     found: dict[str, float] = {}
     for began_s, ended_s, done in pieces:
         share = max(0.0, min(ended_s, end_s) - max(began_s, start_s)) / (ended_s - began_s)

@@ -1,9 +1,9 @@
-"""`reversi bench redis_producers`: a thousand actors' records into one Redis, and how long until the learner has them.
+"""`reversi bench redis_producers`: the records of a thousand actors into one Redis, and the delay to the learner.
 
-Real are the server, with its append-only file, a connection for each producer, the actors' `RedisSink`, the records'
-bytes and the `RedisReplay` that reads the stream, checks every move and stores.  Simulated are the actors: they share
-some processes of this machine and deliver the same games again and again, at the rate that an actor was measured to
-have, evenly spread.  There is no network between.
+The server with its append-only file, a connection for each producer, the actors' `RedisSink`, the records' bytes and
+the `RedisReplay` that reads the stream, checks every move and stores are real.  The actors are simulated: they share a
+few processes of this machine and repeatedly deliver the same games, at the measured rate of an actor, evenly spread.
+There is no network between them and the server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reversi.record import Records
 
 POSITIONS_PER_S = 560
-"""What an actor makes on 8x8 with 4 blocks x 64 and 32 simulations on a CPU without AMX: docs/performance.md."""
+"""Output of an actor on 8x8 with 4 blocks x 64 and 32 simulations on a CPU without AMX: docs/performance.md."""
 
 ROUND_S = 2.0
 """Seconds between two deliveries of a producer: a round of self-play."""
@@ -44,27 +44,27 @@ PROCESSES, THREADS = 2, 16
 """Processes that the producers share, and threads in each; a thread serves one producer at a time."""
 
 PROBE_S = 0.1
-"""Pause between two deliveries whose way into the ring is timed."""
+"""Pause in seconds between two deliveries timed until they are in the ring."""
 
 MEMORY_MB = 1024
-"""Memory of the server that is measured."""
+"""Memory of the measured server."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one measurement found."""
+    """The results of one measurement."""
 
     pushed: dict[str, float]
-    """What the producers did per second."""
+    """The producers' rates per second."""
     per_s: dict[str, float]
-    """Per second the positions that the ring took, CPU seconds of the server and of the learner's side (reading,
-    checking, storing), bytes that the server received."""
+    """Rates per second: positions taken by the ring, CPU seconds of the server and of the learner's side (reading,
+    checking, storing), bytes received by the server."""
     lag_s: list[float]
-    """From the push of a delivery until the ring had it."""
+    """Seconds from the push of a delivery until it is in the ring."""
 
 
 def bench_producers(settings: Settings) -> Iterator[Row]:
-    """Deliveries of many producers at an actor's rate through one server into the ring."""
+    """Deliveries of many producers, each at an actor's rate, through one server into the ring."""
     from learner.replay.embedded import server_of
     from learner.replay.memory import MemoryReplay
     from learner.replay.redis import RedisReplay
@@ -89,7 +89,7 @@ def bench_producers(settings: Settings) -> Iterator[Row]:
 
 
 def _producers(sink: RedisSink, numbers: Sequence[int], settings: Settings) -> Work:
-    """Return the work of some producers: a round, in which each pushes once when its time comes."""
+    """Return the work of some producers: a round in which each pushes once, at its own time."""
     from reversi.record import encode
 
     records = _games(settings, round(POSITIONS_PER_S * ROUND_S / settings.game.squares))
@@ -115,7 +115,7 @@ def _producers(sink: RedisSink, numbers: Sequence[int], settings: Settings) -> W
 
 
 def _games(settings: Settings, count: int) -> Records:
-    """Return so many games, at least one; a game has about as many positions as the board has squares."""
+    """Return `count` games, at least one; a game has about as many positions as the board has squares."""
     import numpy as np
 
     records = records_of(settings)
@@ -123,7 +123,7 @@ def _games(settings: Settings, count: int) -> Records:
 
 
 def _turn(group: ProcessGroup, replay: RedisReplay, client: Any, probe: Records) -> Turn:
-    """Let the producers push for a turn; meanwhile deliver `probe` again and again and see when it is stored."""
+    """Let the producers push for a turn; in the meantime deliver `probe` repeatedly and time its storage."""
     from reversi.record import encode
 
     lag_s: list[float] = []
@@ -144,7 +144,7 @@ def _turn(group: ProcessGroup, replay: RedisReplay, client: Any, probe: Records)
 
 
 def _state(replay: RedisReplay, client: Any) -> dict[str, float]:
-    """Return what has been taken, spent and received so far; of this process all but the probes' own work."""
+    """Return the totals taken, spent and received so far; in this process, without the work of the probes."""
     server = client.info("cpu")
     return {
         "taken": replay.report().positions_total,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from learner.replay.redis_sink import RedisSink
 
 MEMORY_MB = 512
-"""Memory of the server that is measured."""
+"""Memory of the measured server."""
 
 
 def bench_redis(settings: Settings) -> Iterator[Row]:
@@ -49,7 +49,7 @@ def bench_redis(settings: Settings) -> Iterator[Row]:
 
 
 def _producer(sink: RedisSink, settings: Settings) -> Work:
-    """Return the work of one producer: pushing one batch of records more."""
+    """Return the work of one producer: pushing one more batch of records."""
     from reversi.record import encode
 
     records = records_of(settings)
@@ -63,7 +63,7 @@ def _producer(sink: RedisSink, settings: Settings) -> Work:
 
 
 def _taken_per_s(group: ProcessGroup, replay: RedisReplay) -> float:
-    """Return the positions that the ring takes per second while the producers push."""
+    """Return the positions per second that the ring takes while the producers push."""
     with ThreadPoolExecutor(1) as pool:
         pushing = pool.submit(group.rates, STRETCH_S)
         time.sleep(2 * LEAD_S)

@@ -1,4 +1,4 @@
-"""The rows of `reversi bench`: what each one does and counts; `ROWS` names them all."""
+"""The rows of `reversi bench`: what each one does and counts; `ROWS` lists them all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from scripts.bench.setup import (
 )
 
 ENDING_EMPTIES = {4: 8, 6: 14, 8: 14}
-"""Empty squares of the positions that are solved, by the size of the board."""
+"""Empty squares of the positions to solve, by the size of the board."""
 
 
 def bench_perft(settings: Settings) -> Iterator[Row]:
@@ -60,7 +60,7 @@ def bench_playouts_on_all_cores(settings: Settings) -> Iterator[Row]:
 
 
 def playout_rates(settings: Settings, threads: int) -> list[float]:
-    """Return random games per second on so many threads."""
+    """Return random games per second on `threads` threads."""
     from reversi.search.flat_mc import random_playouts
     from reversi.search.parallel import Threads
 
@@ -73,12 +73,12 @@ def playout_rates(settings: Settings, threads: int) -> list[float]:
 
 
 def bench_tree(settings: Settings) -> Iterator[Row]:
-    """The tree alone on one core, in cache: descend, expand and back up with a network that costs nothing."""
+    """The tree alone on one core, in cache: descend, expand and back up, with a free network."""
     yield _tree("tree_simulations_per_s", 64, settings)
 
 
 def bench_large_tree(settings: Settings) -> Iterator[Row]:
-    """The same with more games than the caches hold."""
+    """The same with more games than fit into the caches."""
     yield _tree("tree_1024_games_simulations_per_s", 1024, settings)
 
 
@@ -89,7 +89,7 @@ def _tree(name: str, games: int, settings: Settings) -> Row:
 
 
 def tree_rates(settings: Settings, games: int, simulations: int) -> list[float]:
-    """Return simulations per second of PUCT from the start of so many games, with a free network."""
+    """Return simulations per second of PUCT from the start of `games` games, with a free network."""
     import numpy as np
 
     from reversi.search.apv_mcts import Search
@@ -141,7 +141,7 @@ def _endings(settings: Settings, count: int) -> list[tuple[int, int]]:
 
 
 def bench_openvino(settings: Settings) -> Iterator[Row]:
-    """OpenVINO in float32, to compare with torch in float32; nothing where it is not installed."""
+    """OpenVINO in float32, to compare with torch in float32; no row if it is not installed."""
     from importlib.util import find_spec
 
     if settings.device == "cpu" and find_spec("openvino") is not None:
@@ -154,7 +154,7 @@ def bench_torch(settings: Settings) -> Iterator[Row]:
 
 
 def bench_learner(settings: Settings) -> Iterator[Row]:
-    """Training: samples drawn and turned, forward, backward, optimiser, averaged weights."""
+    """Training: samples drawn and transformed by symmetries, forward, backward, optimiser, averaged weights."""
     from learner.trainer import Trainer
 
     training = settings.training
@@ -191,7 +191,7 @@ def bench_replay_add(settings: Settings) -> Iterator[Row]:
 
 
 def bench_replay_sample(settings: Settings) -> Iterator[Row]:
-    """Samples out of the replay, each under a random symmetry, as the float arrays of a training batch."""
+    """Samples from the replay, each under a random symmetry, as the float arrays of a training batch."""
     batches = training_batches(settings)
 
     def work() -> int:
@@ -287,4 +287,4 @@ SCENARIOS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "weights_fanout": bench_fanout,
     "redis_producers": bench_producers,
 }
-"""Measurements that take minutes and are made on request only: many rows about a whole system with simulated parts."""
+"""Measurements made only on request, as they take minutes: many rows about a whole system with simulated parts."""

@@ -1,4 +1,4 @@
-"""What `reversi bench` measures with: sizes, a network, games in all their phases, records, a replay."""
+"""The inputs of `reversi bench`: sizes, a network, games in all phases, records, a replay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PERFT_DEPTH = {4: 12, 6: 10, 8: 10}
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Sizes of what is measured; the defaults are those of the published figures.
+    """Sizes for the measurements; the defaults are those of the published figures.
 
     Training is measured with `network=tiny` on 6x6, everything else with a larger network on the full board.
     """
@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def training(self) -> Settings:
-        """The settings with the learner's sizes in place of the others."""
+        """The settings with the learner's sizes replacing the others."""
         return replace(
             self,
             size=self.learner_size,
@@ -88,7 +88,7 @@ class Settings:
 
 
 def random_weights(settings: Settings) -> Weights:
-    """Return weights of the settings' network, drawn so that activations keep their size; speed does not know them."""
+    """Return random weights of the settings' network that keep the scale of activations; they do not affect speed."""
     import numpy as np
 
     from reversi.model.weights import Weights, array_shapes
@@ -112,7 +112,7 @@ def default_job(size: int, *overrides: str) -> JobConfig:
 
 
 def open_network(settings: Settings, precision: str = "auto") -> Evaluator:
-    """Return the settings' network, for two batches under way."""
+    """Return the settings' network, for two batches in flight."""
     from reversi.model.evaluate import open_evaluator
 
     return open_evaluator(
@@ -126,11 +126,11 @@ def open_network(settings: Settings, precision: str = "auto") -> Evaluator:
 
 
 def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> SelfPlay:
-    """Return the default job's self-play with `network`, all games at their beginning; every group plays a batch.
+    """Return the default job's self-play with `network`, all games at their start; every group plays a batch.
 
-    Lessons are left out, unless they are asked for: they ask no network.
+    Lessons are left out unless requested, since they do not use the network.
 
-    changes  of the actors' configuration, and `method` and `solve_empties`, the search's
+    changes  to the actors' configuration, and `method` and `solve_empties`, which belong to the search
     """
     from actors.config import SearchActorConfig
     from actors.selfplay import SelfPlay
@@ -147,16 +147,16 @@ def open_selfplay(settings: Settings, network: Pipeline, **changes: Any) -> Self
 
 
 def spread_phases(selfplay: SelfPlay) -> None:
-    """Set the games to anywhere from the opening to the end, evenly.
+    """Spread the games evenly from the opening to the end.
 
-    A run reaches this state by itself after some games, since they differ in length.
+    A run reaches this state by itself after some games, since games differ in length.
     """
     _lay_out(selfplay.games, selfplay.game)
-    selfplay.play(1, 0)  # brings every game to where it waits for the network
+    selfplay.play(1, 0)  # until every game waits for the network
 
 
 def positions_of(settings: Settings, count: int) -> tuple[Masks, Masks]:
-    """Return so many positions (own, opp) from all phases of the game, none of them over."""
+    """Return `count` unfinished positions (own, opp) from all phases of the game."""
     import numpy as np
 
     from actors.games import make_games
@@ -167,7 +167,7 @@ def positions_of(settings: Settings, count: int) -> tuple[Masks, Masks]:
 
 
 def _lay_out(games: Games, game: Game) -> None:
-    """Begin every game with any number of random plies short of the end."""
+    """Start every game after a random number of random plies, before its end."""
     import numpy as np
 
     from actors.games import begin_games
@@ -177,7 +177,7 @@ def _lay_out(games: Games, game: Game) -> None:
 
 
 def free_network(settings: Settings) -> Pipeline:
-    """Return a network that knows nothing and costs nothing."""
+    """Return a network that knows nothing and takes no time."""
     from reversi.search.evaluate import Immediate, UniformEvaluate
 
     return Immediate(UniformEvaluate(settings.game, settings.batch))
@@ -197,7 +197,7 @@ def records_of(settings: Settings) -> Records:
 
 
 def empty_replay(settings: Settings) -> MemoryReplay:
-    """Return an empty replay that never makes anyone wait."""
+    """Return an empty replay in which no producer or learner ever waits."""
     from learner.replay.config import ReplayConfig
     from learner.replay.memory import MemoryReplay
 
@@ -206,7 +206,7 @@ def empty_replay(settings: Settings) -> MemoryReplay:
 
 
 def training_batches(settings: Settings) -> Iterator[TrainingBatch]:
-    """Yield batches for ever: drawn from a replay of some 100,000 samples, each sample under a random symmetry."""
+    """Yield batches without end, drawn from a replay of some 100,000 samples, each sample under a random symmetry."""
     import numpy as np
 
     from learner.batches import training_batch

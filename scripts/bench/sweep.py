@@ -1,4 +1,4 @@
-"""The sweeps of `reversi bench --sweep`: one size at a time, the others as they are, and what each does to the cost."""
+"""The sweeps of `reversi bench --sweep`: the cost as a function of one size, with the others unchanged."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Sweep:
     name: str
     title: str
     across: str
-    """What the points are."""
+    """Meaning of the points."""
     unit: str
     points: list[int]
     series: dict[str, list[float]] = field(default_factory=dict)
-    """A value for each point, by what was measured."""
+    """A value for each point, by the name of the measurement."""
     relative: bool = False
-    """The values are shares and ratios, and no rates over decades."""
+    """Whether the values are shares or ratios, not rates over several orders of magnitude."""
 
 
 def sweep_batch(settings: Settings) -> Sweep:
-    """The bare network over its batch, in both precisions, and the peak of bf16 matrix products."""
+    """The bare network by batch size, in both precisions, and the peak of bf16 matrix products."""
     sweep = Sweep(
         name="batch",
         title=f"Network over batch: {_network(settings)}, threads {settings.threads}",
@@ -62,7 +62,7 @@ def sweep_batch(settings: Settings) -> Sweep:
 
 
 def sweep_games(settings: Settings) -> Sweep:
-    """The tree over the games that grow at once, with a free network: what leaves the caches costs."""
+    """The tree by the number of games at once, with a free network: the cost of exceeding the caches."""
     found = [median(tree_rates(settings, games, TREE_SIMULATIONS)) for games in GAMES]
     return Sweep(
         name="games",
@@ -75,7 +75,7 @@ def sweep_games(settings: Settings) -> Sweep:
 
 
 def sweep_simulations(settings: Settings) -> Sweep:
-    """The share of the bare network that self-play keeps, over simulations."""
+    """The share of the bare network's speed that self-play keeps, by simulations."""
     sweep = Sweep(
         name="simulations",
         title=f"Self-play over simulations: {settings}, threads {settings.threads}",
@@ -99,7 +99,7 @@ def sweep_simulations(settings: Settings) -> Sweep:
 
 
 def sweep_board(settings: Settings) -> Sweep:
-    """Every layer below the learner over the board."""
+    """Every layer below the learner, by board size."""
     sweep = Sweep(
         name="board",
         title=f"Layers over the board: one core, {settings.blocks} x {settings.channels}, batch {settings.batch}",
@@ -117,7 +117,7 @@ def sweep_board(settings: Settings) -> Sweep:
 
 
 def sweep_threads(settings: Settings) -> Sweep:
-    """What more threads in one process give, relative to one."""
+    """The gain from more threads in one process, relative to one thread."""
     points = _up_to_all_cores()
     sweep = Sweep(
         name="threads",
@@ -139,7 +139,7 @@ def sweep_threads(settings: Settings) -> Sweep:
 
 
 def sweep_actors(settings: Settings) -> Sweep:
-    """What a process keeps of its speed when others run beside it: bare networks and actors."""
+    """The share of its speed that a process keeps beside others: bare networks and actors."""
     points = _up_to_all_cores()
     sweep = Sweep(
         name="actors",
@@ -163,7 +163,7 @@ def sweep_actors(settings: Settings) -> Sweep:
 
 
 def _medians(works: list[Work], name: str, settings: Settings) -> list[float]:
-    """Return the median rate of each work, all measured in turns."""
+    """Return the median rate of each piece of work, all measured in turns."""
     found = in_turns([measured(work, name) for work in works], settings.repeats)
     return [median(each) for each in found]
 
@@ -189,4 +189,4 @@ SWEEPS: dict[str, Callable[[Settings], Sweep]] = {
     "threads": sweep_threads,
     "actors": sweep_actors,
 }
-"""Every sweep with what measures it, in the order of the page."""
+"""The function that measures each sweep, in the order of the page."""

@@ -1,8 +1,8 @@
 """The deliveries that Redis has acknowledged, recorded outside the run that a drill injects faults into.
 
 A separate reader, in no consumer group, follows the run's streams.  The server answers it, as it answers the actors,
-only after an entry is in its append-only file: whatever this reader has received was acknowledged, and must still be
-there in the end.
+only after an entry is in its append-only file: whatever this reader has received was acknowledged, and must still exist
+at the end.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class AcknowledgedLog:
     """Follows the streams of a run in a thread of its own until `close`."""
 
     def __init__(self, server: Callable[[], RedisServer | None], streams: Sequence[str]) -> None:
-        """`server` is called again after every lost connection, as a resumed run has another server; None: none yet."""
+        """`server` is called again after every lost connection, as a resumed run has a new server; None: none yet."""
         self._server = server
         self._last: dict[str, bytes] = dict.fromkeys(streams, b"0")
         self._games: dict[Delivery, int] = {}
@@ -60,7 +60,7 @@ class AcknowledgedLog:
 
     @property
     def newest_ms(self) -> int:
-        """When the server took the newest entry, in milliseconds since 1970 by its clock."""
+        """Time at which the server received the newest entry, in milliseconds since 1970 by its clock."""
         return self._newest_ms
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class AcknowledgedLog:
                     while not self._closed.is_set():
                         self._take(client.xread(self._last, count=PAGE, block=BLOCK_MS))
                 except (RedisError, OSError):
-                    pass  # the server was killed, which is what these drills do
+                    pass  # the drill has killed the server
                 finally:
                     client.close()
             self._closed.wait(RETRY_S)
@@ -94,24 +94,24 @@ class AcknowledgedLog:
 
 
 class Probe:
-    """A producer of the drill itself, in a thread until `close`: it delivers as an actor does, whatever is down.
+    """A producer of the drill's own, in a thread until `close`: it delivers as an actor does, whichever roles are down.
 
-    It sends the games of one delivery of the run again and again under its own name, and records what was confirmed.
+    It repeatedly sends the games of one of the run's deliveries under its own name, and records what is confirmed.
     """
 
     def __init__(self, server: RedisServer, key: str, sample: bytes) -> None:
         self._records = decode(sample, "a delivery of the run")[0]
         self._sink = RedisSink(server, key, shards=1, backlog_batches=1 << 30, patience_s=PATIENCE_S)
         self.games: dict[Delivery, int] = {}
-        """The games of every delivery confirmed."""
+        """The games of every confirmed delivery."""
         self.begun = 0.0
-        """When the last confirmed delivery was begun, by the monotonic clock."""
+        """Start of the last confirmed delivery, by the monotonic clock."""
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._deliver, name="probe", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread and drop a delivery that is not confirmed by then."""
+        """End the thread and drop a delivery that is not confirmed yet."""
         self._closed.set()
         self._sink.close()
         self._thread.join()
@@ -121,5 +121,5 @@ class Probe:
             begun = time.monotonic()
             self._sink.push(encode(self._records, PROBE, sequence))
             if self._closed.wait(PROBE_EVERY_S):
-                return  # closed meanwhile, it may have been given up
+                return  # closed in the meantime, possibly before it was confirmed
             self.games[PROBE, sequence], self.begun = len(self._records), begun

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         if name not in summaries:
             raise UsageError(f"expected drills among {', '.join(summaries)}, got {name!r}")
     outcomes: list[Outcome] = []
-    logging.getLogger("learner.replay").setLevel(logging.ERROR)  # servers are expected to be away here
+    logging.getLogger("learner.replay").setLevel(logging.ERROR)  # unreachable servers are expected here
 
     def hear(so_far: list[Outcome], step: str) -> None:
         print(step, file=sys.stderr, flush=True)
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def together(names: Sequence[str], roles: list[str], others: list[str]) -> list[list[str]]:
-    """Return the drills to run, those that share a run in one list: the roles named, or all but the Redis servers."""
+    """Return the drills to run, with those that share a run in one list: the roles named, or all but Redis servers."""
     if not names:
         with_memory = [role for role in roles if not role.startswith("redis")]
         return [with_memory, *([role] for role in roles if role not in with_memory), *([name] for name in others)]

@@ -1,4 +1,4 @@
-"""Harm that is not a role's death: each drill does one kind of it to a run and tells how it went on."""
+"""Faults other than a role's death: each drill injects one kind into a run and reports how the run continued."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from scripts.drill.run import POLL_S, drill_run
 from scripts.processes import children, runs
 
 STALL_S = 15.0
-"""`cluster.stall_s` of the drill that stops a learner; the configuration's own is minutes."""
+"""`cluster.stall_s` of the drill that stops a learner; the default is minutes."""
 
 FREEZE_S = 30.0
 
 ORPHANS_S = 60.0
-"""Longest that a process of a run may outlive its driver."""
+"""Longest time in seconds that a process of a run may outlive its driver."""
 
 AGENTS, AGENTS_S = {"ray::DashboardAgent", "ray::RuntimeEnvAgent"}, 90.0
-"""Ray's own two try for 60 s to tell a store that is dead as well, which nothing sets (Ray 2.60), and then end."""
+"""Two of Ray's own processes try for 60 s (fixed in Ray 2.60) to reach a store that is dead too, and then end."""
 
 PASSED_OVER = "checkpoint passed over: "
 
 FULL_BYTES = 4096
-"""Largest file that a full disk takes, in the drill of one."""
+"""Largest file in bytes that can be written in the drill of a full disk."""
 
 DISK_FULL_S = 20.0
-"""How long the disk stays full: a few checkpoints and a dozen rows of metrics."""
+"""Seconds for which the disk stays full: a few checkpoints, and several rows of metrics."""
 
 
 @dataclass(frozen=True)
 class Drill:
-    """One kind of harm."""
+    """One kind of fault."""
 
     summary: str
     do: Callable[[Path, Sequence[str], int], Outcome]
-    """Called with a folder to work in, overrides of the run and how often to do harm."""
+    """Called with a folder to work in, overrides of the run and the number of faults."""
 
 
 def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Kill the driver; `resume=` goes on, and nothing stays of what was there before."""
+    """Kill the driver: `resume=` continues the run, and none of its old processes remains."""
     chance = random.Random(1)
     went_on_s = []
     with drill_run(folder, overrides) as (run, acknowledged):
@@ -74,7 +74,7 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 
 
 def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Stop the learner's process without killing it: it is found, killed and started again."""
+    """Stop the learner's process without killing it: the run detects this, kills it and starts it again."""
     went_on_s = []
     with drill_run(folder, [*overrides, f"cluster.stall_s={STALL_S}"]) as (run, acknowledged):
         for _ in range(kills):
@@ -90,7 +90,7 @@ def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome
 
 
 def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Freeze an actor for 30 s and let it go on; nobody is killed."""
+    """Freeze an actor for 30 s and let it continue: the run does not kill it."""
     went_on_s = []
     with drill_run(folder, overrides) as (run, acknowledged):
         for _ in range(kills):
@@ -107,8 +107,8 @@ def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 
 
 def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Let the driver and the gate write no file above 4 kB for a while, as a full disk does: the run plays on, says
-    that it is not saved, and saves once there is room."""
+    """Limit files of the driver and the gate to 4 kB for a while, as on a full disk: the run plays on, reports that it
+    is not saved, and saves once there is room."""
     went_on_s, said = [], ""
     with drill_run(folder, overrides) as (run, acknowledged):
         for _ in range(kills):
@@ -133,7 +133,7 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 
 
 def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Cut a file of the newest checkpoint in half: the run passes it over by name and goes on from the one before."""
+    """Cut a file of the newest checkpoint in half: the run names and skips it, and continues from the previous one."""
     went_on_s, said = [], ""
     with drill_run(folder, overrides) as (run, _):
         for _ in range(kills):
@@ -151,7 +151,7 @@ def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcom
 
 
 def damaged_records(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Deliver records that came twice, out of order, cut, with a bit flipped or with an illegal move in them."""
+    """Deliver records twice, out of order, cut, with a flipped bit or with an illegal move."""
     from scripts.drill.records import deliver_damaged
 
     return deliver_damaged(folder, kills)
@@ -172,4 +172,4 @@ DRILLS: dict[str, Drill] = {
     "partition": Drill("a node that is cut off from the others for 30 s", cut_off),
     "long-partition": Drill("a node that is cut off until Ray gives it up", cut_off_long),
 }
-"""Every drill by name that is not a role's death."""
+"""Every drill other than a role's death, by name."""

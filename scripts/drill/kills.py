@@ -1,7 +1,7 @@
-"""Kill -9 in a loop: every role named is killed again and again at random moments of one and the same run.
+"""Kill -9 in a loop: every role named is killed repeatedly at random moments of a single run.
 
-Each role has a clock of its own, so that several are down at once as chance will have it.  What was acknowledged is
-recorded outside the run (`acknowledged.py`) and compared with what the stopped run holds.
+Each role has its own schedule, so that several are down at once by chance.  Acknowledged deliveries are recorded
+outside the run (`acknowledged.py`) and compared with those that the stopped run holds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from scripts.drill.outcome import Outcome
 from scripts.drill.run import POLL_S, DrillRun, drill_run
 
 PAUSE_S = (10.5, 16.0)
-"""A role lives so long, drawn at random, between coming back and its next death: deaths in the first ten seconds are
-answered by longer and longer pauses, which is another promise."""
+"""Range of the random time in seconds from a role's return to its next death.  Deaths in the first ten seconds would be
+answered by longer and longer pauses, which this drill does not test."""
 
 FIRST_S = 4.0
-"""The first deaths come within so many seconds of the run's first checkpoint."""
+"""The first kills follow within this many seconds of the run's first checkpoint."""
 
 ROLES = {
     "actor": "kill -9 an actor",
@@ -36,30 +36,30 @@ ROLES = {
     "redis": "kill -9 the Redis server, append-only file",
     "redis-memory": "kill -9 the Redis server without one",
 }
-"""Who can be killed in a run, and goes on by itself."""
+"""Roles that can be killed in a run and recover by themselves."""
 
 BACK_S = 600.0
-"""A role that is not back by then never comes; a machine that has other work as well may need minutes."""
+"""Seconds after which a role counts as lost for good; a machine with other work may need minutes."""
 
 STRAY_S = 60.0
-"""After so long it is asked whether the role was killed at all, or a process that the run had given up before."""
+"""Seconds after which the drill checks whether it killed the role, or a process that the run had already given up."""
 
 SERVERS = ("redis", "redis-memory")
 
 
 @dataclass
 class _Victim:
-    """A role between two deaths, or dead and not back yet."""
+    """A role under attack, alive or dead."""
 
     role: str
     due: float
     went_on_s: list[float] = field(default_factory=list)
     killed: float | None = None
-    """When it was killed, by the monotonic clock; None while it lives."""
+    """Time of its death by the monotonic clock; None while it lives."""
     killed_at: float = 0.0
-    """The same by the clock on the wall, by which processes say when they began."""
+    """The same by the wall clock, which also gives the start times of processes."""
     before: int = 0
-    """Its returns before that death."""
+    """Number of its returns before that death."""
 
 
 def kill_roles(
@@ -70,9 +70,9 @@ def kill_roles(
     hear: Callable[[list[Outcome], str], None],
     seed: int = 1,
 ) -> list[Outcome]:
-    """Kill each of `roles` so many times, in one run; `hear` is told of every return, with the outcomes so far.
+    """Kill each of `roles` `kills` times in one run; `hear` is called after every return, with the outcomes so far.
 
-    A run that ends in between, or a role that does not come back, is an outcome that was not kept, and its last words.
+    If the run ends too early or a role does not return, the outcomes are not kept and show the error.
     """
     chance = random.Random(seed)
     servers = [role for role in roles if role in SERVERS]
@@ -98,7 +98,7 @@ def kill_roles(
 
 
 def _turn(run: DrillRun, probe: Probe | None, victim: _Victim, kills: int, chance: random.Random) -> bool:
-    """Kill a role whose time has come, or look whether it is back; True if it has just come back."""
+    """Kill a role that is due, or check whether it has returned; return True if it has just returned."""
     now = time.monotonic()
     if victim.killed is None:
         if len(victim.went_on_s) < kills and now >= victim.due:
@@ -118,7 +118,7 @@ def _turn(run: DrillRun, probe: Probe | None, victim: _Victim, kills: int, chanc
 
 
 def _kill(run: DrillRun, victim: _Victim, chance: random.Random) -> None:
-    """Kill one process of a role, if it has one just now: it may be down with another one's death."""
+    """Kill one process of a role, if it has one: it may be down because of another role's death."""
     if victim.role in SERVERS:
         server = run.redis()
         processes = [server[0]] if server else []
@@ -131,13 +131,13 @@ def _kill(run: DrillRun, victim: _Victim, chance: random.Random) -> None:
 
 
 def _was_missed(run: DrillRun, victim: _Victim) -> bool:
-    """Whether a process was killed that the run had given up already: the role's own is older than the kill."""
+    """Return whether the killed process had already been given up by the run: the role's own is older than the kill."""
     alone = victim.role not in SERVERS and victim.role != "actor"
     return alone and any(process.create_time() < victim.killed_at for process in run.processes(victim.role))
 
 
 def _is_back(run: DrillRun, probe: Probe | None, victim: _Victim) -> bool:
-    """Whether a role has done its first round; a server is back when it has confirmed a delivery begun since."""
+    """Return whether a role has done its first round, or a server has confirmed a delivery begun since its death."""
     if victim.role in SERVERS:
         assert probe is not None
         assert victim.killed is not None
@@ -147,7 +147,7 @@ def _is_back(run: DrillRun, probe: Probe | None, victim: _Victim) -> bool:
 
 @contextmanager
 def _probe(run: DrillRun, acknowledged: AcknowledgedLog | None) -> Iterator[Probe | None]:
-    """Deliver meanwhile to the run's Redis, if it has one."""
+    """Deliver to the run's Redis in the meantime, if it has one."""
     if acknowledged is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""A run's log read along while it is written, over the moments at which it is put aside."""
+"""Reads a run's log while it is written, across its rotations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 WORKS_AGAIN = re.compile(r": (\S+) works again$")
-"""What `scripts/supervisor.py` says of a role that is back (`supervisor.BACK`)."""
+"""Message of `scripts/supervisor.py` about a role that is back (`supervisor.BACK`)."""
 
 
 class LogFollower:
-    """Every line of a log so far, each read once."""
+    """All lines of a log so far, each read once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -22,17 +22,17 @@ class LogFollower:
         self.lines: list[str] = []
         """The first 300 characters of each line: a traceback of Ray has kilobytes."""
         self.returns: Counter[str] = Counter()
-        """How often each role came back."""
+        """Number of returns of each role."""
 
     def read(self) -> None:
-        """Take the lines that have come since."""
+        """Read the new lines."""
         try:
             inode = self._path.stat().st_ino
         except FileNotFoundError:
-            return  # not yet, or just put aside
+            return  # not yet written, or just rotated
         if self._inode not in (0, inode):
-            with contextlib.suppress(FileNotFoundError):  # it may have been put aside twice
-                self._take(self._path.with_name(f"{self._path.name}.1"))  # what came before it was put aside
+            with contextlib.suppress(FileNotFoundError):  # it may have been rotated twice
+                self._take(self._path.with_name(f"{self._path.name}.1"))  # the lines before the rotation
             self._offset = 0
         self._inode = inode
         self._take(self._path)

@@ -1,4 +1,4 @@
-"""What a run lost: the deliveries that were acknowledged, compared with what the stopped run holds."""
+"""What a run lost: the acknowledged deliveries, compared with those that the stopped run holds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEMORY_MB = 1024
 
 
 REPORTED_LOST = re.compile(r"the replay lost (\d+) games")
-"""What the driver logs when games were lost with the replay's memory."""
+"""Message of the driver about games lost with the replay's memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +28,14 @@ class DeliveryLosses:
     """Deliveries that Redis acknowledged, and how many of them the run has lost."""
 
     acknowledged: int
-    """Deliveries in the log of the acknowledged ones, those of the probe included."""
+    """Acknowledged deliveries that were recorded, including those of the probe."""
     lost: int
-    """Of these, deliveries that the replay has not counted and that are not in the stream for the next start either."""
+    """Of these, deliveries neither counted by the replay nor in the stream for the next start."""
     lost_games: int
-    """Games in them."""
+    """Games in the lost deliveries."""
     twice_games: int | None
     """Games that the replay counted more than once; None for a server without append-only file, which may lose what it
-    confirmed before the log has read it."""
+    has confirmed before the drill's reader gets it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class StopReport:
     stop_s: float
     """Seconds from the signal to the end of the run."""
     lost_games: int
-    """Games that were delivered, as far as the run or the log knows, and that the run does not hold."""
+    """Games delivered, according to the run or the record of deliveries, that the run does not hold."""
     reported_games: int
     """Games that the run itself reported as lost."""
     losses: DeliveryLosses | None
@@ -53,7 +53,7 @@ class StopReport:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was lost beyond what the run reported, and nothing was counted twice."""
+        """Whether the run lost no more than it reported, and counted nothing twice."""
         return self.lost_games <= self.reported_games and not (self.losses and self.losses.twice_games)
 
     def outcome(self, drill: str, *, asked: int, went_on_s: Sequence[float], kept: bool, seen: str) -> Outcome:

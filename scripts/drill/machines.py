@@ -1,9 +1,10 @@
-"""A bad network between the two machines of a Ray cluster: packets that the kernel drops, a machine that is cut off.
+"""A bad network between the two machines of a Ray cluster: the kernel drops packets, or a machine is cut off.
 
     machine 1: head, driver, learner, gate, replay, weights, an actor, Redis (password, append-only file)
     machine 2: an actor, which delivers to Redis and fetches its weights over the network
 
-The machines are network namespaces (`scripts/drill/namespaces.py`); what Redis has confirmed is read over its socket.
+The machines are network namespaces (`scripts/drill/namespaces.py`); the confirmed deliveries are read over Redis'
+unix socket.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from scripts.drill.outcome import Outcome
 from scripts.drill.run import CLASSES, DrillRun, drill_run
 
 LOSSES, LOSS_S = (0.05, 0.2), 30.0
-"""Shares of the packets that are dropped, one after the other, and how long each."""
+"""Shares of packets dropped, one after the other, and the seconds for each."""
 
 CUT_S, LONG_CUT_S = 30.0, 120.0
-"""How long a machine is cut off: less and more than Ray waits for a node (`drill_nodes.HEALTH`)."""
+"""Seconds for which a machine is cut off: less and more than Ray waits for a node (`HEALTH` in `nodes.py`)."""
 
 REDIS_PORT = 6379
 
 LAID_OUT = ("cluster.max_restarts=1000000", "learner.threads=1", "cluster.actors.cpu.count=2")
-"""With four CPUs on the head there is room for one actor beside the other roles; the second is on the other machine."""
+"""With four CPUs the head has room for the other roles and one actor; the second actor is on the other machine."""
 
 NEAR, FAR = "actor-0-", "actor-1-"
-"""How the producers' names begin of the actor on the head and of the one on the other machine."""
+"""Prefixes of the producer names of the actor on the head and of the one on the other machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,32 +56,32 @@ class Spread:
 
     @property
     def far(self) -> Machine:
-        """The machine with nothing but an actor."""
+        """The machine that has only an actor."""
         return self.network.machines[1]
 
     def deliveries(self, producer: str) -> int:
-        """Return how many deliveries Redis has confirmed to producers whose names begin so."""
+        """Return how many deliveries Redis has confirmed to producers with this prefix."""
         return sum(name.startswith(producer) for name, _ in self.acknowledged.games)
 
     def wait_for_round(self, producer: str) -> float:
-        """Wait until they have answered a round and delivered the next, with Ray started again where it has ended;
+        """Wait until a producer with this prefix has made two more deliveries, restarting Ray where it has ended;
         return the seconds that took."""
         before = self.deliveries(producer)
 
         def delivered() -> bool:
             self.nodes.start_again()
-            return self.deliveries(producer) > before + 1  # the first may be of a round that was asked for before
+            return self.deliveries(producer) > before + 1  # the first may belong to a round requested before
 
         return self.run.wait_for(delivered, f"a round of {producer}")
 
     def stopped(self) -> StopReport:
-        """Stop the run and see what it has lost."""
+        """Stop the run and report what it has lost."""
         return stop_and_compare(self.run, self.acknowledged, server=self.redis)
 
 
 @contextmanager
 def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
-    """Yield a run on two machines, both actors at work."""
+    """Yield a run on two machines, with both actors at work."""
     with ExitStack() as ends:
         joined = ends.enter_context(network())
         nodes = ends.enter_context(
@@ -109,7 +110,7 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
 
 
 def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Drop some, then more of the packets between the machines, each way."""
+    """Drop a small, then a larger share of the packets between the machines, in both directions."""
     went_on_s, said, deaf = [], [], False
     with spread_run(folder, overrides) as spread:
         for _ in range(kills):
@@ -130,12 +131,12 @@ def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 
 
 def cut_off(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Cut the second machine off for half a minute: the run goes on without it, and takes it back."""
+    """Cut the second machine off for half a minute: the run continues without it, and then with it again."""
     return _cut_off("partition", CUT_S, folder, overrides, kills)
 
 
 def cut_off_long(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Cut it off for so long that Ray gives the node up: what watches over the machine starts Ray there again."""
+    """Cut it off for so long that Ray gives the node up: the machine's supervision starts Ray there again."""
     return _cut_off("long-partition", LONG_CUT_S, folder, overrides, kills)
 
 
@@ -167,7 +168,7 @@ def _replay_on(machine: Machine) -> list[str]:
 
 @contextmanager
 def _redis_on(machine: Machine, folder: Path) -> Iterator[RedisServer]:
-    """Start a server on a machine, with a password; yield how it is reached from this one, by its socket."""
+    """Start a server with a password on a machine; yield how to reach it from this one, by its unix socket."""
     folder.mkdir()
     server = RedisServer(url=f"unix://{folder / 'socket'}", password=secrets.token_hex(16))
     settings = {
@@ -183,7 +184,7 @@ def _redis_on(machine: Machine, folder: Path) -> Iterator[RedisServer]:
     )
     try:
         assert process.stdin is not None
-        with process.stdin as told:  # which no list of processes shows
+        with process.stdin as told:  # which process lists do not show
             told.write("".join(f'{name} "{value}"\n' for name, value in settings.items()))
         server.checked_client(START_S).close()
         yield server

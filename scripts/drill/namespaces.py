@@ -1,12 +1,12 @@
-"""Several machines on one: network namespaces of the kernel on a switch of their own, which can lose packets.
+"""Several machines on one: the kernel's network namespaces, connected by their own switch, which can lose packets.
 
     machine 1 (198.51.100.1) --veth--+
-                                     +-- bridge          nothing of it touches the network of this machine
+                                     +-- bridge          separate from the network of this machine
     machine 2 (198.51.100.2) --veth--+
 
-The bridge has a namespace as well, and no way out: the addresses may be in use elsewhere, and any number of networks
-may exist side by side.  Packets are dropped where they arrive, by the kernel (iptables, match `statistic`); what is cut
-off keeps its carrier, as behind a switch that has failed.  Machines share the disk and the processes' numbers.
+The bridge has its own namespace too, without a connection outside: the addresses may be in use elsewhere, and any
+number of networks may exist side by side.  The kernel drops packets where they arrive (iptables, match `statistic`); a
+machine that is cut off keeps its carrier, as behind a failed switch.  Machines share the disk and the process ids.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import psutil
 from reversi.errors import ConfigError
 
 PREFIX = "198.51.100."
-"""TEST-NET-2 of RFC 5737, which is in use nowhere."""
+"""TEST-NET-2 of RFC 5737, which no real network uses."""
 
 CARD = "eth0"
 """A machine's network card."""
@@ -35,7 +35,7 @@ NAME = re.compile(r"reversi-(\d+)-\d+")
 """A namespace's name: the process that made it, and its number there."""
 
 PATH = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin{os.pathsep}/sbin"
-"""Where the tools of the superuser are; not every shell of one looks there."""
+"""Search path including root's tools, which not every root shell has in its path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Machine:
 
     @property
     def address(self) -> str:
-        """Its address."""
+        """The machine's address."""
         return f"{PREFIX}{self.number}"
 
     def command(self, words: Sequence[str]) -> list[str]:
@@ -55,16 +55,16 @@ class Machine:
         return [_tool("ip"), "netns", "exec", self.name, *words]
 
     def processes(self) -> list[int]:
-        """Return the numbers of the processes on it."""
+        """Return the ids of the processes on it."""
         return [int(pid) for pid in _done("ip", "netns", "pids", self.name).split()]
 
 
 @dataclass
 class Packets:
-    """What the machines of a network were sent while some of it was lost."""
+    """Packets sent to the machines of a network while some of them were dropped."""
 
     arrived: int = 0
-    """Packets that reached a machine's card, those that were dropped there included."""
+    """Packets that reached a machine's card, including those dropped there."""
     dropped: int = 0
 
 
@@ -72,20 +72,20 @@ class Network:
     """A switch, and the machines on it."""
 
     _numbers = itertools.count()
-    """Of this process' namespaces."""
+    """Numbers of this process' namespaces."""
 
     def __init__(self) -> None:
         self.machines: list[Machine] = []
         self._names: list[str] = []
 
     def open(self) -> None:
-        """Make the switch; ConfigError where this machine has no such thing."""
+        """Create the switch; ConfigError if this machine does not support it."""
         self._switch = self._namespace()
         _done("ip", "-n", self._switch, "link", "add", "switch", "type", "bridge")
         _done("ip", "-n", self._switch, "link", "set", "switch", "up")
 
     def add(self) -> Machine:
-        """Join another machine."""
+        """Add another machine."""
         machine = Machine(name=self._namespace(), number=len(self.machines) + 1)
         port = _port(machine)
         _done(
@@ -96,13 +96,13 @@ class Network:
         _done("ip", "-n", machine.name, "address", "add", f"{machine.address}/24", "dev", CARD)
         for card in ("lo", CARD):
             _done("ip", "-n", machine.name, "link", "set", card, "up")
-        _done("ip", "-n", machine.name, "route", "add", "default", "dev", CARD)  # by which programs know their address
+        _done("ip", "-n", machine.name, "route", "add", "default", "dev", CARD)  # for programs to find their address
         self.machines.append(machine)
         return machine
 
     @contextmanager
     def losing(self, share: float) -> Iterator[Packets]:
-        """Drop this share of all packets between machines, each way; what is yielded is counted at its end."""
+        """Drop this share of all packets between machines, in both directions; the counts are set at the end."""
         packets = Packets()
         for machine in self.machines:
             _filter(machine, "-A", "INPUT", "-i", CARD)
@@ -122,7 +122,7 @@ class Network:
 
     @contextmanager
     def cut_off(self, machine: Machine) -> Iterator[None]:
-        """Let nothing through to a machine, or from it, meanwhile: its port is none of the switch's."""
+        """Cut a machine off in the meantime, in both directions: its port is detached from the switch."""
         _done("ip", "-n", self._switch, "link", "set", _port(machine), "nomaster")
         try:
             yield
@@ -130,7 +130,7 @@ class Network:
             _done("ip", "-n", self._switch, "link", "set", _port(machine), "master", "switch")
 
     def close(self) -> None:
-        """End what still runs on the machines, and take all of it away."""
+        """End the processes on the machines, and remove the network."""
         while self._names:
             _remove(self._names.pop())
 
@@ -143,9 +143,9 @@ class Network:
 
 @contextmanager
 def network() -> Iterator[Network]:
-    """Yield a network without machines, and take it away afterwards, with what earlier processes left behind.
+    """Yield a network without machines, and remove it afterwards; also remove what earlier processes left behind.
 
-    ConfigError, in one line, where this user, machine or kernel cannot have one.
+    Raises ConfigError, in one line, if this user, machine or kernel does not support it.
     """
     if os.geteuid() != 0:
         raise ConfigError("network namespaces are the superuser's: expected to run as root, got another user")
@@ -159,7 +159,7 @@ def network() -> Iterator[Network]:
 
 
 def remove_stale() -> None:
-    """Take away the networks of processes that have ended without doing so, and end what still runs on them."""
+    """Remove the networks of processes that have ended without doing so, and end the processes on them."""
     for line in _done("ip", "netns", "list").splitlines():
         found = NAME.fullmatch(line.split()[0])
         if found and not psutil.pid_exists(int(found[1])):
@@ -167,12 +167,12 @@ def remove_stale() -> None:
 
 
 def _port(machine: Machine) -> str:
-    """Return the switch's port that a machine is plugged into."""
+    """Return the port of the switch to which a machine is connected."""
     return f"port{machine.number}"
 
 
 def _filter(machine: Machine, *words: str) -> str:
-    """Change, or list, what a machine's kernel does with packets."""
+    """Change or list the packet filter of a machine."""
     return _done(*machine.command([_tool("iptables"), "-w", *words]))
 
 
@@ -188,7 +188,7 @@ def _tool(name: str) -> str:
 
 
 def _done(*words: str) -> str:
-    """Run a command and return what it prints; ConfigError with its last words if this kernel does not let it."""
+    """Run a command and return its output; ConfigError with its last message if this kernel refuses it."""
     done = subprocess.run([_tool(words[0]), *words[1:]], text=True, capture_output=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]

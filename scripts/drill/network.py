@@ -1,8 +1,8 @@
-"""A bad network between a run and its Redis: a relay that freezes, cuts connections, or delays as lost packets do.
+"""A bad network between a run and its Redis: a relay freezes, cuts connections, or delays data as packet loss does.
 
     run --127.0.0.1:PORT--> relay --socket--> the drill's own Redis server
 
-TCP sends a lost packet again until it arrives: on a connection loss is delay, 0.2 s and its doubles, never a gap.
+TCP resends a lost packet until it arrives: on a connection, loss causes delays (0.2 s, doubling), never a gap.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from scripts.drill.run import DrillRun, drill_run
 T = TypeVar("T")
 
 FREEZE_S = 30.0
-"""How long nothing is relayed while every connection stays open."""
+"""Seconds without any relaying, while all connections stay open."""
 
 CUTS, CUT_EVERY_S = 5, (0.5, 3.0)
-"""Times that every connection is cut in one drill, and the seconds between two, drawn at random."""
+"""Number of cuts of all connections in one drill, and the range of the random seconds between two cuts."""
 
 LOSS, LOSS_S, SLOW_S = 0.05, (0.2, 0.4, 0.8), 30.0
-"""Share of the pieces that are lost, the seconds until one has come through, one of these, and how long it goes on."""
+"""Share of pieces lost, their possible delays in seconds, and the seconds that the loss lasts."""
 
 PIECE_BYTES = 1 << 16
 
 DEAF_S = 15.0
-"""A driver that writes no row of metrics for so long is held up by the network; one comes every five seconds."""
+"""A driver without a new row of metrics for this many seconds is blocked by the network; rows come every five."""
 
 
 class Relay:
@@ -59,19 +59,19 @@ class Relay:
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     def freeze(self) -> None:
-        """Relay nothing; connections stay open, new ones are taken and left without an answer."""
+        """Stop relaying; connections stay open, new ones are accepted but not answered."""
         self._loop.call_soon_threadsafe(self._passable.clear)
 
     def thaw(self) -> None:
-        """Relay again, what was held back first."""
+        """Relay again, beginning with what was held back."""
         self._loop.call_soon_threadsafe(self._passable.set)
 
     def cut(self) -> None:
-        """Break every connection, whatever is under way on it."""
+        """Reset every connection, with whatever is in transit on it."""
         self._loop.call_soon_threadsafe(self._abort)
 
     def lose(self, share: float) -> None:
-        """Delay this share of all pieces, as packets that are lost and sent again; 0 for none."""
+        """Delay this share of all pieces, like lost packets that are sent again; 0 for none."""
         self._loss = share
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class Relay:
             await asyncio.gather(self._pass(reader, back), self._pass(there, writer))
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Relay one direction until either end breaks, pieces in their order."""
+        """Relay one direction, in order, until either end breaks."""
         with contextlib.suppress(OSError):
             while data := await reader.read(PIECE_BYTES):
                 await self._passable.wait()
@@ -112,7 +112,7 @@ class Relay:
         writer.close()
 
     def _abort(self) -> None:
-        reset = struct.pack("ii", 1, 0)  # SO_LINGER of no seconds: the other end hears of a reset, not of an end
+        reset = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s: the other end sees a reset, not a normal end
         for writer in self._writers:
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
             writer.transport.abort()
@@ -123,7 +123,7 @@ class Relay:
 def _run_over_relay(
     folder: Path, overrides: Sequence[str]
 ) -> Iterator[tuple[DrillRun, AcknowledgedLog, Relay, EmbeddedServer]]:
-    """Yield a run that reaches its Redis through a relay, and the log of acknowledged deliveries, which does not."""
+    """Yield a run that reaches its Redis through a relay, and the log of acknowledged deliveries, which bypasses it."""
     with contextlib.ExitStack() as ends:
         server = ends.enter_context(
             contextlib.closing(EmbeddedServer(folder / "redis", memory_mb=MEMORY_MB, append_only=True))
@@ -143,7 +143,7 @@ def _disturbed(
     disturb: Callable[[Relay, random.Random], None],
     seen: str,
 ) -> Outcome:
-    """Disturb the network and wait, from its end on, for the next delivery; the driver must never be held up."""
+    """Disturb the network, then wait for the next delivery; the driver must not be blocked at any time."""
     chance = random.Random(1)
     went_on_s, deaf = [], False
     with _run_over_relay(folder, overrides) as (run, acknowledged, relay, server):
@@ -182,7 +182,7 @@ def cut_network(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 
 
 def slow_network(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Lose one packet in twenty for half a minute, which TCP turns into delay."""
+    """Lose one packet in twenty for half a minute; TCP turns the loss into delay."""
 
     def lose(relay: Relay, chance: random.Random) -> None:
         relay.lose(LOSS)

@@ -1,7 +1,7 @@
-"""A Ray cluster of several nodes on this machine, each a real raylet with resources of its own, and a token.
+"""A Ray cluster of several nodes on this machine, each a real raylet with its own resources, and with a token.
 
-They share this machine's loopback, or each has a machine of its own on a network (`scripts/drill/namespaces.py`).
-Never ended by `ray stop`, which ends every Ray of the machine.
+The nodes share this machine's loopback, or each has its own machine on a network (`scripts/drill/namespaces.py`).
+They are not ended with `ray stop`, which would end every Ray on the machine.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ from scripts.processes import children
 ROOT = Path(__file__).parents[2]
 
 START_S = 120.0
-"""Longest until a node is up.  Ray itself gives a node 30 s and then ends it, which a busy machine may need more than
-once: `STARTS` times at most."""
+"""Longest time in seconds until a node is up.  Ray itself ends a node that is not up after 30 s, so that a busy machine
+may need several starts: at most `STARTS`."""
 
 STARTS = 4
 
 STARTED = "Ray runtime started"
-"""What `ray start` says of a node that is up."""
+"""Output of `ray start` once a node is up."""
 
 PORTS = range(20_000, 32_000)
-"""Below those that systems give to connections: one of these may be taken between being found free and being used, and
-a Ray agent that finds its port taken lives on without taking jobs."""
+"""Below the ports that systems assign to connections: one of those could be taken between being found free and being
+used, and a Ray agent whose port is taken continues to run without accepting jobs."""
 
 HEALTH = {"RAY_health_check_failure_threshold": "8"}
-"""As docs/cluster.md has it.  The head asks a node every 3 s whether it lives, waits 10 s for an answer, and gives it
-up after so many of these.  Ray's own 5 end within a minute, and after a cut of 30 s TCP may need as long to go on."""
+"""As in docs/cluster.md.  The head checks a node every 3 s, waits 10 s for an answer, and gives it up after this many
+failures.  Ray's default of 5 ends within a minute, and after a cut of 30 s TCP may need as long to recover."""
 
 COMMON = ("--block", "--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0")
 
 
 @dataclass(frozen=True)
 class Node:
-    """One node: the process under which all of its processes are."""
+    """One node: the parent of all its processes."""
 
     process: subprocess.Popen[bytes]
     machine: Machine | None = None
     """Where it runs; None is this machine."""
     options: tuple[str, ...] = ()
-    """Of `ray start`, as they were given."""
+    """The options given to `ray start`."""
 
     def roles(self) -> set[str]:
         """Return the actor classes that run on it; Ray names processes after them."""
@@ -68,7 +68,7 @@ class Node:
         return next(child for child, title in children(self.process.pid) if Path(title.split()[0]).name == "raylet")
 
     def end(self) -> None:
-        """End it and every process of it, by their numbers."""
+        """End all processes of the node, by their ids."""
         below = [child for child, _ in children(self.process.pid)]
         self.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -82,24 +82,24 @@ class Node:
 
 @dataclass
 class Nodes:
-    """A cluster: its head, the nodes that have joined, and how it is reached."""
+    """A cluster: its head, the nodes that have joined, and how to reach it."""
 
     folder: Path
     port: int
     dashboard_port: int
     agent_port: int
-    """Where the head takes jobs from its dashboard."""
+    """Port on which the head's agent accepts jobs from its dashboard."""
     token: str
     environment: dict[str, str]
     """For processes that use the cluster."""
     head: Node
     joined: list[Node] = field(default_factory=list)
     network: Network | None = None
-    """What joins them; None is this machine's loopback."""
+    """The network between the nodes; None is this machine's loopback."""
 
     @property
     def address(self) -> str:
-        """Where the head is found."""
+        """Address of the head, `HOST:PORT`."""
         return f"{_host(self.head.machine)}:{self.port}"
 
     @property
@@ -113,11 +113,11 @@ class Nodes:
         return self.folder / "token"
 
     def join(self, *options: str, machine: Machine | None = None) -> Node:
-        """Start another node with options of `ray start`; on a network it gets a new machine, unless one is named."""
+        """Start another node with options of `ray start`; on a network it gets a new machine, unless one is given."""
         (agent,) = _free_ports(1)
         machine = machine or (self.network.add() if self.network else None)
         where = [f"--address={self.address}", f"--dashboard-agent-listen-port={agent}"]
-        if machine is not None:  # what lies in one folder would be taken for one machine's
+        if machine is not None:  # nodes that share a folder would count as one machine
             where.append(f"--temp-dir={self.folder / str(machine.number)}")
         log = self.folder / f"node-{len(self.joined)}.log"
         node = _up([*where, *options], self.environment, log, machine)
@@ -125,7 +125,7 @@ class Nodes:
         return self.joined[-1]
 
     def start_again(self) -> None:
-        """Start Ray again where it has ended by itself, as what watches over it on a machine does (docs/cluster.md)."""
+        """Start Ray again where it has ended by itself, as a machine's supervision does (docs/cluster.md)."""
         for node in [node for node in self.joined if node.process.poll() is not None]:
             node.end()
             self.joined.remove(node)
@@ -134,9 +134,9 @@ class Nodes:
 
 @contextmanager
 def ray_nodes(*head_options: str, network: Network | None = None) -> Iterator[Nodes]:
-    """Start a head with options of `ray start`, and end it afterwards with all nodes that have joined it.
+    """Start a head with options of `ray start`; end it afterwards, with all nodes that have joined it.
 
-    network  gives each node a machine and an address of its own; without one all of them are on loopback
+    network  gives each node its own machine and address; without one all nodes are on loopback
     """
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # a run's folder may be too long for Ray's sockets
     port, dashboard, agent, client = _free_ports(4)
@@ -174,7 +174,7 @@ def ray_nodes(*head_options: str, network: Network | None = None) -> Iterator[No
 
 
 def _up(options: Sequence[str], environment: dict[str, str], log: Path, machine: Machine | None) -> Node:
-    """Start a node and wait until it is up; UnreachableError, with Ray's last words, if it never is."""
+    """Start a node and wait until it is up; UnreachableError with Ray's last message if it does not come up."""
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", *COMMON, *options]
     if machine is not None:
         command = machine.command([*command, f"--node-ip-address={machine.address}"])
@@ -196,7 +196,7 @@ def _host(machine: Machine | None) -> str:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on and that the system gives to nobody else before they are used."""
+    """Return free ports that the system does not assign to others before they are used."""
     found: list[int] = []
     while len(found) < count:
         port = secrets.choice(PORTS)

@@ -1,4 +1,4 @@
-"""What a drill found: one form for every drill, for people a line, for programs an object of one JSON list."""
+"""The outcome of a drill, in one format for all drills: a line for people, an object of a JSON list for programs."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from reversi.archive import write_atomic
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one drill did and found.  `--json` and `--out` write a list of these, with exactly these fields."""
+    """The outcome of one drill.  `--json` and `--out` write a list of these, with exactly these fields."""
 
     drill: str
-    """Its name."""
+    """Name of the drill."""
     asked: int
-    """How often harm was to be done."""
+    """Number of faults requested."""
     kills: int
-    """How often it was done and answered; fewer than `asked` while the drill goes on, or if the run ended."""
+    """Number of faults injected and recovered from; below `asked` while the drill runs, or if the run ended."""
     went_on_s: list[float] = field(default_factory=list)
-    """Seconds from each harm until the work went on, in order; a drill of files has none for some."""
+    """Seconds from each fault until work resumed, in order; missing for some faults in drills of files."""
     acknowledged: int | None = None
     """Deliveries that Redis confirmed to the run's actors; None without Redis."""
     lost: int | None = None
-    """Of these, deliveries that neither the replay nor the stream held when the run was stopped."""
+    """Of these, deliveries that were neither in the replay nor in the stream when the run was stopped."""
     twice_games: int | None = None
-    """Games that the replay counted beyond one count of each delivery; None without Redis, or if that forgets."""
+    """Games that the replay counted more than once per delivery; None without Redis or its append-only file."""
     lost_games: int | None = None
-    """Games that the run had heard were delivered and that the replay lacks at the end; None where not asked."""
+    """Games reported to the run as delivered that the replay lacks at the end; None if not checked."""
     stop_s: float | None = None
-    """Seconds from the signal to the end of the run, saved; None where the drill does not end one."""
+    """Seconds from the signal to the end of the run, saved; None if the drill does not stop one."""
     load: float = field(default_factory=lambda: round(os.getloadavg()[0], 1))
-    """The machine's load average over a minute when the drill ended: processes that wanted one of its cores."""
+    """Load average of the machine over the last minute when the drill ended."""
     kept: bool
-    """Whether all harm was done and answered, and nothing was lost but what this drill says may be."""
+    """Whether the run recovered from all faults and lost only what this drill allows."""
     seen: str
     """What a user sees."""
 
@@ -67,5 +67,5 @@ def to_json(outcomes: Sequence[Outcome]) -> str:
 
 
 def write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    """Replace the file by the outcomes so far."""
+    """Replace the file with the outcomes so far."""
     write_atomic(path, to_json(outcomes).encode())

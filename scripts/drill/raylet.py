@@ -1,4 +1,4 @@
-"""The death of a node: kill -9 of the raylet that has the actor, on a cluster of three nodes started for this drill."""
+"""The death of a node: kill -9 of the raylet with the actor, on a cluster of three nodes started for this drill."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scripts.drill.outcome import Outcome
 from scripts.drill.run import CLASSES, DrillRun, drill_run
 
 ACTOR_NODE = ("--num-cpus=1", "--num-gpus=0", "--labels=role=actors")
-"""Of the two nodes that actors may use, one with the run's only actor and one with room for it."""
+"""Options of the two nodes for actors: one has the run's only actor, the other has room for it."""
 
 LAID_OUT = (
     "cluster.max_restarts=1000000",
@@ -25,8 +25,8 @@ LAID_OUT = (
 
 
 def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
-    """Kill the raylet under the actor; the actor starts again on the other node, and a new node takes the dead one's
-    place."""
+    """Kill the raylet of the actor's node; the actor starts again on the other node, and a new node replaces the dead
+    one."""
     chance = random.Random(1)
     went_on_s = []
     with ExitStack() as ends:

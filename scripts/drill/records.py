@@ -1,4 +1,4 @@
-"""The drill of damaged records: what a replay does with a delivery that came twice, late, cut, bent or poisoned."""
+"""The drill of damaged records: how a replay handles deliveries that are repeated, late, cut, corrupted or illegal."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from scripts.bench.setup import Settings, records_of
 from scripts.drill.outcome import Outcome
 
 PLAYED = Settings(size=6, blocks=1, channels=8)
-"""What plays the games."""
+"""Settings of the self-play that produces the games."""
 
 DELIVERIES, GAMES = 20, 8
 """Deliveries of one producer, and games in each."""
 
 
 def deliver_damaged(folder: Path, rounds: int) -> Outcome:
-    """Send `rounds` times what a bad network or a bad actor sends, the good games among it in another order.
+    """Send, `rounds` times, deliveries as from a bad network or a faulty actor, with the good ones in random order.
 
-    Kept is: every good game was taken once, every damaged delivery was refused or, where the damage left a legal game
-    of the same length, taken as that; nothing raised.
+    The outcome is kept if every good game was taken once, every damaged delivery was refused or, if the damage left a
+    legal game, taken as that, and nothing raised.
     """
     records = records_of(PLAYED)
     replay = MemoryReplay(
@@ -45,7 +45,7 @@ def deliver_damaged(folder: Path, rounds: int) -> Outcome:
         for sequence, data in enumerate(sent, DELIVERIES):
             for damaged in (_cut(data, chance), _bent(data, chance)):
                 report = replay.add(damaged)
-                taken, good = taken + report.games, good + report.games  # harmless, if it can be read at all
+                taken, good = taken + report.games, good + report.games  # harmless, if it is still readable
                 refused[report.reason or ("repeated" if report.duplicate else "harmless")] += 1
             report = replay.add(encode(_poisoned(batches[sequence - DELIVERIES]), f"bad-{number}", sequence))
             taken, good = taken + report.games, good + GAMES - 1
@@ -81,7 +81,7 @@ def _bent(data: bytes, chance: random.Random) -> bytes:
 
 
 def _poisoned(records: Records) -> Records:
-    """Return the same games, the first of which plays the square twice: legal bytes, an illegal game."""
+    """Return the same games, but the first plays a square twice: valid bytes, an illegal game."""
     poisoned = copy.deepcopy(records)
     poisoned.actions[1] = poisoned.actions[0]
     return poisoned

@@ -1,4 +1,4 @@
-"""A small run that a drill does harm to: started, watched from outside, killed in parts, stopped, resumed."""
+"""The small run of a drill: started, watched from outside, killed in parts, stopped, resumed."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ SMALL = (
     "cluster=local",
     "cluster.max_restarts=1000000",
 )
-"""A job that is under way within seconds: every role has work, and the actors never wait for the learner, so that
-deliveries come whoever is down; a checkpoint every six seconds."""
+"""A job that is fully running within seconds: every role has work, and the actors never wait for the learner, so that
+deliveries continue whichever role is down; a checkpoint every six seconds."""
 
 CLASSES = {
     "actor": ("RemoteWorker",),
@@ -66,10 +66,10 @@ CLASSES = {
     "replay": ("AsyncReplay", "StreamedReplay"),
     "weights": ("RemoteWeightStore",),
 }
-"""Roles and the classes that Ray names their processes after."""
+"""Roles, with the classes after which Ray names their processes."""
 
 START_S = 600.0
-"""Longest until a run is under way, kernels compiled, or a role is back; more is a failure of the drill."""
+"""Longest time in seconds until a run trains, including compilation, or a role is back; more fails the drill."""
 
 POLL_S = 0.05
 
@@ -85,7 +85,7 @@ class DrillRun:
         environment: Mapping[str, str] | None = None,
         machine: Machine | None = None,
     ) -> None:
-        """Start it; `environment` and `machine` are its own where those are not this process'."""
+        """Start the run, in its own `environment` and on its own `machine` if these are given."""
         self._environment, self._machine = environment, machine
         self.path = folder / name
         self._start = ["train", f"run.dir={folder}", f"run.name={name}", *SMALL, *overrides]
@@ -101,7 +101,7 @@ class DrillRun:
         self.wait_for(lambda: bool(self.checkpoints()), "its first checkpoint")
 
     def wait_for(self, condition: Callable[[], bool], what: str, timeout_s: float = START_S) -> float:
-        """Wait until `condition` holds and return the seconds that took; RunError if the run ends before, or never."""
+        """Wait until `condition` holds; return the seconds that took.  RunError if the run ends first or time is up."""
         began = time.monotonic()
         while not condition():
             if self.driver.poll() is not None:
@@ -112,7 +112,7 @@ class DrillRun:
         return time.monotonic() - began
 
     def wait_for_end(self, timeout_s: float = START_S) -> int:
-        """Return the driver's exit code."""
+        """Wait for the end of the run and return the driver's exit code."""
         try:
             return self.driver.wait(timeout_s)
         except subprocess.TimeoutExpired as error:
@@ -137,7 +137,7 @@ class DrillRun:
         return [child for child, title in children(self.driver.pid) if title.startswith(titles)]
 
     def redis(self) -> tuple[psutil.Process, RedisServer] | None:
-        """Return the server that runs with this run, and how it is reached; None while there is none."""
+        """Return the run's own server and how to reach it; None while there is none."""
         for supervisor, command in children(self.driver.pid):
             words = command.split()
             if "learner.replay.embedded" in words:
@@ -149,7 +149,7 @@ class DrillRun:
 
     @contextmanager
     def acknowledged(self, server: RedisServer | None = None) -> Iterator[AcknowledgedLog | None]:
-        """Record what the run's Redis acknowledges, from before its first game on; None if the run has no Redis.
+        """Record what the run's Redis acknowledges, starting before its first game; None if the run has no Redis.
 
         `server` says how to reach its Redis if that is not a child process of the run.
         """
@@ -193,48 +193,48 @@ class DrillRun:
         return next(reversed(self.complaints()), "it said nothing")
 
     def deaths_answered(self, role: str) -> int:
-        """Return how often a process of a role has come back so far."""
+        """Return how often processes of a role have returned so far."""
         self._log.read()
         if role == "actor":
             return sum(count for name, count in self._log.returns.items() if name.startswith("actor-"))
         return self._log.returns[role]
 
     def wait_for_return(self, role: str, before: int) -> float:
-        """Wait until a role has come back more than `before` times; return the seconds that took."""
+        """Wait until a role has returned more than `before` times; return the seconds that took."""
         return self.wait_for(lambda: self.deaths_answered(role) > before, f"the {role} back")
 
     def complaints(self, begin: str = "") -> list[str]:
-        """Return the lines that the run wrote to standard error, over all its starts, and that begin so."""
+        """Return the lines on the run's standard error, over all its starts, that start with `begin`."""
         lines = (self.path.parent / f"{self.path.name}.err").read_text(encoding="utf-8").strip().splitlines()
         return [line for line in lines if line.startswith(begin)]
 
     def games_played(self) -> int:
-        """Return the games that the newest row of metrics counts."""
+        """Return the number of games in the newest row of metrics."""
         found = re.findall(r'"run/games": ([0-9.]+)', (self.path / "metrics.jsonl").read_text(encoding="utf-8"))
         return int(float(found[-1])) if found else 0
 
     def metrics_age_s(self) -> float:
-        """Return the seconds since the driver has last written a row of metrics."""
+        """Return the seconds since the driver last wrote a row of metrics."""
         return time.time() - (self.path / "metrics.jsonl").stat().st_mtime
 
     def wait_for_games(self, more_than: int) -> float:
-        """Wait until more games are played; return the seconds that took, up to five of which the metrics come late."""
+        """Wait until more games are played; return the seconds that took, up to 5 s of them a delay of the metrics."""
         return self.wait_for(lambda: self.games_played() > more_than, "more games")
 
     def checkpoints(self) -> list[Path]:
-        """Return the whole checkpoints, oldest first."""
+        """Return the complete checkpoints, oldest first."""
         return checkpoints_in(self.path)
 
     def newest_checkpoint(self) -> str:
-        """Return the name of the newest one, "" before there is one; later ones are greater."""
+        """Return the name of the newest one, "" if there is none; names sort by age."""
         return max((path.name for path in self.checkpoints()), default="")
 
     def wait_for_checkpoint(self, after: str) -> float:
-        """Wait for a checkpoint that is newer than `after`; return the seconds that took."""
+        """Wait for a checkpoint newer than `after`; return the seconds that took."""
         return self.wait_for(lambda: self.newest_checkpoint() > after, f"a checkpoint after {after}")
 
     def games_heard(self) -> int:
-        """Return the games that the last checkpoint's driver had heard of: each had been taken by the replay."""
+        """Return the games reported to the last checkpoint's driver; the replay had taken each of them."""
         state: dict[str, Any] = json.loads((self.checkpoints()[-1] / "run.json").read_text(encoding="utf-8"))
         return int(state["progress"]["games"])
 
@@ -243,7 +243,7 @@ class DrillRun:
         return int(self._replay_header()["counts"]["games_total"])
 
     def deliveries_held(self, ones: Iterable[Delivery]) -> set[Delivery]:
-        """Return those of `ones` that the last checkpoint's replay has taken."""
+        """Return the deliveries among `ones` that the last checkpoint's replay has taken."""
         taken = Deliveries.restored(self._replay_header()["deliveries"])
         return {one for one in ones if one in taken}
 
