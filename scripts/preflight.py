@@ -66,8 +66,9 @@ def check_threads(job: JobConfig, cores: int) -> None:
     wanted = job.actor_count * each + job.learner.threads
     if wanted > max(2, cores):
         raise ConfigError(
-            f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors {job.actor_count} x "
-            f"{each} (threads or tree_threads, the larger) + learner {job.learner.threads}; lower one"
+            f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors.count={job.actor_count} "
+            f"of {each} each (the larger of actors.threads and actors.tree_threads), and "
+            f"learner.threads={job.learner.threads}; lower one"
         )
 
 

@@ -57,7 +57,9 @@ def test_a_restored_trainer_goes_on_bit_for_bit(kind: str, before: int) -> None:
     assert parts == {"network", "average", "optimiser"}
 
 
-@pytest.mark.parametrize(("before", "after"), itertools.permutations(("adamw", "adam", "sgd", "rmsprop", "muon"), 2))
+@pytest.mark.parametrize(
+    ("before", "after"), tuple(itertools.permutations(("adamw", "adam", "sgd", "rmsprop", "muon"), 2))
+)
 def test_another_optimiser_begins_anew(before: str, after: str) -> None:
     """As it would on this network untrained: moments of another kind would be steps of any size."""
     kept = trained(11, trainer(**OPTIMISERS[before])).arrays()

@@ -311,7 +311,7 @@ def test_an_actor_that_waited_long_for_room_is_part_of_the_checkpoint(end: str, 
 def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> None:
     scene.hang("learner", "*")
     assert scene.interrupt() < 6
-    with pytest.raises(RunError, match="the learner did not answer to 'state'; start it again; see "):
+    with pytest.raises(RunError, match=r"did not answer to 'state'; start it again under a new run\.name; see "):
         scene.driver.save_at_last()
 
 

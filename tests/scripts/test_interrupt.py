@@ -26,7 +26,11 @@ print("over")
 """
 
 
-def started(after: float, before: str = "") -> subprocess.Popen[str]:
+HEEDED = "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+"""Said first, as the tests themselves may run under nohup."""
+
+
+def started(after: float, before: str = HEEDED) -> subprocess.Popen[str]:
     program = PROGRAM.format(before=before, after=after)
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

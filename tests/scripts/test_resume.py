@@ -220,6 +220,7 @@ def test_with_other_settings_versions_that_were_judged_are_not_made_again(tmp_pa
 def test_a_run_that_has_ended_wants_more_games_and_one_that_was_stopped_does_not(tmp_path: Path) -> None:
     job = job_in(tmp_path, "ended", *TABLE, "run.games=200")
     turns = sit(job)
+    (tmp_path / "ended" / "summary.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"has played its 200 games; give it more, as in .* run.games=400"):
         sit(job)
     assert sit(job_in(tmp_path, "ended", *TABLE, "run.games=220")) > 0
