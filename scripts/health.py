@@ -12,21 +12,21 @@ class HealthReport:
     alive: int
     """Processes that have answered since their start and have not died."""
     wanted: int
-    """Processes that there shall be; of actors as many as were asked for.  Those that are not alive start, wait for a
-    node with room or have died."""
+    """Processes that should be alive; for actors the target number.  The others are starting, waiting for a node with
+    room, or dead."""
     restarts: int
-    """Deaths since the driver started that were answered by a new start."""
+    """Restarts after a death since the driver started."""
     silent_s: float
-    """Seconds that the answer asked for has been under way; of several processes the longest, 0 if none is."""
+    """Seconds since the pending request was sent; of several processes the longest, 0 if none is pending."""
     rss_mb: float
-    """Resident memory in MB, as last told (every ten seconds); of several processes the sum."""
+    """Resident memory in MB, measured every ten seconds; of several processes the sum."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryReport:
-    """What a run under Ray holds besides its roles."""
+    """Memory of a run under Ray outside its roles."""
 
     driver_mb: float
-    """Resident memory of the driver's process in MB, every ten seconds."""
+    """Resident memory of the driver's process in MB, measured every ten seconds."""
     object_store_mb: float
-    """Used of Ray's object stores in MB, those of all nodes together."""
+    """Used memory of Ray's object stores in MB, over all nodes."""

@@ -12,10 +12,11 @@ from scripts.progress import PlayReport, RunReport
 HEAD = """\
 # Metrics
 
-What `metrics.jsonl`, TensorBoard and wandb hold; made from the reports by `python -m scripts.metric_docs`. Rows come
-every five seconds, those of the gate with each verdict, those of `play` after every hundred games or so; every row has
-`step` (of the learner) and `elapsed_s`. Under Ray `health/ROLE` is there for learner, gate, replay, weights and
-actors, the last all together, and `health/memory` for what is besides them.
+The contents of `metrics.jsonl`, TensorBoard and wandb, generated from the reports by `python -m scripts.metric_docs`.
+Rows are written every five seconds, those of the gate with each verdict, those of `play` after every hundred games or
+so; every row has `step` (of the learner) and `elapsed_s`. Under Ray there is `health/ROLE` for learner, gate, replay,
+weights and actors (all actors together), and `health/memory` for memory outside the roles. Where the meaning depends on
+the algorithm, the meanings are separated by "Or".
 
 """
 

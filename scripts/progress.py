@@ -55,7 +55,7 @@ class RunReport:
     simulations: int
     """Simulations since the run began."""
     positions_per_s: float
-    """Such positions per second, since the last row."""
+    """Positions that a move is learned from, per second, since the last row."""
     simulations_per_s: float
     """Simulations per second, since the last row."""
     asked_per_simulation: float
