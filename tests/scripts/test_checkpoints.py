@@ -73,3 +73,16 @@ def test_a_full_disk_leaves_the_checkpoints_there_are_and_nothing_of_the_new_one
     monkeypatch.undo()
     folder.save_checkpoint(3, FILES)
     assert [path.name for path in folder.checkpoints()] == ["000002", "000003"]
+
+
+def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
+    """A process that was killed in its first second leaves one, and its name stays free."""
+    RunFolder.create(str(tmp_path), "night").close()
+    again = RunFolder.create(str(tmp_path), "night")
+    assert not again.begun
+    with pytest.raises(RunError, match="is held by process"):
+        RunFolder.create(str(tmp_path), "night")
+    again.write_setup("kept: true\n")
+    again.close()
+    with pytest.raises(RunError, match="exists in"):
+        RunFolder.create(str(tmp_path), "night")

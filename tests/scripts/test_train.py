@@ -189,6 +189,7 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
         (["experiment=nope"], 2, "unknown choice 'experiment/nope'"),
         (["run.minutes=soon"], 2, "run.minutes must be a number, got 'soon'"),
         (["actors.count=64"], 2, "actors.count=64"),
+        (["game=reversi4", "run.summary_games=20000"], 2, "run.summary_games=20000: expected 10000 distinct openings"),
         (["cluster=ray", "cluster.address=127.0.0.1:1"], 3, "no Ray answers at cluster.address=127.0.0.1:1"),
         (["cluster=ray", "cluster.address=nonsense"], 3, "no Ray answers at cluster.address=nonsense"),
         (["run.dir=/proc/nowhere"], 1, "cannot write the run folder"),
