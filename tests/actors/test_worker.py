@@ -139,16 +139,16 @@ def test_epsilon_play_reports_its_games_and_takes_new_weights() -> None:
     assert not any(check(records).any() for records in decoded)
 
 
-def test_games_of_files_need_no_weights_and_resume_in_the_middle(tmp_path: Path) -> None:
-    (tmp_path / "games.txt").write_text("\n".join(transcript(seed, "reversi4") for seed in range(25)))
-    config = GamesActorConfig(
-        kind="games",
-        count=1,
-        paths=(str(tmp_path / "games.txt"),),
-        max_games=None,
-        validation_share=0.0,
-        round_games=10,
+def recorded(file: Path, seeds: range) -> GamesActorConfig:
+    """Write a game for each seed into `file`; return the configuration that reads them, ten a round."""
+    file.write_text("\n".join(transcript(seed, "reversi4") for seed in seeds))
+    return GamesActorConfig(
+        kind="games", count=1, paths=(str(file),), max_games=None, validation_share=0.0, round_games=10
     )
+
+
+def test_games_of_files_need_no_weights_and_resume_in_the_middle(tmp_path: Path) -> None:
+    config = recorded(tmp_path / "games.txt", range(25))
     whole, cut = Sink(), Sink()
     uninterrupted, first = worker(Source(), whole, config), worker(Source(), cut, config)
     reports = [uninterrupted.round(0.0) for _ in range(4)]
@@ -214,15 +214,7 @@ def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
 
 def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_names(tmp_path: Path) -> None:
     """So the replay counts nothing twice, whichever start of the run reads the files."""
-    (tmp_path / "games.txt").write_text("\n".join(transcript(seed, "reversi4") for seed in range(25)))
-    config = GamesActorConfig(
-        kind="games",
-        count=1,
-        paths=(str(tmp_path / "games.txt"),),
-        max_games=None,
-        validation_share=0.0,
-        round_games=10,
-    )
+    config = recorded(tmp_path / "games.txt", range(25))
     replay = MemoryReplay(game_named("reversi4"), ReplayConfig(capacity_positions=1000, min_positions=10), 0, None)
     cut, again = Sink(), Sink()
     worker(Source(), cut, config).round(0.0)
@@ -233,9 +225,8 @@ def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_nam
         replay.add(data)
     report = replay.report()
     assert (report.games_total, report.duplicates) == (25, 1)
-    (tmp_path / "games.txt").write_text("\n".join(transcript(seed, "reversi4") for seed in range(1, 26)))
     other = Sink()
-    worker(Source(), other, config).round(0.0)
+    worker(Source(), other, recorded(tmp_path / "games.txt", range(1, 26))).round(0.0)
     assert not replay.add(other.data[0]).duplicate, "other games have another name"
 
 

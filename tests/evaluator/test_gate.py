@@ -306,30 +306,6 @@ def test_the_state_is_an_archive_that_knows_damage(registry: Registry, store: St
         gate.restore(data[: len(data) // 2])
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"games": 7}, "gate.games must be even and at least 2, got 7"),
-        ({"games": 0}, "gate.games must be even and at least 2, got 0"),
-        ({"wins": 401}, r"gate.wins must be from 1 to gate.games \(400\), got 401"),
-        ({"wins": 0}, "gate.wins must be from 1"),
-        ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
-        ({"simulations": -1}, "gate.simulations must be from 0"),
-        ({"truth_empties": 0}, "gate.truth_empties must be from 1 to 20, got 0"),
-        ({"truth_empties": 21}, "gate.truth_empties must be from 1 to 20, got 21"),
-        ({"truth_positions": -1}, "gate.truth_positions must be from 0 to 100000, got -1"),
-        ({"truth_simulations": -1}, "gate.truth_simulations must be from 0 to 100000, got -1"),
-        ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
-        ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
-        ({"lockstep": 3}, "gate.lockstep must be even"),
-        ({"threads": 0}, "gate.threads must be at least 1, got 0"),
-    ],
-)
-def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
-    with pytest.raises(ConfigError, match=says):
-        GateConfig(**change)  # type: ignore[arg-type]
-
-
 def test_too_few_openings_are_said_at_once(registry: Registry, store: Store, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="expected 20 distinct openings of 2 plies in reversi6, but found only 3"):
         make(registry, store, dataclasses.replace(CONFIG, opening_plies=2))

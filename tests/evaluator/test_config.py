@@ -1,0 +1,32 @@
+"""Settings of the gate that cannot be are refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.config import GateConfig
+from reversi.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"games": 7}, "gate.games must be even and at least 2, got 7"),
+        ({"games": 0}, "gate.games must be even and at least 2, got 0"),
+        ({"wins": 401}, r"gate.wins must be from 1 to gate.games \(400\), got 401"),
+        ({"wins": 0}, "gate.wins must be from 1"),
+        ({"rule": "draws"}, "gate.rule must be wins or score, got 'draws'"),
+        ({"simulations": -1}, "gate.simulations must be from 0"),
+        ({"truth_empties": 0}, "gate.truth_empties must be from 1 to 20, got 0"),
+        ({"truth_empties": 21}, "gate.truth_empties must be from 1 to 20, got 21"),
+        ({"truth_positions": -1}, "gate.truth_positions must be from 0 to 100000, got -1"),
+        ({"truth_simulations": -1}, "gate.truth_simulations must be from 0 to 100000, got -1"),
+        ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
+        ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
+        ({"lockstep": 3}, "gate.lockstep must be even"),
+        ({"threads": 0}, "gate.threads must be at least 1, got 0"),
+    ],
+)
+def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        GateConfig(**change)  # type: ignore[arg-type]
