@@ -113,8 +113,8 @@ class RecordedGameSource:
     def producer(self) -> str:
         """The name of these games in this order and these rounds, the same in every process: what one that died has
         delivered is delivered again under the same name and number, and counts once."""
-        words = repr((self.files.digest, self._order.tolist(), self.config.round_games))
-        return f"games-{hashlib.sha256(words.encode()).hexdigest()[:16]}"
+        words = f"{self.files.digest} {self.config.round_games} ".encode() + self._order.tobytes()
+        return f"games-{hashlib.sha256(words).hexdigest()[:16]}"
 
     @property
     def rounds(self) -> int:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import ray
@@ -188,12 +189,10 @@ def _check_available(placement: Placement) -> None:
 def _own_signals() -> Iterator[None]:
     """Keep our signal handlers, meanwhile too: Ray's handler of SIGTERM ends the process before anything is saved."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    ours = ray_utils.set_sigterm_handler
-    ray_utils.set_sigterm_handler = lambda handler: None
     try:
-        yield
+        with _replaced(ray_utils, "set_sigterm_handler", lambda _: lambda handler: None):
+            yield
     finally:
-        ray_utils.set_sigterm_handler = ours
         for number, handler in handlers.items():
             signal.signal(number, handler)
 
@@ -205,12 +204,21 @@ def _own_process_groups() -> Iterator[None]:
     A signal to the run's whole group, as `timeout` and service managers send it, would end Ray while the run still has
     to save; without their parent Ray's processes end in any case.
     """
-    popen = ray_services.ConsolePopen
-    ray_services.ConsolePopen = functools.partial(popen, process_group=0)
+    with _replaced(ray_services, "ConsolePopen", lambda popen: functools.partial(popen, process_group=0)):
+        yield
+
+
+@contextmanager
+def _replaced(module: ModuleType, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
+    """Replace a private name of Ray by what `make` makes of it; a version of Ray without it is left as it is."""
+    if (original := getattr(module, name, None)) is None:
+        yield
+        return
+    setattr(module, name, make(original))
     try:
         yield
     finally:
-        ray_services.ConsolePopen = popen
+        setattr(module, name, original)
 
 
 def _check_reachable(address: str) -> None:
