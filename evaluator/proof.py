@@ -7,7 +7,9 @@ positions.  A player with randomness is judged by its one answer.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +86,32 @@ def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = Fa
         if len(levels[-1].own) > MOST_POSITIONS:
             raise UsageError(f"expected a game that can be played out whole, such as tictactoe, got {game.name}")
     return Proof(wins=int(ends[2]), draws=int(ends[1]), losses=int(ends[0]), losing_line=losing_line)
+
+
+def prove_both_sides(game: Game, player: Player, first_random: bool) -> dict[str, Proof]:
+    """Return all games of `player`, moving `first` and moving `second`."""
+    sides: dict[str, Any] = {"first": True, "second": False}
+    return {side: prove(game, player, moves_first=first, any_first=first_random) for side, first in sides.items()}
+
+
+def as_json(game: Game, found: dict[str, Proof]) -> dict[str, Any]:
+    """Return what `prove` found as JSON values, moves by their names."""
+    sides: dict[str, Any] = {}
+    for side, games in found.items():
+        line = games.losing_line and [action_name(game, action) for action in games.losing_line]
+        sides[side] = dataclasses.asdict(games) | {"losing_line": line}
+    return sides
+
+
+def report(game: Game, found: dict[str, Proof]) -> list[str]:
+    """Return a line for each side: how its games end, and a lost one if there is any."""
+    lines = []
+    for side, games in found.items():
+        text = f"moving {side:<6}  {games.wins} won, {games.draws} drawn, {games.losses} lost"
+        if games.losing_line is not None:
+            text += ", such as " + " ".join(action_name(game, action) for action in games.losing_line)
+        lines.append(text)
+    return lines
 
 
 def _legal(game: Game, level: _Level) -> NDArray[np.bool_]:

@@ -1,7 +1,8 @@
 """`reversi COMMAND`: find the command's module, parse its arguments, turn expected errors into one line and a code.
 
-A command is a module of this package with `EXAMPLES`, `add_arguments(parser)` and `run(args) -> exit code`.  It is
-imported when it is called and imports heavy packages inside its functions, so that help and usage errors are immediate.
+A command is a module of `scripts/commands`, or `command.py` of a package of its own, with `EXAMPLES`,
+`add_arguments(parser)` and `run(args) -> exit code`.  It is imported when it is called and imports heavy packages
+inside its functions, so that help and usage errors are immediate.
 `train` is different: its arguments are Hydra overrides and are passed on unparsed.
 
 Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable, 4 no gated model yet, 130 interrupted.
@@ -48,8 +49,8 @@ COMMANDS = {
 }
 """Every command with its summary, in the order of `reversi --help`."""
 
-MODULES = {"bench": "bench.command", "drill": "drill.command"}
-"""Modules of the commands that are packages."""
+PACKAGES = ("bench", "drill", "rate", "soak")
+"""The commands that are packages of their own."""
 
 TRAIN_HELP = """\
 examples:
@@ -70,7 +71,7 @@ Ctrl-C once saves the run and stops within seconds; twice stops at once.
 
 TRAIN_MEANINGS = """
 The comments in conf/ describe the choices.  The meaning, unit and range of every key are in the docstrings of the
-configuration dataclasses; scripts/config.py leads to each of them.
+configuration dataclasses; scripts/job/config.py leads to each of them.
 """
 
 
@@ -134,7 +135,7 @@ def dispatch(arguments: list[str]) -> int:
     if name == "train":
         return _train(rest)
     try:
-        return _module(name).run(parser_of(name).parse_args(rest))
+        return command_of(name).run(parser_of(name).parse_args(rest))
     except SystemExit as stop:  # argparse ends the process after --help
         return int(stop.code or 0)
 
@@ -143,14 +144,14 @@ def _train(overrides: list[str]) -> int:
     if "-h" in overrides or "--help" in overrides:
         print(_train_help(), end="")
         return 0
-    from scripts import train
+    from scripts.commands import train
 
     return train.run(overrides)
 
 
 def _train_help() -> str:
     """Return the help of `train`, with the groups of `conf/` and their choices."""
-    from scripts.compose import choices_by_group
+    from scripts.job.compose import choices_by_group
 
     found = choices_by_group()
     width = max(map(len, found))
@@ -173,7 +174,7 @@ def _unknown(name: str) -> UsageError:
 
 def parser_of(name: str) -> CommandParser:
     """Return the parser of a command's arguments; not for `train`, whose arguments are Hydra's."""
-    command = _module(name)
+    command = command_of(name)
     parser = CommandParser(
         prog=f"reversi {name}",
         description=_wrapped(command.__doc__ or ""),
@@ -185,8 +186,14 @@ def parser_of(name: str) -> CommandParser:
     return parser
 
 
-def _module(name: str) -> Command:
-    return cast(Command, importlib.import_module(f"scripts.{MODULES.get(name, name)}"))
+def command_of(name: str) -> Command:
+    """Import a command's module."""
+    return cast(Command, importlib.import_module(module_of(name)))
+
+
+def module_of(name: str) -> str:
+    """Return the name of a command's module."""
+    return f"scripts.{name}.command" if name in PACKAGES else f"scripts.commands.{name}"
 
 
 def _wrapped(text: str) -> str:

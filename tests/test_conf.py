@@ -9,9 +9,9 @@ import pytest
 
 from reversi.errors import ConfigError
 from reversi.model.config import ResNetConfig
-from scripts.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
-from scripts.config import JobConfig, job_of
-from scripts.ladders import ladder_names, load_ladder
+from scripts.job.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
+from scripts.job.config import JobConfig, job_of
+from scripts.rate.ladders import ladder_names, load_ladder
 
 CONF = Path(__file__).parent.parent / "conf"
 CHOICES = sorted(str(p.relative_to(CONF).with_suffix("")) for p in CONF.glob("*/*.yaml") if p.parent.name != "ladder")

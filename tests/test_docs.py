@@ -13,8 +13,8 @@ import pytest
 from reversi.model.registry import Registry
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
-from scripts.compose import compose
-from scripts.config import job_of
+from scripts.job.compose import compose
+from scripts.job.config import job_of
 from scripts.metric_docs import text
 
 ROOT = Path(__file__).parent.parent

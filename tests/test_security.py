@@ -149,7 +149,7 @@ def test_a_gated_version_is_a_number_or_nothing(registry: Path, version: str) ->
 
 
 def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_messages() -> None:
-    from scripts.config import RegistryConfig
+    from scripts.job.config import RegistryConfig
 
     with pytest.raises(ConfigError) as refused:
         RegistryConfig(url="s3://key:hunter22@bucket/models")
@@ -175,8 +175,8 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
     ],
 )
 def test_a_secret_among_a_clusters_variables_is_refused_by_its_name(name: str, value: str, refused: bool) -> None:
-    from scripts.compose import compose
-    from scripts.config import job_of
+    from scripts.job.compose import compose
+    from scripts.job.config import job_of
 
     values = compose(["cluster=ray", f"+cluster.env_vars.{name}='{value}'"])
     if not refused:
@@ -191,7 +191,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     from types import SimpleNamespace
     from typing import Any, cast
 
-    from scripts.preflight import check_registry
+    from scripts.job.preflight import check_registry
 
     other = Registry("memory://me:hunter22@host/models")
     monkeypatch.setattr(other, "models", lambda: [SimpleNamespace(game="reversi4", network="n")])
@@ -212,8 +212,8 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     ids=["aliases of aliases", "too long", "brackets without end", "a list"],
 )
 def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    from scripts.compose import recompose
-    from scripts.run_state import read_run
+    from scripts.job.compose import recompose
+    from scripts.job.run_state import read_run
 
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigError, match=words):
@@ -223,8 +223,8 @@ def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, t
 
 
 def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
-    from scripts.picture import rows_of
-    from scripts.run_folder import read_json
+    from scripts.job.learning_curves import rows_of
+    from scripts.job.run_folder import read_json
 
     deep = b"[" * 1_000_000
     with pytest.raises(CorruptFileError, match=r"run\.json' is missing or cannot be read"):
@@ -234,8 +234,8 @@ def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_c
 
 
 def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scripts.cluster_config import LocalClusterConfig
-    from scripts.ray_environment import prepare
+    from scripts.cluster.config import LocalClusterConfig
+    from scripts.cluster.ray_environment import prepare
 
     local = LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1, stall_s=60)
     given: set[str] = set()

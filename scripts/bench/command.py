@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reversi.errors import ConfigError, UsageError
-from scripts.arguments import add_json, positive
+from scripts.arguments.common import add_json, positive
 from scripts.bench import peers
 from scripts.bench.limits import limits
 from scripts.bench.measure import Row

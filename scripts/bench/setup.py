@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reversi.model.weights import Weights
     from reversi.record import Records
     from reversi.search.evaluate import Pipeline
-    from scripts.config import JobConfig
+    from scripts.job.config import JobConfig
 
 
 PERFT_DEPTH = {4: 12, 6: 10, 8: 10}
@@ -105,8 +105,8 @@ def random_weights(settings: Settings) -> Weights:
 @functools.cache
 def default_job(size: int, *overrides: str) -> JobConfig:
     """Return the default job on a board of this size, as `reversi train` would compose it."""
-    from scripts.compose import compose
-    from scripts.config import job_of
+    from scripts.job.compose import compose
+    from scripts.job.config import job_of
 
     return job_of(compose([f"game=reversi{size}", *overrides]))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reversi.errors import UsageError
-from scripts.arguments import add_json, positive
+from scripts.arguments.common import add_json, positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

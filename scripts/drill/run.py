@@ -25,8 +25,8 @@ from reversi.errors import RunError
 from scripts.drill.acknowledged import AcknowledgedLog, Delivery
 from scripts.drill.log import LogFollower
 from scripts.drill.namespaces import Machine
-from scripts.processes import children, kill_children
-from scripts.run_folder import checkpoints_in
+from scripts.job.processes import children, kill_children
+from scripts.job.run_folder import checkpoints_in
 
 SMALL = (
     "game=reversi4",

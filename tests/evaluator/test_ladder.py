@@ -23,7 +23,7 @@ from reversi.games.rules import GAMES
 from reversi.model.registry import Registry
 from reversi.players import Forfeit, Player, make_player
 from scripts.bench.setup import Settings, random_weights
-from scripts.rate_report import as_text
+from scripts.rate.report import as_text
 
 GAME = GAMES["reversi4"]
 OPENINGS = random_openings(GAME, 30, 4, 0)

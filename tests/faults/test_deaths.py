@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from reversi import archive
-from scripts.processes import children, runs
+from scripts.job.processes import children, runs
 from tests.scripts.test_train import command, metrics, wait_for
 
 ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}

@@ -42,7 +42,7 @@ def test_a_log_is_read_once_over_the_moment_at_which_it_is_put_aside(tmp_path: P
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     for number in range(100):
         record = logging.LogRecord(
-            "scripts.driver", logging.WARNING, "", 0, "%s works again", (f"actor-{number % 3}",), None
+            "scripts.job.driver", logging.WARNING, "", 0, "%s works again", (f"actor-{number % 3}",), None
         )
         handler.emit(record)
         if number % 7 == 0:

@@ -11,12 +11,12 @@ import pytest
 
 from reversi.archive import write_atomic
 from reversi.errors import RunError
-from scripts import run_folder, sitting
-from scripts.interrupt import Interrupt
-from scripts.launch_serial import run_serial
-from scripts.progress import Progress
-from scripts.run_folder import RunFolder
-from scripts.sitting import Sitting
+from scripts.job import run_folder, sitting
+from scripts.job.interrupt import Interrupt
+from scripts.job.launch_serial import run_serial
+from scripts.job.progress import Progress
+from scripts.job.run_folder import RunFolder
+from scripts.job.sitting import Sitting
 from tests.scripts.test_resume import TABLE, differences, job_in
 
 OFTEN = 1e-9

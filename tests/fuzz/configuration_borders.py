@@ -42,8 +42,8 @@ def _players(folder: Path) -> Opened:
 
 def _hydra(folder: Path) -> Opened:
     """Overrides as `reversi train` gets them, one per line, up to the job."""
-    from scripts.compose import compose
-    from scripts.config import job_of
+    from scripts.job.compose import compose
+    from scripts.job.config import job_of
 
     def read(data: bytes) -> object:
         return job_of(compose([line for line in decoded(data).replace("\0", "").split("\n") if line]))
@@ -57,8 +57,8 @@ def _hydra(folder: Path) -> Opened:
 
 def _saved_configuration(folder: Path) -> Opened:
     """config.yaml of a run that is resumed."""
-    from scripts.compose import compose, recompose, to_yaml
-    from scripts.config import job_of
+    from scripts.job.compose import compose, recompose, to_yaml
+    from scripts.job.config import job_of
 
     sound = to_yaml(compose(["run.minutes=1"])).encode()
     return [sound], partial(from_file, folder / "config.yaml", lambda path: job_of(recompose(path, ["run.minutes=2"])))
@@ -66,9 +66,9 @@ def _saved_configuration(folder: Path) -> Opened:
 
 def _metrics(folder: Path) -> Opened:
     """A row of metrics.jsonl among sound ones, as `reversi soak` and `reversi picture` read it."""
-    from scripts.memory_series import series_of
-    from scripts.picture import panels_of, rows_of
-    from scripts.soak import judge
+    from scripts.job.learning_curves import panels_of, rows_of
+    from scripts.soak.command import judge
+    from scripts.soak.memory_series import series_of
 
     sound = [
         {"elapsed_s": 5.0 * at, "run/resident_mb": 900.0, "health/gate/rss_mb": 300.0, "health/gate/alive": 1.0}
@@ -86,7 +86,7 @@ def _metrics(folder: Path) -> Opened:
 
 def _target(folder: Path) -> Opened:
     """What `reversi scale` leaves in a run's folder, and the driver looks for."""
-    from scripts.control import CONTROL, read_target, write_target
+    from scripts.job.control import CONTROL, read_target, write_target
 
     write_target(folder, {"cpu": 3, "gpu": 0})
     sound = [(folder / CONTROL).read_bytes()]

@@ -101,7 +101,7 @@ def _position(folder: Path) -> Opened:
 def _lines_of_positions(folder: Path) -> Opened:
     """The whole of `reversi solve`: a line of answer for every line, whatever it is."""
     from reversi.games.position import Position
-    from scripts.positions import read_problems
+    from scripts.arguments.positions import read_problems
 
     def read(data: bytes) -> object:
         stream = mock.Mock(buffer=_Buffer(data), isatty=lambda: False)

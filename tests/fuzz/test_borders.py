@@ -162,7 +162,7 @@ def test_a_header_is_bounded_before_it_is_read() -> None:
 
 
 def test_an_input_without_end_is_refused_and_a_long_line_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scripts import positions
+    from scripts.arguments import positions
 
     monkeypatch.setattr(positions, "MOST_LINES", 3)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1_000_000 + b"\nXO\n" * 9)))

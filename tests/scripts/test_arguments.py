@@ -9,7 +9,7 @@ import pytest
 from reversi.players import PREFIXES
 from reversi.players.spec import OPTIONS
 from scripts import cli
-from scripts.arguments import PLAYERS
+from scripts.arguments.common import PLAYERS
 
 
 def test_the_help_names_every_player_and_every_option() -> None:

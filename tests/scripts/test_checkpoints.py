@@ -10,8 +10,8 @@ import pytest
 
 from reversi.archive import write_atomic
 from reversi.errors import CorruptFileError, RunError
-from scripts import run_folder
-from scripts.run_folder import MANIFEST, RunFolder
+from scripts.job import run_folder
+from scripts.job.run_folder import MANIFEST, RunFolder
 
 FILES = {"learner.safetensors": bytes(range(200)), "replay.safetensors": b"games" * 50, "run.json": b'{"number": 1}'}
 

@@ -10,7 +10,8 @@ import pytest
 
 from reversi import __version__
 from reversi.errors import NoGatedModelError, ReversiError, UnreachableError
-from scripts import cli, perft, signature
+from scripts import cli
+from scripts.commands import perft, signature
 from tests.scripts.conftest import Reversi
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +47,7 @@ def test_help_and_usage_errors_answer_in_under_a_second(arguments: list[str]) ->
 
 def test_importing_the_command_line_imports_nothing_heavy() -> None:
     heavy = ["numpy", "numba", "torch", "ray", "openvino", "hydra", "omegaconf", "wandb", "rich", "fsspec"]
-    modules = ", ".join(f"scripts.{cli.MODULES.get(name, name)}" for name in cli.COMMANDS if name != "train")
+    modules = ", ".join(cli.module_of(name) for name in cli.COMMANDS if name != "train")
     program = f"import sys, scripts.cli, {modules}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -83,7 +84,7 @@ def test_a_bug_keeps_its_traceback(reversi: Reversi, monkeypatch: pytest.MonkeyP
 
 
 def test_train_passes_its_overrides_on_unread(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scripts import train
+    from scripts.commands import train
 
     seen: list[list[str]] = []
 

@@ -15,19 +15,19 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 
 from learner.replay.transport import ReplayReport
 from reversi.errors import RunError
-from scripts import driver as driver_module
-from scripts import supervisor as supervisor_module
-from scripts.actor_pool import ActorPool
-from scripts.compose import compose
-from scripts.config import JobConfig, job_of
-from scripts.control import TargetWatcher, write_target
-from scripts.driver import Driver
-from scripts.interrupt import Interrupt
-from scripts.progress import Progress
-from scripts.restart_policy import RestartPolicy
-from scripts.roles import Parts, Role
-from scripts.run_folder import RunFolder
-from scripts.sitting import Sitting
+from scripts.job import driver as driver_module
+from scripts.job.compose import compose
+from scripts.job.config import JobConfig, job_of
+from scripts.job.control import TargetWatcher, write_target
+from scripts.job.driver import Driver
+from scripts.job.interrupt import Interrupt
+from scripts.job.progress import Progress
+from scripts.job.run_folder import RunFolder
+from scripts.job.sitting import Sitting
+from scripts.supervision import supervisor as supervisor_module
+from scripts.supervision.actor_pool import ActorPool
+from scripts.supervision.restart_policy import RestartPolicy
+from scripts.supervision.roles import Parts, Role
 
 REPLAY = ReplayReport(
     games_total=0,
@@ -98,7 +98,7 @@ class Clock:
 
 
 class FakeRay:
-    """What `scripts/supervisor.py` uses of Ray; an answer takes a millisecond."""
+    """What `scripts/supervision/supervisor.py` uses of Ray; an answer takes a millisecond."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -23,7 +23,7 @@ from reversi import archive
 from reversi.model.registry import Registry
 from scripts.cli import main
 from scripts.drill.faults import AGENTS
-from scripts.processes import children, kill_children, runs
+from scripts.job.processes import children, kill_children, runs
 from tests.scripts.test_train import command, metrics, wait_for
 
 FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gate.wins=31", "gate.simulations=1000")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from reversi.errors import UnreachableError
-from scripts import ray_cluster
-from scripts.cluster_config import LocalClusterConfig
-from scripts.processes import children
+from scripts.cluster import ray_cluster
+from scripts.cluster.config import LocalClusterConfig
+from scripts.job.processes import children
 
 CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
 LATE = "The current node timed out during startup."

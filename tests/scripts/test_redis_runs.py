@@ -18,9 +18,9 @@ from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import delivery_in, streams
 from reversi.errors import ConfigError
 from reversi.record import decode
-from scripts.compose import compose
-from scripts.config import job_of
-from scripts.preflight import check_machine
+from scripts.job.compose import compose
+from scripts.job.config import job_of
+from scripts.job.preflight import check_machine
 from tests.scripts.test_train import command, resume, train, wait_for
 
 REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0")

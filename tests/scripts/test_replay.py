@@ -63,7 +63,7 @@ def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -
 def test_in_a_terminal_it_steps(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = iter(["", "g 0", "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
-    monkeypatch.setattr("scripts.replay._is_a_terminal", lambda: True)
+    monkeypatch.setattr("scripts.commands.replay._is_a_terminal", lambda: True)
     answer = reversi("replay", "f5d6c3", "--ply", 2, "--ascii")
     assert answer.code == 0
     assert [line for line in answer.out.splitlines() if line.startswith(("Ply", "The"))] == [
@@ -79,7 +79,7 @@ def test_ctrl_c_ends_politely(reversi: Reversi, monkeypatch: pytest.MonkeyPatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("builtins.input", interrupted)
-    monkeypatch.setattr("scripts.replay._is_a_terminal", lambda: True)
+    monkeypatch.setattr("scripts.commands.replay._is_a_terminal", lambda: True)
     answer = reversi("replay", "f5d6c3")
     assert (answer.code, answer.err) == (130, "")
 

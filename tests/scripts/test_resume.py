@@ -13,13 +13,13 @@ import pytest
 from actors.worker import STATE_FORMAT
 from reversi import archive
 from reversi.errors import ConfigError
-from scripts.compose import compose
-from scripts.config import JobConfig, job_of
-from scripts.interrupt import Interrupt
-from scripts.launch_serial import run_serial
-from scripts.progress import Progress
-from scripts.run_folder import RunFolder
-from scripts.sitting import Sitting
+from scripts.job.compose import compose
+from scripts.job.config import JobConfig, job_of
+from scripts.job.interrupt import Interrupt
+from scripts.job.launch_serial import run_serial
+from scripts.job.progress import Progress
+from scripts.job.run_folder import RunFolder
+from scripts.job.sitting import Sitting
 
 COUNTED = (
     "cluster=serial",

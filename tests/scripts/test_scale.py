@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.compose import compose, to_yaml
-from scripts.control import CONTROL, read_target
+from scripts.job.compose import compose, to_yaml
+from scripts.job.control import CONTROL, read_target
 from tests.scripts.conftest import Reversi
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from learner.learner import LearnerReport
 from reversi.errors import ConfigError, RunError
-from scripts.compose import compose
-from scripts.config import job_of
-from scripts.interrupt import Interrupt
-from scripts.progress import Progress
-from scripts.run_folder import RunFolder
-from scripts.sitting import IDLE_ROUNDS, Sitting
+from scripts.job.compose import compose
+from scripts.job.config import job_of
+from scripts.job.interrupt import Interrupt
+from scripts.job.progress import Progress
+from scripts.job.run_folder import RunFolder
+from scripts.job.sitting import IDLE_ROUNDS, Sitting
 
 PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}
 

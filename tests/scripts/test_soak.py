@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from scripts.memory_series import FILLING_BYTES, Series, series_of
-from scripts.soak import WARM_UP_S, Finding, judge
-from scripts.trend import LEAST_POINTS, slope_of
+from scripts.soak.command import WARM_UP_S, Finding, judge
+from scripts.soak.memory_series import FILLING_BYTES, Series, series_of
+from scripts.soak.trend import LEAST_POINTS, slope_of
 from tests.scripts.conftest import Reversi
 
 Row = dict[str, Any]

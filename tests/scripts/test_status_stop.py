@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.launch import order_of
-from scripts.run_state import more, read_run
+from scripts.commands.launch import order_of
+from scripts.job.run_state import more, read_run
 from tests.scripts.conftest import Reversi
 
 DRIVER = """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.train import _log_end_of_thread
+from scripts.commands.train import _log_end_of_thread
 
 TINY = (
     "game=reversi4",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.compose import compose
-from scripts.config import job_of
-from scripts.warm import warm
+from scripts.job.compose import compose
+from scripts.job.config import job_of
+from scripts.job.warm import warm
 
 EXPERIMENTS = sorted(path.stem for path in (Path(__file__).parents[2] / "conf" / "experiment").glob("*.yaml"))
 

@@ -1,0 +1,1 @@
+"""Arguments that several commands share, and positions read from standard input."""

@@ -1,0 +1,168 @@
+"""What `gtp` and `nboard` share: their arguments, the session that these describe, standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from scripts.arguments.common import (
+    add_model,
+    add_players,
+    add_registry,
+    add_seed,
+    add_size,
+    add_threads,
+    natural,
+    player_of,
+    share,
+)
+
+if TYPE_CHECKING:
+    from reversi.frontends.engine_session import AnalyzerOf, EngineSession
+    from reversi.frontends.input_lines import InputLines
+    from reversi.games.rules import Game
+
+SIMULATIONS = 400
+"""Simulations per move if neither --simulations nor --seconds nor the other program sets a limit."""
+
+SOLVED_EMPTIES = 14
+"""Default of --solve, the empty squares from which every move is scored exactly: on 8x8 in 0.05 s, at most 0.3 s
+(median and maximum of 25 random positions on a busy core); with 16 it takes four times as long."""
+
+MOST_EMPTIES = 24
+"""Largest --solve: with more empty squares the solver hardly ever finishes in time, and that time is lost."""
+
+
+def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the player, the board and the limits of its thinking."""
+    add_model(parser)
+    parser.add_argument("--player", metavar="PLAYER", help="any player, instead of --model")
+    add_size(parser, "the model's; 8 with --player")
+    parser.add_argument(
+        "--simulations",
+        type=natural,
+        metavar="S",
+        help=f"simulations per move (default {SIMULATIONS}, or set by the protocol)",
+    )
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per move in seconds")
+    parser.add_argument(
+        "--solve",
+        type=natural,
+        default=SOLVED_EMPTIES,
+        metavar="N",
+        help=f"a model solves positions with up to N empty squares exactly (default {SOLVED_EMPTIES}, 0 for none)",
+    )
+    parser.add_argument(
+        "--margin",
+        type=share,
+        metavar="W",
+        help="a model's weight of the disc margin against the result, 0 to 1 (default 0)",
+    )
+    add_registry(parser)
+    add_seed(parser, "the player")
+    add_threads(parser)
+    add_players(parser)
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds above 0, or raise ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number <= 86_400:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0 and at most a day, got {text!r}")
+    return number
+
+
+def make_session(args: argparse.Namespace) -> EngineSession:
+    """Return the session, ready to answer; raises what creating its player or loading its model raises."""
+    from reversi.errors import UsageError
+    from reversi.frontends.analysis import Limit
+    from reversi.frontends.engine_session import EngineSession
+    from reversi.search.config import MAX_SIMULATIONS
+
+    if args.player is not None and args.model is not None:
+        raise UsageError(f"expected --model or --player, got {args.model!r} and {args.player!r}")
+    if args.player is not None and args.seconds is not None:
+        raise UsageError("expected a model for --seconds: a player takes the time it takes")
+    if args.player is not None and args.margin is not None:
+        raise UsageError("expected a model for --margin: a player has it in its name, as in mcts:gated:64,margin=0.1")
+    if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
+        raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
+    if args.solve > MOST_EMPTIES:
+        raise UsageError(f"expected --solve of at most {MOST_EMPTIES} empty squares, got {args.solve}")
+    game, analyzer_of = _of_player(args) if args.player is not None else _of_model(args)
+    return EngineSession(game, analyzer_of, Limit(args.simulations, args.seconds))
+
+
+def input_lines() -> InputLines:
+    """Return the lines of standard input.
+
+    They are read from the file descriptor: a thread blocked in `sys.stdin` would hold its lock when the process ends,
+    and Python would then end with an error.
+    """
+    from reversi.frontends.input_lines import InputLines
+
+    stream = sys.stdin
+    if stream is None:  # closed before we began
+        return InputLines(lambda: b"")
+    try:
+        descriptor = stream.fileno()
+    except OSError:  # a stream in memory has none
+        return InputLines(lambda: stream.buffer.read(1 << 16))
+    return InputLines(lambda: os.read(descriptor, 1 << 16))
+
+
+def say(text: str) -> None:
+    """Write to standard output, flushed, in ASCII; other characters, in names and echoes, are escaped."""
+    print(text.encode("ascii", "backslashreplace").decode(), end="", flush=True)
+
+
+def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
+    from reversi.errors import UsageError
+    from reversi.frontends.analysis import PlayerAnalyzer
+    from reversi.games.rules import reversi_of_size
+
+    if args.player.startswith(("gtp:", "nboard:")):
+        raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
+
+    def analyzer_of(game: Game) -> PlayerAnalyzer:
+        simulations = SIMULATIONS if args.simulations is None else args.simulations
+        player = player_of(args, args.player, game, seed=args.seed, simulations=simulations)
+        return PlayerAnalyzer(game, player)
+
+    return reversi_of_size(8 if args.size is None else args.size), analyzer_of
+
+
+def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
+    from reversi.frontends.analysis import MOST_LEAVES, Analyzer, SearchAnalyzer
+    from reversi.frontends.solver_analysis import SolverAnalyzer
+    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.model.evaluate import open_evaluator
+    from reversi.model.machine import cpu_has_bf16
+    from reversi.model.registry import load_model
+    from reversi.players import MARGIN_WEIGHT
+
+    margin_weight = MARGIN_WEIGHT if args.margin is None else args.margin
+    model = args.model or "gated"
+    weights = load_model(model, args.registry)
+
+    def analyzer_of(game: Game) -> Analyzer:
+        weights.check_game(game)
+        precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
+        evaluate = open_evaluator(
+            weights,
+            precision=precision,
+            batch=MOST_LEAVES,
+            threads=args.threads,
+            margin_weight=margin_weight,
+        )
+        analyzer = SearchAnalyzer(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
+        analyzer.warm_up()
+        return SolverAnalyzer(analyzer, args.solve) if args.solve else analyzer
+
+    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), analyzer_of

@@ -1,0 +1,1 @@
+"""Ray and its clusters: how processes start or join one, where roles run, and jobs submitted to one."""

@@ -1,0 +1,1 @@
+"""The commands of `reversi`, a module each."""

@@ -1,0 +1,144 @@
+"""Step through a recorded game: one of a file, or a transcript such as f5d6c3.
+
+Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript per line (.txt), GGF (.ggf), SGF (.sgf)
+and this program's own records (.records).  In a terminal, Enter shows the next ply, b the previous one, g 12 goes to
+ply 12, q quits; otherwise every position is printed.
+
+A game with an illegal move is shown up to that move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reversi.errors import UsageError
+from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
+
+if TYPE_CHECKING:
+    from reversi.collection import Collection
+    from reversi.games.position import Position
+    from reversi.games.rules import Game
+
+EXAMPLES = """
+reversi replay f5d6c3d3c4
+reversi replay WTH_1999.wtb --game 12
+reversi replay games.ggf --game 3 --ply 20
+reversi replay --all --json games.csv
+"""
+
+SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the game, the ply and the output format."""
+    parser.add_argument("source", metavar="GAME", help="a file of games, or a transcript")
+    parser.add_argument("--game", type=positive, default=1, metavar="N", help="which game of the file (default 1)")
+    parser.add_argument(
+        "--ply",
+        type=natural,
+        metavar="P",
+        help="begin at ply P (0 is the start); without a terminal, print only that position",
+    )
+    parser.add_argument("--all", action="store_true", help="print every game of the file, even in a terminal")
+    add_size(parser, "what fits the moves", sizes="3 (tic-tac-toe), 4, 6 or 8")
+    parser.add_argument("--column", metavar="NAME", help="header of the column of transcripts in a CSV file")
+    add_ascii(parser)
+    add_json(parser, "one JSON object per position")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the game or games; the exit code is 1 if one of them has an illegal move."""
+    games = _games(args.source, _game_of_size(args.size), args.column)
+    if args.all and args.ply is not None:
+        raise UsageError("expected --all or --ply, got both")
+    if not len(games):
+        raise UsageError(f"expected a file with at least one game, got {args.source!r}")
+    if not args.all and args.game > len(games):
+        raise UsageError(f"--game: expected a game from 1 to {len(games)}, got {args.game}")
+    by_hand = not (args.all or args.json) and _is_a_terminal()
+    broken = 0
+    for index in range(len(games)) if args.all else [args.game - 1]:
+        positions = games.positions(index)
+        if args.ply is not None and args.ply >= len(positions):
+            raise UsageError(f"--ply: expected a ply from 0 to {len(positions) - 1}, got {args.ply}")
+        try:
+            _show(games, index, positions, args, by_hand)
+        except KeyboardInterrupt:
+            print("\nGoodbye.")
+            return 130
+        if games.is_broken(index):
+            print(f"error: {games.problem(index)}", file=sys.stderr)
+            broken += 1
+    return 1 if broken else 0
+
+
+def _is_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _show(
+    games: Collection, index: int, positions: Sequence[Position], args: argparse.Namespace, by_hand: bool
+) -> None:
+    from reversi.frontends.stepper import Stepper
+
+    moves = games.moves(index)
+    plies = range(len(positions)) if args.ply is None else [args.ply]
+    if args.json:
+        for ply in plies:
+            print(_json(games, index, ply, positions[ply], moves))
+        return
+    stepper = Stepper(positions, moves, ask=input, say=print, unicode=draws_symbols(args))
+    print(f"Game {index + 1} of {len(games)}: {games.title(index)}".rstrip(": "))
+    if by_hand:
+        stepper.step(args.ply or 0)
+        return
+    for ply in plies:
+        print(f"\n{stepper.picture(ply)}")
+    if args.all:
+        print()
+
+
+def _json(games: Collection, index: int, ply: int, position: Position, moves: Sequence[str]) -> str:
+    """Return a position as a line of JSON: `move` led to it, `next` follows."""
+    values = {
+        "game": index + 1,
+        "title": games.title(index),
+        "ply": ply,
+        "move": moves[ply - 1] if ply else None,
+        "position": str(position),
+        "black": position.black.bit_count(),
+        "white": position.white.bit_count(),
+        "next": moves[ply] if ply < len(moves) else None,
+        "over": position.is_over,
+    }
+    return json.dumps(values)
+
+
+def _games(source: str, game: Game | None, column: str | None) -> Collection:
+    """Return the games of a file, or the game of a transcript, which must be legal to its end."""
+    from reversi.gamefiles import SUFFIXES, read_games_of, read_transcript
+
+    path = Path(source)
+    if path.is_file():
+        return read_games_of(path, game, column)
+    if path.suffix.lower() in SUFFIXES or "/" in source:
+        raise UsageError(f"expected a file of games, found none at {source!r}")
+    games = read_transcript(source, game, f"{source[:40]!r}")
+    if games.plies[0] == 0:
+        raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
+    if games.is_broken(0):
+        raise UsageError(str(games.problem(0)))
+    return games
+
+
+def _game_of_size(size: int | None) -> Game | None:
+    from reversi.games.rules import game_named
+
+    if size is not None and size not in SIZES:
+        raise UsageError(f"--size: expected 3, 4, 6 or 8, got {size}")
+    return None if size is None else game_named(SIZES[size])

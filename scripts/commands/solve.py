@@ -1,0 +1,174 @@
+"""Solve positions from standard input, one per line, exactly: the score when both sides play perfectly.
+
+A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.  The
+score is own minus opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for
+the winner as in WTHOR files and the FFO positions.  Every line is answered by one line, in order; a line that cannot be
+parsed is answered by `{"error": ...}`, and the exit code is then 1.  A position that hits a limit is not solved and has
+no score.
+
+A line in OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer has the expected score and whether score
+and best move agree; the exit code is 1 if any of them does not.
+
+Up to 20 empty squares take about a second on 8x8, every two more five to ten times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import ReversiError
+from scripts.arguments.common import add_json, add_size, add_threads, positive
+from scripts.arguments.engine import seconds
+from scripts.arguments.positions import print_answers, read_problems
+
+if TYPE_CHECKING:
+    from reversi.games.position import Position
+    from reversi.obf import Problem
+    from reversi.search.endgame import Solution, Solver
+
+EXAMPLES = """
+reversi solve --size 6 --json < positions.txt
+echo "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O" | reversi solve
+echo "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X" | reversi solve --empties winner --best
+reversi solve --empties winner --best < fforum-1-19.obf
+"""
+
+TABLE_BITS = 22
+"""Size of each thread's table: 96 MB once a large position has filled it."""
+
+STOP_AGAIN_S = 0.02
+"""After Ctrl-C the solvers are told to stop this often: one that was just starting misses the first call."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer for one position."""
+
+    problem: Problem
+    solution: Solution
+    wdl: bool
+    """Whether the score is only 1, 0 or -1."""
+
+    @property
+    def expected(self) -> int | None:
+        """The score of the best move that the line gives; None if it gives none."""
+        score = self.problem.score
+        return score if score is None or not self.wdl else (score > 0) - (score < 0)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether score and best move agree with the line; None if it gives no scores, or nothing was solved."""
+        if self.expected is None or self.solution.score is None:
+            return None
+        if self.solution.score != self.expected:
+            return False
+        return self.wdl or self.solution.best in self.problem.best
+
+    def to_json(self) -> str:
+        """Return the answer as a line of JSON."""
+        found = self.solution
+        values: dict[str, Any] = {
+            "position": str(self.problem.position),
+            "score": found.score,
+            "best": None if found.best is None else self._name(found.best),
+            "moves": {self._name(action): score for action, score in sorted(found.moves.items())},
+            "nodes": found.nodes,
+            "seconds": round(found.seconds, 6),
+            "solved": found.solved,
+        }
+        if self.expected is not None:
+            values |= {"expected": self.expected, "agrees": self.agrees}
+        return json.dumps(values)
+
+    def __str__(self) -> str:
+        found = self.solution
+        score = "not solved" if found.score is None else f"{found.score:+d}"
+        ranked = sorted(found.moves, key=lambda action: -found.moves[action])
+        moves = "  ".join(f"{self._name(action)} {found.moves[action]:+d}" for action in ranked)
+        effort = f"({found.nodes:,} positions, {found.seconds:.3f} s)"
+        check = {None: "", True: "as expected", False: f"NOT as expected: {self._known()}"}[self.agrees]
+        return "  ".join(part for part in (str(self.problem.position), score, moves, effort, check) if part)
+
+    def _known(self) -> str:
+        best = ", ".join(self._name(action) for action in sorted(self.problem.best))
+        return "" if self.expected is None else f"{self.expected:+d} by {best}"
+
+    def _name(self, action: int) -> str:
+        from reversi.games.notation import action_name
+
+        return action_name(self.problem.position.game, action)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the board, what to score, the limits and the output format."""
+    add_size(parser, "each line's own")
+    parser.add_argument(
+        "--empties", choices=("nobody", "winner"), default="nobody", help="who scores empty squares (default nobody)"
+    )
+    parser.add_argument("--best", action="store_true", help="score only the best move, several times faster")
+    parser.add_argument("--wdl", action="store_true", help="score only win (1), draw (0) or loss (-1), faster still")
+    parser.add_argument(
+        "--nodes", type=positive, metavar="N", help="limit on the positions searched, per position to solve"
+    )
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per position to solve in seconds")
+    add_threads(parser, "positions solved at the same time, one CPU thread each")
+    add_json(parser, "one JSON object per position")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read all positions, solve them in parallel, print each answer as soon as those before it are printed."""
+    from reversi.games.rules import reversi_of_size
+
+    lines = list(read_problems(None if args.size is None else reversi_of_size(args.size)))
+    agreed: list[bool] = []
+
+    def answers() -> Iterator[Answer]:
+        for answer in _solve([line for line in lines if not isinstance(line, ReversiError)], args):
+            if answer.agrees is not None:
+                agreed.append(answer.agrees)
+            yield answer
+
+    all_parsed = print_answers(lines, answers(), as_json=args.json, expected="positions")
+    if agreed:
+        print(f"{sum(agreed)} of {len(agreed)} answers agree with the expected scores", file=sys.stderr)
+    return 0 if all_parsed and all(agreed) else 1
+
+
+def _solve(problems: list[Problem], args: argparse.Namespace) -> Iterator[Answer]:
+    """Yield the answers in order; each thread has its own solvers, which Ctrl-C stops."""
+    solvers: dict[tuple[int, str], Solver] = {}
+
+    def solve(problem: Problem) -> Answer:
+        position = problem.position
+        solver = _solver_of_thread(solvers, position, args.empties == "winner")
+        ask: Callable[..., Solution] = solver.solve if args.best else solver.solve_moves
+        found = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
+        return Answer(problem, found, args.wdl)
+
+    with ThreadPoolExecutor(min(args.threads, max(len(problems), 1)), "solve") as pool:
+        waiting = [pool.submit(solve, problem) for problem in problems]
+        try:
+            for each in waiting:
+                yield each.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            while wait(waiting, timeout=STOP_AGAIN_S).not_done:
+                for solver in list(solvers.values()):
+                    solver.stop()
+
+
+def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:
+    """Return the calling thread's solver of the position's game."""
+    from reversi.search.endgame import Solver
+
+    key = threading.get_ident(), position.game.name
+    if key not in solvers:
+        solvers[key] = Solver(position.game, winner_takes_empties=winner, table_bits=TABLE_BITS)
+    return solvers[key]

@@ -1,0 +1,119 @@
+"""Show a run: games, versions, the champion, the health of its roles, the last checkpoint.
+
+RUN is a run's folder or its name in runs/, by default the newest.  With --address (or RAY_API_SERVER_ADDRESS) it is a
+job on a Ray cluster, by its run's name or its own; without RUN all jobs are listed.  If the run's folder is not on this
+machine, it is read on the cluster's head, which takes some seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import RunError
+from scripts.arguments.cluster import JOB_COMMAND, add_cluster
+from scripts.arguments.common import add_json
+from scripts.job.run_state import RunState, find_run, read_run
+
+if TYPE_CHECKING:
+    from scripts.cluster.jobs import Job, Jobs
+
+EXAMPLES = """
+reversi status
+reversi status runs/long --json
+reversi status night --address http://head:8265
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the run, the cluster and the output format."""
+    parser.add_argument("what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest)")
+    add_cluster(parser)
+    add_json(parser, "one JSON object, or a list of jobs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the state of the run, and of its job if it has one."""
+    from scripts.cluster.jobs import ADDRESS_VARIABLE
+
+    if not args.address and not os.environ.get(ADDRESS_VARIABLE):
+        state = read_run(find_run(args.what))
+        _show(args.json, asdict(state), _lines(state))
+        return 0
+    from scripts.cluster.jobs import Jobs
+
+    jobs = Jobs(args.address, args.token_file)
+    if args.what is None:
+        _list(args.json, jobs.all())
+        return 0
+    job = jobs.find(args.what)
+    run_state = _run_of(jobs, job)
+    lines = [f"job {job.id}: {job.state}, started {job.started} UTC{f', ended {job.ended}' if job.ended else ''}"]
+    lines += _lines(run_state) if run_state else [f"run {job.run}: nothing in {job.folder}; {job.message}"]
+    _show(args.json, {"job": asdict(job), "run": asdict(run_state) if run_state else None}, lines)
+    return 0
+
+
+def _run_of(jobs: Jobs, job: Job) -> RunState | None:
+    """Return the state of a job's run, read here if its folder is on this machine, else on the head."""
+    folder = Path(job.folder)
+    if (folder / "config.yaml").is_file():
+        return read_run(folder)
+    try:
+        answer = jobs.ask(
+            (*JOB_COMMAND, "status", job.folder, "--json"), run=job.run, runtime_env=jobs.runtime_env(job.id)
+        )
+    except RunError:  # the run has not made its folder yet, or removed it: nothing had been trained
+        return None
+    return RunState(**json.loads(answer))
+
+
+def _list(as_json: bool, jobs: list[Job]) -> None:
+    if as_json:
+        print(json.dumps([asdict(job) for job in jobs]))
+        return
+    for job in jobs:
+        print(f"{job.state:<9}  {job.started or '-':<19}  {job.id}  {job.folder}")
+    if not jobs:
+        print("no jobs yet")
+
+
+def _lines(state: RunState) -> list[str]:
+    """Return the state for people."""
+    champion = "none yet" if state.champion is None else f"version {state.champion}"
+    lines = [
+        f"run {state.run}: {state.state}{f' in process {state.pid}' if state.pid else ''}, {state.folder}",
+        f"  {state.game}, {state.elapsed_s / 60:.1f} minutes of training, {state.games:,} games, "
+        f"{state.positions_per_s:,.0f} positions/s now",
+        f"  learner at step {state.step:,}, version {state.version}; champion {champion}, "
+        f"{state.candidates} models in the registry",
+        f"  {state.restarts} restarts, {state.resident_mb:,.0f} MB here; last metrics {_ago(state.metrics_age_s)}",
+        f"  last checkpoint {_ago(state.checkpoint_age_s)}",
+    ]
+    lines += [
+        f"  {role}: " + ", ".join(f"{name} {value:,.0f}" for name, value in values.items())
+        for role, values in state.health.items()
+    ]
+    actors = state.health.get("actors", {})
+    if missing := max(0.0, actors.get("wanted", 0.0) - actors.get("alive", 0.0)):
+        lines.append(f"  {missing:,.0f} actors start, or wait for a node with room")
+    if state.actors_asked:
+        asked = ", ".join(f"{count:,} {group}" for group, count in state.actors_asked.items())
+        lines.append(f"  asked for by reversi scale: {asked}")
+    if state.state == "training":
+        return lines
+    if state.resume_command is None:
+        return [*lines, "nothing was saved; start it again under a new run.name"]
+    return [*lines, f"go on with:  {state.resume_command}"]
+
+
+def _ago(seconds: float | None) -> str:
+    return "never" if seconds is None else f"{seconds:.0f} s ago"
+
+
+def _show(as_json: bool, value: dict[str, Any], lines: list[str]) -> None:
+    print(json.dumps(value) if as_json else "\n".join(lines))

@@ -1,0 +1,208 @@
+"""`reversi train`: compose the job, open its run folder, launch it, report what came out."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import ConfigError, RunError, UsageError
+from scripts.cluster.ray_environment import in_job
+from scripts.job.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
+from scripts.job.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
+
+if TYPE_CHECKING:
+    from scripts.job.config import JobConfig
+    from scripts.job.run_folder import RunFolder
+    from scripts.job.sitting import Sitting
+
+
+log = logging.getLogger(__name__)
+
+SWEEP = {"--multirun", "-m"}
+"""Hydra's flags for a sweep: one job after another for each value of `key=a,b`."""
+
+HYDRA_FLAGS = {
+    *("--cfg", "-c", "--resolve", "--package", "-p", "--info", "-i", "--run", "-r", "--hydra-help", "--version"),
+    *("--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--shell-completion", "-sc"),
+    "--experimental-rerun",
+}
+"""The other flags of Hydra's command line."""
+
+LOG_BYTES, OLD_LOGS = 8 << 20, 3
+"""Size at which `logs/run.log` is rotated, and the number of old files kept: at most 32 MB per run."""
+
+
+def run(overrides: list[str]) -> int:
+    """Train the job that `overrides` describe; return the exit code."""
+    if SWEEP.intersection(overrides):
+        return _sweep([item for item in overrides if item not in SWEEP])
+    flags = [item.partition("=")[0] for item in overrides if item.startswith("-")]
+    if unknown := [flag for flag in flags if flag not in HYDRA_FLAGS]:
+        raise UsageError(f"unknown option {unknown[0]!r}; see 'reversi train --help'")
+    if flags:
+        return _hand_to_hydra(overrides)
+    from scripts.job.control import sets_actors
+
+    folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
+    rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
+    if folders and folders[-1] not in ("", "null"):
+        return train(_resumed_values(folders[-1], rest), folders[-1], counts_actors=any(map(sets_actors, rest)))
+    return train(compose(rest), None)
+
+
+def train(values: dict[str, Any], resume: str | None, counts_actors: bool = False) -> int:
+    """Run the job of a composed configuration, new or in the folder `resume`; return the exit code.
+
+    counts_actors  whether the command line sets the number of actors, which then overrides what `reversi scale` set
+    """
+    from learner.algorithms.compatibility import check_fit
+    from reversi.games.rules import game_named
+    from scripts.job.config import job_of
+    from scripts.job.control import forget_target
+    from scripts.job.preflight import check_game_files, check_kept, check_machine, check_openings
+    from scripts.job.run_folder import RunFolder
+
+    job = job_of(values)
+    check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
+    check_machine(job)
+    if in_job():
+        check_kept(job)
+    check_openings(job)
+    check_game_files(job)
+    with Interrupt() as interrupt:
+        folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
+        if counts_actors:
+            forget_target(folder.path)
+        try:
+            with _logged_to(folder.path / "logs" / "run.log"):
+                return _sit(job, folder, values, interrupt, bool(resume))
+        except BaseException:
+            if not folder.begun:
+                folder.discard()  # nothing was trained: the name stays free
+            raise
+        finally:
+            folder.close()
+
+
+def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> int:
+    from learner.tracking import open_trackers
+    from scripts.job.preflight import check_registry
+    from scripts.job.progress import Progress
+    from scripts.job.sitting import Sitting
+    from scripts.job.summary import announce, summarise
+    from scripts.job.warm import warm
+
+    sitting = Sitting(job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values)))
+    if resumed:
+        sitting.load_checkpoint()
+    check_registry(job, sitting.open_registry())
+    folder.write_setup(to_yaml(values))
+    announce(sitting)
+    warm(job)
+    if not interrupt.requested:
+        try:
+            _launch(sitting)
+        finally:
+            sitting.progress.end()
+    if interrupt.requested:
+        if not folder.begun:
+            folder.discard()
+            print(NOTHING_KEPT)
+            return EXIT_INTERRUPTED
+        print(f"{SAVED}; go on with:  {sitting.resume_command}")
+        return EXIT_INTERRUPTED
+    summarise(sitting)
+    return 0
+
+
+def _launch(sitting: Sitting) -> None:
+    if sitting.job.cluster.kind == "serial":
+        from scripts.job.launch_serial import run_serial
+
+        run_serial(sitting)
+    else:
+        from scripts.cluster.ray_environment import prepare
+
+        prepare(sitting.job.cluster)
+        from scripts.job.launch_ray import run_ray
+
+        run_ray(sitting)
+
+
+def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
+    from scripts.job.run_folder import saved_config
+
+    return recompose(saved_config(path), overrides)
+
+
+def _sweep(overrides: list[str]) -> int:
+    """Train every job of a sweep, one after the other, until one fails or is stopped; return its exit code.
+
+    What is wrong with any of them is said before the first begins.  Hydra's own launcher would make folders beside the
+    runs', give all of them one name, and go on after Ctrl-C.
+    """
+    from scripts.job.config import job_of
+
+    if any(item.startswith(("-", f"{RESUME}=")) for item in overrides):
+        raise ConfigError(f"with --multirun only overrides of new runs can be given, got {' '.join(overrides)!r}")
+    jobs = each_job(overrides)
+    composed = [compose(job) for job in jobs]
+    for values in composed:
+        job_of(values)
+    code = 0
+    for number, (job, values) in enumerate(zip(jobs, composed, strict=True)):
+        values["run"]["name"] += f"-{number}"
+        print(f"job {number + 1} of {len(jobs)}: {' '.join(job)}")
+        if code := train(values, None):
+            break
+    return code
+
+
+def _hand_to_hydra(arguments: list[str]) -> int:
+    """Let Hydra's own command line handle its flags (--cfg, --info, ...); it calls `train` where they ask for a run."""
+    import hydra
+    from omegaconf import DictConfig
+
+    compose([item for item in arguments if "=" in item and not item.startswith("-")])  # bad keys get our one line
+    exit_codes: list[int] = []
+
+    @hydra.main(version_base="1.3", config_path="pkg://conf", config_name="train")
+    def main(config: DictConfig) -> None:
+        exit_codes.append(train(plain(config), None))
+
+    sys.argv = ["reversi train", *for_hydra(arguments)]
+    main()
+    return max(exit_codes, default=0)
+
+
+@contextmanager
+def _logged_to(path: Path) -> Iterator[None]:
+    """Write the process's log to a file in the meantime; RunError if that cannot be written."""
+    logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
+    threading.excepthook = _log_end_of_thread
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
+    """Note a thread's last exception in the log, and not on the terminal: those who wait for the thread tell of it."""
+    name = end.thread.name if end.thread is not None else "a thread"
+    log.error("%s ended by %s", name, end.exc_type.__name__, exc_info=end.exc_value)

@@ -1,0 +1,1 @@
+"""A training job: its configuration, its folder, its loop and its output."""

@@ -1,0 +1,133 @@
+"""What a run counts while it trains, and the metrics made from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from actors.worker import ActorReport
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """The whole run, written to the metrics every few seconds."""
+
+    elapsed_s: float
+    """Seconds of training, earlier sittings included."""
+    sitting_s: float
+    """Seconds of training since the run was last started or resumed."""
+    games: int
+    """Games finished since the run began, lessons (`actors.lessons`) included."""
+    positions: int
+    """Positions that a move is learned from, searched or of lessons, since the run began."""
+    simulations: int
+    """Simulations since the run began."""
+    positions_per_s: float
+    """Positions that a move is learned from, per second, since the last row."""
+    simulations_per_s: float
+    """Simulations per second, since the last row."""
+    asked_per_simulation: float
+    """Positions evaluated by the network per simulation, since the last row; cache and rules answer the others."""
+    cache_hit_share: float
+    """Share of the positions looked up in the actors' caches that were found there, since the last row."""
+    actor_waiting_share: float
+    """Share of the actors' time spent waiting for room in the replay, since the last row."""
+    actor_idle_share: float
+    """Share of the actors' time between two rounds, since the last row: under Ray, overhead of Ray and the driver."""
+    resident_mb: float
+    """Resident memory of the whole run, all processes, in MB (shared pages counted once per process)."""
+    restarts: int
+    """Restarts of roles that died."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayReport:
+    """Results of the side that learns against one that does not, since the last such row: a hundred games or more."""
+
+    games: int
+    """Games against a side that does not learn since the run began, including this row's."""
+    wins: int
+    """Games of this row won by the side that learns."""
+    draws: int
+    """Games of this row drawn."""
+    losses: int
+    """Games of this row lost by the side that learns."""
+
+
+@dataclass
+class Counters:
+    """Sums since the run began; differences of two of them give rates."""
+
+    at_s: float = 0.0
+    games: int = 0
+    positions: int = 0
+    simulations: int = 0
+    asked: int = 0
+    looked_up: int = 0
+    found: int = 0
+    playing_s: float = 0.0
+    waiting_s: float = 0.0
+    between_s: float = 0.0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    steps: int = 0
+    samples: int = 0
+    restarts: int = 0
+
+    def copy(self) -> Counters:
+        """Return the sums as they are now."""
+        return dataclasses.replace(self)
+
+    def add(self, report: ActorReport) -> None:
+        """Count one actor's round."""
+        self.games += report.games
+        self.positions += report.positions
+        self.simulations += report.simulations
+        self.asked += report.asked
+        self.looked_up += report.looked_up
+        self.found += report.found
+        self.playing_s += report.playing_s
+        self.waiting_s += report.waiting_s
+        self.between_s += report.between_s
+        self.wins += report.wins
+        self.draws += report.draws
+        self.losses += report.losses
+
+    def since(self, then: Counters) -> Counters:
+        """Return what was counted since `then`; `at_s` is the seconds between, at least a nanosecond."""
+        change = {
+            field.name: getattr(self, field.name) - getattr(then, field.name) for field in dataclasses.fields(self)
+        }
+        return Counters(**change | {"at_s": max(change["at_s"], 1e-9)})
+
+    def run_report(self, then: Counters, sitting_s: float, resident_mb: float) -> RunReport:
+        """Return the row of metrics of the run; rates are since `then`, the row before."""
+        new = self.since(then)
+        actor_s = new.playing_s + new.waiting_s + new.between_s
+        return RunReport(
+            elapsed_s=self.at_s,
+            sitting_s=sitting_s,
+            games=self.games,
+            positions=self.positions,
+            simulations=self.simulations,
+            positions_per_s=new.positions / new.at_s,
+            simulations_per_s=new.simulations / new.at_s,
+            asked_per_simulation=_share(new.asked, new.simulations),
+            cache_hit_share=_share(new.found, new.looked_up),
+            actor_waiting_share=_share(new.waiting_s, actor_s),
+            actor_idle_share=_share(new.between_s, actor_s),
+            resident_mb=resident_mb,
+            restarts=self.restarts,
+        )
+
+    def play_report(self, then: Counters) -> PlayReport:
+        """Return the row of results against a side that does not learn, since `then`."""
+        new, games = self.since(then), self.wins + self.draws + self.losses
+        return PlayReport(games=games, wins=new.wins, draws=new.draws, losses=new.losses)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0

@@ -1,0 +1,89 @@
+"""The learning curves of a run, drawn from its metrics; the help of `reversi picture` says what they show."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+from reversi.errors import RunError
+from scripts.curves import Curve, Panel, draw
+
+PICTURE = "learning.svg"
+"""Name of the picture in the run's folder."""
+
+MOST = 1e300
+"""Metrics of this size and what is no finite number are no metrics."""
+
+Row = dict[str, Any]
+
+
+def picture_of(folder: Path, target: Path) -> Path:
+    """Draw the run in `folder` into `target` and return that; a run without metrics is a RunError."""
+    from reversi.archive import write_atomic
+
+    rows = rows_of(folder)
+    panels = panels_of(rows)
+    if not panels:
+        raise RunError(f"expected metrics of training in {folder / 'metrics.jsonl'}, but it has none yet")
+    by_games = any("play/wins" in row for row in rows)
+    write_atomic(target, draw(folder.name, "games" if by_games else "minutes of training", panels).encode())
+    return target
+
+
+def rows_of(folder: Path) -> list[Row]:
+    """Return the rows of a run's metrics; a last line cut by a crash is left out, as is what is no row."""
+    path = folder / "metrics.jsonl"
+    if not path.is_file():
+        raise RunError(f"expected the folder of a run with its metrics, but there is no {path} (tracking=jsonl)")
+    rows = []
+    for line in path.read_bytes().split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line)
+            if isinstance(row, dict) and _is_number(row.get("elapsed_s")):
+                rows.append({name: value for name, value in row.items() if _is_number(value)})
+    return rows
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < MOST
+
+
+def panels_of(rows: list[Row]) -> list[Panel]:
+    """Return what these metrics can show; empty panels are left out."""
+
+    def curve(metric: str, name: str, step: bool = False) -> Curve:
+        held = [row for row in rows if metric in row]
+        return Curve(name, [row["elapsed_s"] / 60 for row in held], [row[metric] for row in held], step)
+
+    metrics = set().union(*rows)
+    champion = Panel(
+        "Elo above the first model, sum of the matches", [curve("gate/champion_elo", "champion", True)], 220
+    )
+    if "play/wins" in metrics:
+        panels = [_results(rows)]
+    elif "learner/losses/accuracy" in metrics:
+        accuracy = [curve("learner/losses/accuracy", "training"), curve("learner/validation/top1", "kept aside")]
+        loss = [curve("learner/losses/policy", "training"), curve("learner/validation/loss", "kept aside")]
+        panels = [Panel("share of the moves guessed right", accuracy, 220), Panel("cross-entropy, nats", loss)]
+    elif "learner/losses/q" in metrics:
+        values = [curve("learner/losses/q", "of the moves taken"), curve("learner/losses/target", "target")]
+        panels = [champion, Panel("loss", [curve("learner/losses/total", "loss")]), Panel("mean action value", values)]
+    else:
+        losses = [curve(f"learner/losses/{part}", part) for part in ("policy", "value")]
+        panels = [champion, Panel("loss", losses)]
+    return [panel for panel in panels if any(len(curve.x) for curve in panel.curves)]
+
+
+def _results(rows: list[Row]) -> Panel:
+    """Return won, drawn and lost games of the side that learns, as shares of the games since the row before."""
+    played = [row for row in rows if "play/wins" in row]
+    x = [row["play/games"] for row in played]
+    names = {"wins": "won", "draws": "drawn", "losses": "lost"}
+    of = [sum(row[f"play/{name}"] for name in names) for row in played]
+    curves = [
+        Curve(text, x, [row[f"play/{name}"] / n for row, n in zip(played, of, strict=True)])
+        for name, text in names.items()
+    ]
+    return Panel("results of the side that learns, share of every hundred games or so", curves, 260, 0.0, 1.0)

@@ -1,0 +1,240 @@
+"""The state of a run, read from its folder by another process."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from reversi.errors import ReversiError, RunError
+
+TAIL_BYTES = 1 << 18
+"""Bytes read from the end of `metrics.jsonl`: some hundred rows, of all kinds."""
+
+SAVED_S = 15.0
+"""Seconds by which the metrics may be newer than the last checkpoint of a run that saved before it ended."""
+
+State = Literal["training", "finished", "stopped", "died", "empty"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """The state of one run."""
+
+    run: str
+    """Its name."""
+    folder: str
+    """Its absolute path."""
+    state: State
+    """`training`; `finished` with a summary; `stopped` and saved; `died` with unsaved training; `empty`."""
+    pid: int | None
+    """The driver's process, if it runs on this machine."""
+    game: str
+    """Name of the game."""
+    elapsed_s: float
+    """Seconds of training, all sittings."""
+    games: int
+    """Games played."""
+    positions_per_s: float
+    """Positions per second that a move is learned from, in the last row of metrics."""
+    step: int
+    """Steps of the learner."""
+    version: int
+    """The learner's newest version; -1 before the first."""
+    champion: int | None
+    """The gated version, None before there is one."""
+    candidates: int
+    """Models in the registry, whatever their verdict."""
+    restarts: int
+    """Restarts of roles that died."""
+    resident_mb: float
+    """Resident memory of the driver's machine's share of the run."""
+    metrics_age_s: float | None
+    """Seconds since the last row of metrics."""
+    checkpoint: str | None
+    """Folder of the newest checkpoint."""
+    checkpoint_age_s: float | None
+    """Seconds since it was saved."""
+    health: dict[str, dict[str, float]]
+    """State of each role while the run trains, as the driver sees it: `alive`, `wanted`, `restarts`, `silent_s`,
+    `rss_mb`, by role."""
+    actors_asked: dict[str, int]
+    """Actors of each group, as last requested by `reversi scale`; empty if it was never used."""
+
+    keeps_records: bool
+    """Whether a run without a checkpoint can go on from the records that Redis holds."""
+    more: str | None
+    """Setting that lets a finished run continue, such as `run.minutes=20`."""
+
+    @property
+    def resume_command(self) -> str | None:
+        """The command line that resumes it; None if nothing was saved."""
+        if self.checkpoint is None and not self.keeps_records:
+            return None
+        return " ".join(filter(None, (f"reversi train resume={self.folder}", self.more)))
+
+
+def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
+    """Return the folder of a run: `what` as a path or as a name in `runs`; for None the run that changed last."""
+    if what is None:
+        found = [path.parent for path in runs.glob("*/config.yaml")]
+        if not found:
+            raise RunError(f"no run in {runs}/; start one with `reversi train` or name a folder")
+        return max(found, key=_changed).absolute()
+    for path in (Path(what), runs / what):
+        if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
+            return path.absolute()
+    raise RunError(f"expected a run's folder or its name in {runs}/, got {what!r}; see `ls {runs}`")
+
+
+def read_run(folder: Path) -> RunState:
+    """Return the state of the run in `folder`."""
+    from scripts.job.run_folder import checkpoints_in
+
+    config, row = _config(folder), _newest_values(folder / "metrics.jsonl")
+    held, pid = lock_holder(folder)
+    saved = next(reversed(checkpoints_in(folder)), None)
+    champion, candidates = _models(config, folder)
+    state: State = "training" if held else _ended_state(folder, saved)
+    games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
+    return RunState(
+        run=folder.name,
+        folder=str(folder),
+        state=state,
+        pid=pid,
+        game=str(_at(config, "game", "name") or "unknown"),
+        elapsed_s=row.get("run/elapsed_s", 0.0),
+        games=games,
+        positions_per_s=row.get("run/positions_per_s", 0.0) if held else 0.0,
+        step=int(row.get("learner/step", 0)),
+        version=int(row.get("learner/version", -1)),
+        champion=champion,
+        candidates=candidates,
+        restarts=int(row.get("run/restarts", 0)),
+        resident_mb=row.get("run/resident_mb", 0.0) if held else 0.0,
+        metrics_age_s=_age_s(folder / "metrics.jsonl"),
+        checkpoint=str(saved) if saved else None,
+        checkpoint_age_s=_age_s(saved) if saved else None,
+        health=_health(row) if held and _heard_since_start(folder) else {},
+        actors_asked=_actors_asked(folder),
+        keeps_records=_at(config, "replay", "kind") == "redis",
+        more=more(*limits, int(row.get("replay/games_total", games))) if state == "finished" else None,
+    )
+
+
+def more(minutes: float | None, games: int | None, played: int) -> str:
+    """Return the setting that doubles the limit which ended a run."""
+    if games is not None and (minutes is None or played >= games):
+        return f"run.games={2 * games}"
+    return f"run.minutes={2 * (minutes or 0.0):g}"
+
+
+def lock_holder(folder: Path) -> tuple[bool, int | None]:
+    """Return whether a process holds the run's lock, and its pid if it runs on this machine."""
+    import psutil
+
+    path = folder / "run.lock"
+    try:
+        with open(path, encoding="ascii", errors="replace") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return False, None
+            except BlockingIOError:
+                number = lock.readline().split()[:1]
+    except OSError:
+        return False, None
+    with contextlib.suppress(ValueError, IndexError, psutil.Error):
+        pid = int(number[0])
+        if any(file.path == str(path.resolve()) for file in psutil.Process(pid).open_files()):
+            return True, pid
+    return True, None
+
+
+def _ended_state(folder: Path, saved: Path | None) -> State:
+    from scripts.job.run_folder import is_summarised
+
+    if saved is None:
+        return "died" if (folder / "metrics.jsonl").exists() else "empty"
+    if is_summarised(folder):
+        return "finished"
+    metrics, at = folder / "metrics.jsonl", saved.stat().st_mtime
+    return "died" if metrics.exists() and metrics.stat().st_mtime > at + SAVED_S else "stopped"
+
+
+def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
+    """Return the gated version and the number of models of the run's registry; (None, 0) if it cannot be reached."""
+    from reversi.model.registry import Registry
+
+    registry = Registry(str(_at(config, "registry", "url") or folder / "registry"))
+    try:
+        count = len(registry.models())
+        return registry.gated().version, count
+    except ReversiError:  # none yet, or not reachable from here: the run's log says so
+        return None, 0
+
+
+def _newest_values(path: Path) -> dict[str, float]:
+    """Return every metric's newest value among the last rows of the file."""
+    if not path.is_file():
+        return {}
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        lines = file.read().split(b"\n")
+    values: dict[str, float] = {}
+    for line in lines:
+        with contextlib.suppress(ValueError, RecursionError):  # the first line is cut, the last may be half written
+            row = json.loads(line)
+            values |= row if isinstance(row, dict) else {}
+    return values
+
+
+def _heard_since_start(folder: Path) -> bool:
+    """Return whether the newest metrics are from the current sitting, not from an earlier one."""
+    metrics, lock = folder / "metrics.jsonl", folder / "run.lock"
+    return metrics.exists() and lock.exists() and metrics.stat().st_mtime >= lock.stat().st_mtime
+
+
+def _actors_asked(folder: Path) -> dict[str, int]:
+    from scripts.job.control import read_target
+
+    with contextlib.suppress(ReversiError):  # `reversi scale` and the run's log report what is wrong
+        return read_target(folder)
+    return {}
+
+
+def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:
+    roles: dict[str, dict[str, float]] = {}
+    for name, value in row.items():
+        prefix, _, rest = name.partition("/")
+        if prefix == "health" and "/" in rest:
+            role, _, metric = rest.rpartition("/")
+            roles.setdefault(role, {})[metric] = value
+    return roles
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise RunError(f"{folder}: expected the folder of a run, its config.yaml cannot be read: {error}") from error
+    return config if isinstance(config, dict) else {}
+
+
+def _at(config: dict[str, Any], group: str, key: str) -> Any:
+    values = config.get(group)
+    return values.get(key) if isinstance(values, dict) else None
+
+
+def _changed(folder: Path) -> float:
+    metrics = folder / "metrics.jsonl"
+    return (metrics if metrics.exists() else folder).stat().st_mtime
+
+
+def _age_s(path: Path) -> float | None:
+    return max(0.0, time.time() - path.stat().st_mtime) if path.exists() else None

@@ -1,0 +1,1 @@
+"""`reversi rate`: a ladder of many players, and players against the exact scores of labelled positions."""

@@ -1,0 +1,1 @@
+"""`reversi soak`: whether the memory of a run grows."""

@@ -1,0 +1,1 @@
+"""The roles of a run under Ray: their calls, deaths, restarts and health."""
