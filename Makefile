@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DEV    := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .PHONY: help install train test check bench clean
@@ -15,19 +16,24 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "expected Python 3.11 or newer, got $$($(PYTHON) --version); set PYTHON=..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@$(BIN)/reversi signature > /dev/null  # compiles the engine once, so that every command answers at once
 	@touch $(STAMP)
+
+$(DEV): $(STAMP)
+	@echo "installing what tests and checks need"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(DEV)
 
 install: $(STAMP)  ## install into .venv
 
 train: $(STAMP)  ## train a 6x6 model from nothing: 10 minutes on two cores (ARGS='run.minutes=5' changes the job)
 	@$(BIN)/reversi train $(ARGS)
 
-test: $(STAMP)   ## run every test
+test: $(DEV)   ## run every test
 	@$(BIN)/python -m pytest $(ARGS)
 
-check: $(STAMP)  ## lint and type-check
+check: $(DEV)  ## lint and type-check
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

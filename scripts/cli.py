@@ -31,6 +31,7 @@ COMMANDS = {
     "soak": "check whether a run's memory grows",
     "drill": "inject faults into a small run and measure recovery",
     "play": "play in the terminal against any player",
+    "serve": "play and analyse in a browser",
     "match": "play a match between two players: score, interval, Elo",
     "rate": "rate many players against each other, with error bars",
     "replay": "step through a recorded game",

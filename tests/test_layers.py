@@ -33,6 +33,7 @@ DOORS = {
     "wandb": ("learner/tracking/wandb.py",),
     "hydra": ("scripts/commands/train.py", "scripts/job/compose.py"),
     "omegaconf": ("scripts/commands/train.py", "scripts/job/compose.py"),
+    "aiohttp": ("reversi/frontends/web/server.py",),
     "openvino": ("reversi/model/openvino_backend.py",),
     "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py", "scripts/bench/limits.py"),
     "jax": ("scripts/bench/peers.py",),

@@ -1,4 +1,4 @@
-"""What `gtp` and `nboard` share: their arguments, the session that these describe, standard input and output."""
+"""What `gtp`, `nboard` and `serve` share: their arguments, the analyzers and the session that these describe."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from scripts.arguments.common import (
 )
 
 if TYPE_CHECKING:
+    from reversi.frontends.analysis import Analyzer, PlayerAnalyzer, SearchAnalyzer
     from reversi.frontends.engine_session import AnalyzerOf, EngineSession
     from reversi.frontends.input_lines import InputLines
     from reversi.games.rules import Game
+    from reversi.model.weights import Weights
 
 SIMULATIONS = 400
 """Simulations per move if neither --simulations nor --seconds nor the other program sets a limit."""
@@ -80,9 +82,17 @@ def seconds(text: str) -> float:
 
 def make_session(args: argparse.Namespace) -> EngineSession:
     """Return the session, ready to answer; raises what creating its player or loading its model raises."""
-    from reversi.errors import UsageError
     from reversi.frontends.analysis import Limit
     from reversi.frontends.engine_session import EngineSession
+
+    check_engine_arguments(args)
+    game, analyzer_of = _of_player(args) if args.player is not None else _of_model(args)
+    return EngineSession(game, analyzer_of, Limit(args.simulations, args.seconds))
+
+
+def check_engine_arguments(args: argparse.Namespace) -> None:
+    """Raise UsageError for arguments that contradict each other or are out of range."""
+    from reversi.errors import UsageError
     from reversi.search.config import MAX_SIMULATIONS
 
     if args.player is not None and args.model is not None:
@@ -91,12 +101,58 @@ def make_session(args: argparse.Namespace) -> EngineSession:
         raise UsageError("expected a model for --seconds: a player takes the time it takes")
     if args.player is not None and args.margin is not None:
         raise UsageError("expected a model for --margin: a player has it in its name, as in mcts:gated:64,margin=0.1")
+    if args.player is not None and args.player.startswith(("gtp:", "nboard:")):
+        raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
     if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
     if args.solve > MOST_EMPTIES:
         raise UsageError(f"expected --solve of at most {MOST_EMPTIES} empty squares, got {args.solve}")
-    game, analyzer_of = _of_player(args) if args.player is not None else _of_model(args)
-    return EngineSession(game, analyzer_of, Limit(args.simulations, args.seconds))
+
+
+def model_of(args: argparse.Namespace) -> tuple[Game, Weights]:
+    """Return the model of --model and the game of --size, which is the model's by default."""
+    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.model.registry import load_model
+
+    weights = load_model(args.model or "gated", args.registry)
+    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), weights
+
+
+def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> SearchAnalyzer:
+    """Return a search with the model, ready to answer; raises IncompatibleModelError for a model of another game."""
+    from reversi.frontends.analysis import MOST_LEAVES, SearchAnalyzer
+    from reversi.model.evaluate import open_evaluator
+    from reversi.model.machine import cpu_has_bf16
+    from reversi.players import MARGIN_WEIGHT
+
+    weights.check_game(game)
+    margin_weight = MARGIN_WEIGHT if args.margin is None else args.margin
+    precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
+    evaluate = open_evaluator(
+        weights,
+        precision=precision,
+        batch=MOST_LEAVES,
+        threads=args.threads,
+        margin_weight=margin_weight,
+    )
+    analyzer = SearchAnalyzer(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
+    analyzer.warm_up()
+    return analyzer
+
+
+def solving(args: argparse.Namespace, analyzer: Analyzer) -> Analyzer:
+    """Return `analyzer`, with exact scores from --solve empty squares on."""
+    from reversi.frontends.solver_analysis import SolverAnalyzer
+
+    return SolverAnalyzer(analyzer, args.solve) if args.solve else analyzer
+
+
+def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:
+    """Return the player that `spec` names as an analyzer that only chooses moves."""
+    from reversi.frontends.analysis import PlayerAnalyzer
+
+    simulations = SIMULATIONS if args.simulations is None else args.simulations
+    return PlayerAnalyzer(game, player_of(args, spec, game, seed=args.seed, simulations=simulations))
 
 
 def input_lines() -> InputLines:
@@ -123,46 +179,12 @@ def say(text: str) -> None:
 
 
 def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
-    from reversi.errors import UsageError
-    from reversi.frontends.analysis import PlayerAnalyzer
     from reversi.games.rules import reversi_of_size
 
-    if args.player.startswith(("gtp:", "nboard:")):
-        raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
-
-    def analyzer_of(game: Game) -> PlayerAnalyzer:
-        simulations = SIMULATIONS if args.simulations is None else args.simulations
-        player = player_of(args, args.player, game, seed=args.seed, simulations=simulations)
-        return PlayerAnalyzer(game, player)
-
-    return reversi_of_size(8 if args.size is None else args.size), analyzer_of
+    game = reversi_of_size(8 if args.size is None else args.size)
+    return game, lambda each: player_analyzer(args, args.player, each)
 
 
 def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
-    from reversi.frontends.analysis import MOST_LEAVES, Analyzer, SearchAnalyzer
-    from reversi.frontends.solver_analysis import SolverAnalyzer
-    from reversi.games.rules import game_named, reversi_of_size
-    from reversi.model.evaluate import open_evaluator
-    from reversi.model.machine import cpu_has_bf16
-    from reversi.model.registry import load_model
-    from reversi.players import MARGIN_WEIGHT
-
-    margin_weight = MARGIN_WEIGHT if args.margin is None else args.margin
-    model = args.model or "gated"
-    weights = load_model(model, args.registry)
-
-    def analyzer_of(game: Game) -> Analyzer:
-        weights.check_game(game)
-        precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
-        evaluate = open_evaluator(
-            weights,
-            precision=precision,
-            batch=MOST_LEAVES,
-            threads=args.threads,
-            margin_weight=margin_weight,
-        )
-        analyzer = SearchAnalyzer(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
-        analyzer.warm_up()
-        return SolverAnalyzer(analyzer, args.solve) if args.solve else analyzer
-
-    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), analyzer_of
+    game, weights = model_of(args)
+    return game, lambda each: solving(args, search_analyzer(args, weights, each))

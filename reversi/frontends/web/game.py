@@ -1,0 +1,119 @@
+"""Games as the page sends and receives them: JSON objects, checked by the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reversi.errors import NotationError
+from reversi.frontends.analysis import Analysis, MoveAnalysis
+from reversi.games.notation import PASS, action_name, parse_transcript
+from reversi.games.position import BLACK, WHITE, Position
+from reversi.games.rules import Game
+from reversi.ggf import parse_ggf
+from reversi.sgf import parse_sgf
+
+MOST_TEXT = 1 << 14
+"""Longest text of a game that is read, in characters."""
+
+
+@dataclass(frozen=True)
+class WebGame:
+    """A game: its start and every ply, passes included."""
+
+    positions: tuple[Position, ...]
+    """From the start to the current one."""
+    moves: tuple[str, ...]
+    """The names of the plies between them."""
+
+    @classmethod
+    def of(cls, start: Position, moves: list[str] | tuple[str, ...]) -> WebGame:
+        """Play `moves` from `start`; raises NotationError and IllegalMoveError as `Position.play` does."""
+        positions = [start]
+        for move in moves:
+            positions.append(positions[-1].play(move))
+        return cls(tuple(positions), tuple(moves))
+
+    @classmethod
+    def from_json(cls, request: Mapping[str, Any], game: Game) -> WebGame:
+        """Read `{"start": POSITION or null, "moves": [MOVE, ...]}`; raises NotationError and IllegalMoveError."""
+        start, moves = request.get("start"), request.get("moves", [])
+        if not (start is None or isinstance(start, str)):
+            raise NotationError(f"expected a position or null as the start, got {type(start).__name__}")
+        if not isinstance(moves, list) or not all(isinstance(move, str) for move in moves):
+            raise NotationError("expected a list of moves like d3")
+        if len(moves) > game.max_plies:
+            raise NotationError(f"expected at most {game.max_plies} moves, got {len(moves)}")
+        return cls.of(Position.start(game) if start is None else Position.parse(start, game), moves)
+
+    @classmethod
+    def from_text(cls, text: str, game: Game) -> WebGame:
+        """Read a transcript, GGF, SGF, or a position as `reversi analyze` reads it.
+
+        Raises NotationError, also for a game on another board, and IllegalMoveError.
+        """
+        text = text.strip()
+        if len(text) > MOST_TEXT:
+            raise NotationError(f"expected at most {MOST_TEXT} characters, got {len(text)}")
+        if text.startswith("("):
+            if "GM[Othello]" in text:
+                read = parse_ggf(text)
+                start, actions = read.start, [move.action for move in read.moves]
+            else:
+                found = parse_sgf(text)
+                start, actions = found.start, list(found.actions)
+            if start.game is not game:
+                raise NotationError(f"expected a game on {game.name}, got one on {start.game.name}")
+        elif text[:1].upper() in (BLACK, WHITE, "-"):
+            start, actions = Position.parse(text.upper(), game), []
+        else:
+            start, actions = Position.start(game), parse_transcript(game, text)
+        return cls.of(start, [action_name(game, action) for action in actions])
+
+    @property
+    def position(self) -> Position:
+        """The current position."""
+        return self.positions[-1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the game with every position, for the page."""
+        return {
+            "start": None if self.positions[0] == Position.start(self.position.game) else str(self.positions[0]),
+            "moves": list(self.moves),
+            "positions": [_position_json(position) for position in self.positions],
+            "transcript": "".join(move for move in self.moves if move != PASS),
+        }
+
+
+def _position_json(position: Position) -> dict[str, Any]:
+    board, side = str(position).split(" ")
+    return {
+        "board": board,
+        "side": side,
+        "legal": position.legal_moves(),
+        "black": position.black.bit_count(),
+        "white": position.white.bit_count(),
+        "margin": position.black_margin,
+        "over": position.is_over,
+    }
+
+
+def analysis_json(game: Game, analysis: Analysis) -> dict[str, Any]:
+    """Return an analysis for the page: its moves, best first, with values for the side to move."""
+    return {
+        "moves": [_move_json(game, move) for move in analysis.moves],
+        "nodes": analysis.nodes,
+        "seconds": round(analysis.seconds, 3),
+    }
+
+
+def _move_json(game: Game, move: MoveAnalysis) -> dict[str, Any]:
+    return {
+        "move": action_name(game, move.action),
+        "value": None if move.value is None else round(move.value, 4),
+        "score": move.score,
+        "visits": move.visits,
+        "certain": move.certain,
+        "line": [action_name(game, action) for action in move.line],
+    }

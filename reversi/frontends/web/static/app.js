@@ -1,0 +1,390 @@
+// The page: a game against an opponent, or an analysis of it.  The server has the rules and the players; this file has
+// the game that is shown, the ply, and whose turn it is to do something.
+
+import { Board } from "/static/board.js";
+import { Graph } from "/static/graph.js";
+import { Thinker, loadGame, loadInfo } from "/static/server.js";
+
+const $ = (id) => document.getElementById(id);
+const PASS = "pass";
+const PASS_MS = 700; // a pass is shown for so long
+const SLIP = 0.35; // a move that gives away as much of the expected result is a mistake, of -1 to 1
+const NAMES = { X: "Black", O: "White" };
+
+const info = await loadInfo();
+const board = new Board(info.size, playAt);
+const graph = new Graph(goTo);
+const thinker = new Thinker((connected) => {
+  online = connected;
+  showStatus();
+});
+
+let online = false;
+let game = null; // as the server sends it
+let ply = 0; // the ply that is shown
+let mine = "X"; // the sides that the person plays: X, O, both or none
+let opponent = info.opponent;
+let choosing = false; // whether the opponent is thinking
+let fault = ""; // what went wrong last
+let analyses = []; // the best analysis so far by ply
+let passing = 0; // the timer of a pass
+
+const position = () => game.positions[ply];
+const lastPly = () => game.moves.length;
+const isMine = (side) => mine === "both" || mine === side;
+const other = (side) => (side === "X" ? "O" : "X");
+
+// ---- what the person does
+
+/** The person chose a square. */
+function playAt(move) {
+  if (position().legal.includes(move) && isMine(position().side)) play(move);
+}
+
+/** Play a move in the position shown; later plies are taken back. */
+async function play(move) {
+  await take({ start: game.start, moves: [...game.moves.slice(0, ply), move] }, ply + 1);
+}
+
+async function newGame() {
+  mine = $("color").value;
+  opponent = $("opponent").value;
+  analyses = [];
+  await take({ start: null, moves: [] }, 0);
+}
+
+/** Take back to the person's last decision. */
+async function undo() {
+  for (let at = ply - 1; at >= 0; at--) {
+    if (isMine(game.positions[at].side) && game.moves[at] !== PASS) {
+      await take({ start: game.start, moves: game.moves.slice(0, at) }, at);
+      return;
+    }
+  }
+}
+
+function goTo(number) {
+  const to = Math.max(0, Math.min(lastPly(), number));
+  if (to === ply) return;
+  ply = to;
+  show();
+  proceed();
+}
+
+async function loadText() {
+  mine = "both";
+  $("color").value = "both";
+  analyses = [];
+  if (await take({ text: $("text").value }, null)) $("text").value = "";
+}
+
+// ---- the game goes on
+
+/** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on. */
+async function take(body, at) {
+  stopAll();
+  try {
+    const before = game;
+    game = await loadGame(body);
+    const same = before ? game.moves.findIndex((move, index) => move !== before.moves[index]) : 0;
+    analyses.length = Math.min(analyses.length, (same < 0 ? game.moves.length : same) + 1);
+    ply = at ?? lastPly();
+    fault = "";
+  } catch (error) {
+    fault = error.message;
+  }
+  show();
+  proceed();
+  return fault === "";
+}
+
+/** Do what the position shown asks for: a pass, the opponent's move, or an evaluation. */
+function proceed() {
+  stopAll();
+  const { side, legal, over } = position();
+  const atEnd = ply === lastPly();
+  if (over) return evaluate();
+  if (atEnd && legal[0] === PASS) {
+    passing = setTimeout(() => play(PASS), PASS_MS);
+    return showStatus();
+  }
+  if (atEnd && !isMine(side)) return choose();
+  return evaluate();
+}
+
+function stopAll() {
+  clearTimeout(passing);
+  passing = 0;
+  choosing = false;
+  $("review").textContent = "Review";
+  thinker.stop();
+}
+
+/** Ask the opponent for its move. */
+function choose() {
+  choosing = true;
+  showStatus();
+  const asked = { do: "choose", opponent, start: game.start, moves: game.moves };
+  thinker.ask(asked, (answer) => {
+    if (failed(answer) || !answer.analysis) return;
+    choosing = false;
+    play(answer.analysis.moves[0].move);
+  });
+}
+
+/** Evaluate the position shown, if the person wants that. */
+function evaluate() {
+  showAnalysis();
+  if (!$("hints").checked || !info.analysis || position().over) return;
+  const at = ply;
+  thinker.ask({ do: "analyse", start: game.start, moves: game.moves.slice(0, ply) }, (answer) => {
+    if (failed(answer) || !answer.analysis) return;
+    analyses[at] = answer.analysis;
+    if (at === ply) showAnalysis();
+  });
+}
+
+/** Evaluate every position of the game. */
+function review() {
+  stopAll();
+  $("review").textContent = "Reviewing…";
+  thinker.ask({ do: "review", start: game.start, moves: game.moves }, (answer) => {
+    if (answer.final) $("review").textContent = "Review";
+    if (failed(answer) || !answer.analysis) return;
+    analyses[answer.ply] = answer.analysis;
+    showAnalysis();
+    showMoves();
+  });
+}
+
+function failed(answer) {
+  if (!answer.error) return false;
+  fault = answer.error;
+  choosing = false;
+  showStatus();
+  return true;
+}
+
+// ---- what analyses say
+
+/** The expected result of a move for the side to move, -1 to 1, or null. */
+function valueOf(move) {
+  return move.score === null ? move.value : Math.sign(move.score);
+}
+
+/** Black's expected result at a ply, or null. */
+function blackValue(at) {
+  const { over, margin, side } = game.positions[at];
+  if (over) return Math.sign(margin);
+  const value = analyses[at] ? valueOf(analyses[at].moves[0]) : null;
+  return value === null ? null : side === "X" ? value : -value;
+}
+
+/** Plies whose move gave away much of what was to be had. */
+function slips() {
+  const found = new Set();
+  for (let at = 0; at < lastPly(); at++) {
+    const [before, after] = [blackValue(at), blackValue(at + 1)];
+    const known = before !== null && after !== null;
+    const lost = game.positions[at].side === "X" ? before - after : after - before;
+    if (known && lost > SLIP) found.add(at + 1);
+  }
+  return found;
+}
+
+function resultText(move) {
+  if (move.score !== null) return move.score === 0 ? "draw" : `${move.score > 0 ? "+" : "−"}${Math.abs(move.score)} discs`;
+  if (move.value === null) return "–";
+  const percent = `${Math.round(50 + 50 * move.value)} %`;
+  return move.certain ? `${move.value > 0 ? "won" : move.value < 0 ? "lost" : "draw"}` : percent;
+}
+
+function shortText(move) {
+  if (move.score !== null) return move.score > 0 ? `+${move.score}` : `${move.score}`.replace("-", "−");
+  if (move.certain) return { 1: "won", 0: "draw", "-1": "lost" }[Math.sign(move.value)];
+  return move.value === null ? "" : `${Math.round(50 + 50 * move.value)}`;
+}
+
+/** Red to green by the expected result. */
+function toneOf(value) {
+  return `hsl(${Math.round(62 * (value + 1))} 62% 36%)`;
+}
+
+function classOf(value) {
+  return value === null ? "" : value > 0.15 ? "good" : value < -0.15 ? "bad" : "even";
+}
+
+// ---- showing
+
+function show() {
+  const { side, legal, over } = position();
+  board.show(position(), ply > 0 ? game.moves[ply - 1] : null, !over && isMine(side));
+  const person = mine === "none" ? "" : mine;
+  const bottom = person === "O" ? "O" : "X";
+  showSide($("top-side"), other(bottom));
+  showSide($("bottom-side"), bottom);
+  $("bar").classList.toggle("flip", bottom === "O");
+  $("first").disabled = $("back").disabled = ply === 0;
+  $("last").disabled = $("forward").disabled = ply === lastPly();
+  $("undo").disabled = !game.moves.slice(0, ply).some((move, at) => move !== PASS && isMine(game.positions[at].side));
+  $("review").disabled = !info.analysis || lastPly() === 0;
+  showStatus();
+  showMoves();
+  showAnalysis();
+}
+
+function showSide(element, side) {
+  const at = position();
+  const name = mine === "both" ? NAMES[side] : isMine(side) ? "You" : labelOf(opponent);
+  const passes = at.side === side && at.legal[0] === PASS;
+  element.className = "side" + (at.side === side && !at.over ? " turn" : "");
+  element.innerHTML = `<span class="dot ${side}"></span><span class="name"></span><span class="state"></span><span class="count"></span>`;
+  element.querySelector(".name").textContent = name;
+  element.querySelector(".state").textContent = passes ? "must pass" : "";
+  element.querySelector(".count").textContent = side === "X" ? at.black : at.white;
+}
+
+function labelOf(name) {
+  return info.opponents.find((each) => each.name === name)?.label ?? name;
+}
+
+function showStatus() {
+  const status = $("status");
+  status.classList.toggle("error", fault !== "" || !online);
+  if (game === null) return;
+  const { side, over, black, white, margin, legal } = position();
+  let text = `${NAMES[side]} to move`;
+  if (!online) text = "The server does not answer; trying again…";
+  else if (fault) text = fault;
+  else if (over) text = margin === 0 ? "A draw" : `${winnerName(margin > 0 ? "X" : "O")} ${black} to ${white}`;
+  else if (legal[0] === PASS) text = `${NAMES[side]} has no move and passes`;
+  else if (choosing) text = `${labelOf(opponent)} is thinking…`;
+  else if (ply < lastPly()) text = `After ply ${ply} of ${lastPly()}`;
+  else if (isMine(side) && mine !== "both") text = "Your move";
+  status.textContent = text;
+}
+
+function winnerName(side) {
+  if (mine === "both" || mine === "none") return `${NAMES[side]} wins`;
+  return isMine(side) ? "You win" : "You lose";
+}
+
+function showMoves() {
+  const wrong = slips();
+  $("moves").replaceChildren(
+    ...game.moves.map((move, at) => {
+      const item = document.createElement("li");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = at + 1 === ply ? "now" : "";
+      button.innerHTML = `<i class="${game.positions[at].side}"></i><span></span>${wrong.has(at + 1) ? "<b title='gives away much'>?</b>" : ""}`;
+      button.querySelector("span").textContent = move;
+      button.addEventListener("click", () => goTo(at + 1));
+      item.append(button);
+      return item;
+    }),
+  );
+  $("moves").querySelector(".now")?.scrollIntoView({ block: "nearest" });
+}
+
+function showAnalysis() {
+  const on = $("hints").checked && info.analysis;
+  const analysis = on && !position().over ? analyses[ply] : null;
+  const values = game.positions.map((_, at) => (on || at in analyses ? blackValue(at) : null));
+  graph.draw(values, lastPly(), ply, slips());
+  $("analysis-card").hidden = !on;
+  showBar(on ? values[ply] : null);
+  const moves = analysis?.moves ?? [];
+  const judged = moves.filter((move) => valueOf(move) !== null);
+  board.judge(
+    judged.map((move) => ({
+      move: move.move,
+      text: shortText(move),
+      tone: toneOf(valueOf(move)),
+      best: move === moves[0],
+    })),
+  );
+  $("analysis-note").textContent = analysis ? `${analysis.nodes.toLocaleString("en")} positions, ${analysis.seconds.toFixed(1)} s` : on && !position().over ? "…" : "";
+  $("analysis").replaceChildren(...moves.map(rowOf));
+}
+
+function rowOf(move) {
+  const row = document.createElement("tr");
+  const cells = [move.move, resultText(move), move.visits ? move.visits.toLocaleString("en") : "", move.line.slice(1).join(" ")];
+  cells.forEach((text) => row.append(Object.assign(document.createElement("td"), { textContent: text })));
+  row.children[1].className = classOf(valueOf(move));
+  row.children[3].className = "line";
+  row.children[3].title = cells[3];
+  row.addEventListener("click", () => playAt(move.move));
+  return row;
+}
+
+/** Show Black's share in the bar; null hides it. */
+function showBar(value) {
+  $("bar").classList.toggle("on", value !== null && value !== undefined);
+  if (value === null || value === undefined) return;
+  const percent = Math.round(50 + 50 * value);
+  $("bar-black").style.height = `${percent}%`;
+  $("bar-text").textContent = `${percent}`;
+  $("bar").setAttribute("aria-label", `Black's chances ${percent} %`);
+}
+
+// ---- controls
+
+$("new").addEventListener("submit", (event) => {
+  event.preventDefault();
+  newGame();
+});
+$("opponent").addEventListener("change", () => {
+  opponent = $("opponent").value;
+  show();
+  proceed();
+});
+$("color").addEventListener("change", () => {
+  mine = $("color").value;
+  show();
+  proceed();
+});
+$("first").addEventListener("click", () => goTo(0));
+$("back").addEventListener("click", () => goTo(ply - 1));
+$("forward").addEventListener("click", () => goTo(ply + 1));
+$("last").addEventListener("click", () => goTo(lastPly()));
+$("undo").addEventListener("click", undo);
+$("hints").addEventListener("change", () => {
+  show();
+  proceed();
+});
+$("review").addEventListener("click", review);
+$("load").addEventListener("click", loadText);
+$("copy").addEventListener("click", () => copy(game.transcript));
+$("copy-position").addEventListener("click", () => copy(`${position().board} ${position().side}`));
+
+async function copy(text) {
+  $("text").value = text;
+  $("text").select();
+  await navigator.clipboard?.writeText(text).catch(() => {}); // without permission it stands in the field, selected
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.target.closest("textarea, select, input") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = {
+    ArrowLeft: () => goTo(ply - 1),
+    ArrowRight: () => goTo(ply + 1),
+    Home: () => goTo(0),
+    End: () => goTo(lastPly()),
+    u: undo,
+    h: () => $("hints").click(),
+  }[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+// ---- the beginning
+
+document.title = `Reversi ${info.size} × ${info.size}`;
+$("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
+for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
+$("analysis-card").hidden = true;
+if (!info.analysis) $("hints").closest("label").hidden = true;
+await take({ start: null, moves: [] }, 0);

@@ -1,0 +1,96 @@
+// The board: a grid of buttons, discs that turn, and the evaluation of moves on their squares.
+
+const DISC = "<span class='faces'><span class='face X'></span><span class='face O'></span></span>";
+
+/** Return the name of a square, such as "d3". */
+export function squareName(index, size) {
+  return "abcdefgh"[index % size] + (1 + Math.floor(index / size));
+}
+
+export class Board {
+  /** @param {(move: string) => void} onMove called with the name of a square that was chosen */
+  constructor(size, onMove) {
+    this.size = size;
+    this.element = document.getElementById("board");
+    this.element.style.gridTemplate = `repeat(${size}, 1fr) / repeat(${size}, 1fr)`;
+    document.getElementById("columns").innerHTML = [..."abcdefgh".slice(0, size)].map((c) => `<span>${c}</span>`).join("");
+    document.getElementById("rows").innerHTML = Array.from({ length: size }, (_, r) => `<span>${r + 1}</span>`).join("");
+    this.squares = Array.from({ length: size * size }, (_, index) => {
+      const square = document.createElement("button");
+      square.type = "button";
+      square.dataset.square = squareName(index, size);
+      square.tabIndex = index === 0 ? 0 : -1;
+      square.addEventListener("click", (event) => {
+        if (event.detail > 0) square.blur(); // by a pointer: the arrow keys go on stepping through the game
+        onMove(square.dataset.square);
+      });
+      this.element.append(square);
+      return square;
+    });
+    this.element.addEventListener("keydown", (event) => this.#walk(event));
+  }
+
+  /**
+   * Show a position.
+   * @param {object} position   as the server sends it
+   * @param {?string} last      the move that led here
+   * @param {boolean} mine      whether the person may choose a move
+   */
+  show(position, last, mine) {
+    const legal = new Set(position.legal);
+    this.squares.forEach((square, index) => {
+      const name = square.dataset.square;
+      const color = position.board[index];
+      const canPlay = legal.has(name);
+      square.className = "square" + (canPlay ? " legal" : "") + (canPlay && mine ? " mine" : "") + (name === last ? " last" : "");
+      square.querySelector(".judgement")?.remove();
+      this.#setDisc(square, color);
+      const what = { X: "black", O: "white", "-": canPlay && mine ? "legal move" : "empty" }[color];
+      square.setAttribute("aria-label", `${name}, ${what}`);
+    });
+  }
+
+  /** Show evaluations: an array of {move, text, note, tone, best}. */
+  judge(judgements) {
+    this.element.querySelectorAll(".judgement").forEach((each) => each.remove());
+    for (const { move, text, note, tone, best } of judgements) {
+      const square = this.squares.find((each) => each.dataset.square === move);
+      if (!square) continue; // a pass
+      square.classList.add("judged");
+      const mark = document.createElement("span");
+      mark.className = "judgement" + (best ? " best" : "");
+      mark.style.setProperty("--tone", tone);
+      mark.textContent = text;
+      if (note) mark.append(document.createElement("br"), Object.assign(document.createElement("small"), { textContent: note }));
+      square.append(mark);
+    }
+  }
+
+  #setDisc(square, color) {
+    let disc = square.querySelector(".disc");
+    if (color === "-") {
+      disc?.remove();
+    } else if (disc) {
+      disc.className = `disc ${color}`;
+    } else {
+      disc = document.createElement("span");
+      disc.className = `disc ${color} new`;
+      disc.innerHTML = DISC;
+      square.append(disc);
+    }
+  }
+
+  #walk(event) {
+    const from = this.squares.indexOf(document.activeElement);
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.size, ArrowDown: this.size }[event.key];
+    if (from < 0 || step === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const to = from + step;
+    const sameRow = Math.floor(to / this.size) === Math.floor(from / this.size);
+    if (to < 0 || to >= this.squares.length || (Math.abs(step) === 1 && !sameRow)) return;
+    this.squares[from].tabIndex = -1;
+    this.squares[to].tabIndex = 0;
+    this.squares[to].focus();
+  }
+}

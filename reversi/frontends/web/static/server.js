@@ -1,0 +1,71 @@
+// The server: games by HTTP, moves and analyses by a WebSocket that connects again when it is lost.
+
+/** Ask for a game with all its positions; throws an Error with the server's message. */
+export async function loadGame(body) {
+  const answer = await fetch("/api/game", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const read = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
+  if (!answer.ok) throw new Error(read.error);
+  return read;
+}
+
+/** Return what the server plays: the game, the opponents, the model. */
+export async function loadInfo() {
+  return (await fetch("/api/info")).json();
+}
+
+export class Thinker {
+  #socket = null;
+  #number = 0;
+  #onAnswer = null;
+  #waiting = null;
+
+  /** @param {(connected: boolean) => void} onConnection called when the connection is made or lost */
+  constructor(onConnection) {
+    this.onConnection = onConnection;
+    this.#connect();
+  }
+
+  /** Send a request; `onAnswer` gets its answers until another request is sent. */
+  ask(request, onAnswer) {
+    this.#onAnswer = onAnswer;
+    this.#waiting = { ...request, id: ++this.#number };
+    this.#send();
+  }
+
+  /** Stop the request. */
+  stop() {
+    if (this.#onAnswer === null) return;
+    this.ask({ do: "stop" }, null);
+  }
+
+  #send() {
+    if (this.#waiting === null || this.#socket?.readyState !== WebSocket.OPEN) return;
+    this.#socket.send(JSON.stringify(this.#waiting));
+  }
+
+  #connect() {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(`${scheme}//${location.host}/api/think`);
+    this.#socket = socket;
+    socket.onopen = () => {
+      this.onConnection(true);
+      this.#send();
+    };
+    socket.onmessage = (event) => {
+      const answer = JSON.parse(event.data);
+      if (answer.id !== this.#number) return; // of a request that was stopped
+      const { final } = answer;
+      const onAnswer = this.#onAnswer;
+      if (final) this.#onAnswer = this.#waiting = null;
+      onAnswer?.(answer);
+    };
+    socket.onclose = () => {
+      this.onConnection(false);
+      setTimeout(() => this.#connect(), 1500);
+    };
+  }
+}

@@ -1,0 +1,101 @@
+"""What thinks for the page: opponents of several strengths and one analyzer, one request at a time in one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis
+from reversi.games.position import Position
+from reversi.games.rules import Game
+
+STEPS = (64, 256, 1024, 4096, 16384)
+"""Simulations after which a growing analysis is reported; each step searches anew, a third more work in all."""
+
+REVIEW_SIMULATIONS = 256
+"""Simulations per position in the review of a game."""
+
+STEP_S = 10.0
+"""Longest time of one step, in seconds; the analysis ends there."""
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """An opponent that the page offers."""
+
+    name: str
+    """How the page asks for it."""
+    label: str
+    """How the page shows it."""
+    analyzer: Analyzer
+    limit: Limit
+
+
+class Thinker:
+    """Answers requests in the order in which they come; an analyzer is never used by two at once."""
+
+    def __init__(self, game: Game, opponents: Sequence[Opponent], default: str, analyzer: Analyzer | None) -> None:
+        """`default` names the opponent that the page selects first; without an `analyzer` nothing can be analysed."""
+        self.game, self.default = game, default
+        self.opponents = {opponent.name: opponent for opponent in opponents}
+        assert default in self.opponents
+        self._analyzer = analyzer
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="thinker")
+
+    @property
+    def can_analyse(self) -> bool:
+        """Whether `analyse` and `review` are possible."""
+        return self._analyzer is not None
+
+    async def choose(self, position: Position, opponent: Opponent, stop: Callable[[], bool]) -> Analysis:
+        """Return the opponent's move in an unfinished position; a forced move is not thought about."""
+        legal = position.legal_actions()
+        if len(legal) == 1:
+            return Analysis((MoveAnalysis(legal[0], line=(legal[0],)),), 0, 0.0)
+        return await self._run(opponent.analyzer, position, opponent.limit, stop)
+
+    async def analyse(self, position: Position, stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
+        """Yield ever deeper analyses of an unfinished position, until its result is known, `stop`, or the last step."""
+        assert self._analyzer is not None
+        for simulations in STEPS:
+            analysis = await self._run(self._analyzer, position, Limit(simulations, STEP_S), stop)
+            if stop():
+                return
+            yield analysis
+            if analysis.best.score is not None or analysis.best.certain or analysis.seconds > STEP_S / 2:
+                return
+
+    async def review(self, positions: Sequence[Position], stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
+        """Yield an analysis of each of the unfinished positions, in their order."""
+        assert self._analyzer is not None
+        for position in positions:
+            analysis = await self._run(self._analyzer, position, Limit(REVIEW_SIMULATIONS, STEP_S), stop)
+            if stop():
+                return
+            yield analysis
+
+    def close(self) -> None:
+        """End the thread; requests must have been stopped."""
+        self._thread.shutdown(cancel_futures=True)
+
+    async def _run(self, analyzer: Analyzer, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, analyzer.analyse, position, limit, stop)
+
+
+class Stop:
+    """A flag that one request watches while another thread may set it."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def __call__(self) -> bool:
+        """Return whether the request is to stop."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """Stop the request."""
+        self._event.set()

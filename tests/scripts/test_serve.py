@@ -1,0 +1,222 @@
+"""`reversi serve`, its errors, and its page in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from reversi.games.notation import PASS
+from reversi.games.position import Position
+from tests.scripts.conftest import Reversi
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ALMOST_OVER = "OOOOOOOOXXXXOXOXXXOXXOXXOXOXOXO----- X"
+
+
+@contextmanager
+def served(*arguments: object, code: int = 0) -> Iterator[str]:
+    """Run `reversi serve` on a free port, yield its address, end it by SIGTERM."""
+    command = [sys.executable, "-m", "scripts.cli", "serve", "--port", "0", *map(str, arguments)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://\S+/", line)
+            assert found, line + process.communicate(timeout=60)[1]
+            yield found[0]
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == code
+            assert process.stderr is not None
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def address(registry: Path) -> Iterator[str]:
+    """Return the address of a server with a 6x6 model."""
+    with served("--registry", registry, "--simulations", 8) as url:
+        yield url
+
+
+@pytest.fixture
+def page(address: str) -> Iterator[Page]:
+    """Return the page in a browser; no error may have come up there in the end."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.goto(address)
+        page.locator("#status", has_text="Your move").wait_for()
+        yield page
+        browser.close()
+        assert [error for error in errors if "400 (Bad Request)" not in error] == []  # a game that was refused
+
+
+def load(page: Page, text: str) -> None:
+    page.locator("summary").click()
+    page.fill("#text", text)
+    page.click("#load")
+
+
+def status(page: Page, text: str) -> None:
+    page.locator("#status", has_text=text).wait_for()
+
+
+def discs(page: Page) -> str:
+    """Return the board as the page shows it, in the letters of a position."""
+    labels = [each.get_attribute("aria-label") or "" for each in page.locator(".square").all()]
+    return "".join({"black": "X", "white": "O"}.get(label.split(", ")[1], "-") for label in labels)
+
+
+def test_a_model_offers_levels_and_an_analysis(address: str) -> None:
+    with urllib.request.urlopen(address + "api/info", timeout=30) as answer:
+        info = json.load(answer)
+    assert [each["name"] for each in info["opponents"]][-4:] == ["model:0", "model:64", "model:400", "model"]
+    assert info["opponents"][-1]["label"] == "Model 3, 8 simulations, exact endings"
+    assert (info["opponent"], info["analysis"]) == ("model", True)
+
+
+def test_a_player_needs_no_model() -> None:
+    with served("--player", "alphabeta:1", "--size", 4) as url, urllib.request.urlopen(url + "api/info") as answer:
+        info = json.load(answer)
+    assert (info["game"], info["opponent"], info["analysis"]) == ("reversi4", "alphabeta:1", False)
+
+
+def test_what_cannot_be_served_is_an_error_in_words(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    for arguments, code, message in (
+        (["--registry", registry, "--host", "no.such.host.invalid"], 2, "expected an address to listen on, got"),
+        (["--registry", registry, "--port", "99999"], 2, "expected an address to listen on, got"),
+        (["--registry", registry, "--port", "x"], 2, "--port"),
+        (["--registry", registry, "--size", 8], 1, "expected"),
+        (["--registry", tmp_path / "none"], 3, "none"),
+        (["--player", "random", "--model", "3"], 2, "expected --model or --player"),
+        (["--player", "gtp:anything"], 2, "expected a player of this program"),
+    ):
+        answer = reversi("serve", *arguments)
+        assert (answer.code, answer.out) == (code, ""), answer
+        assert message in answer.err
+        assert answer.err.count("\n") == 1
+
+
+def test_a_person_plays_a_whole_game_by_clicks(page: Page) -> None:
+    page.select_option("#opponent", "random")
+    page.click("text=New game")
+    for _ in range(36):
+        page.locator("#status", has_text=re.compile("^(Your move|You win|You lose|A draw)")).wait_for()
+        if page.inner_text("#status") != "Your move":
+            break
+        page.locator(".square.legal.mine").first.click()
+    assert re.match("You (win|lose)|A draw", page.inner_text("#status"))
+    moves = [each.inner_text().strip() for each in page.locator("#moves li").all()]
+    position = Position.start("reversi6")
+    for move in moves:
+        position = position.play(move)
+    assert position.is_over
+    assert discs(page) == str(position)[:36]
+    counts = [int(each.inner_text()) for each in page.locator(".side .count").all()]
+    assert counts == [position.white.bit_count(), position.black.bit_count()]
+
+
+def test_undo_and_steps_through_the_game(page: Page) -> None:
+    page.click("[data-square=c2]")
+    page.locator("#moves li").nth(1).wait_for()
+    status(page, "Your move")
+    after = discs(page)
+    page.keyboard.press("ArrowLeft")
+    status(page, "After ply 1 of 2")
+    assert discs(page) == str(Position.start("reversi6").play("c2"))[:36]
+    page.click("#last")
+    assert discs(page) == after
+    page.click("#undo")
+    status(page, "Your move")
+    assert discs(page) == str(Position.start("reversi6"))[:36]
+    assert page.locator("#moves li").count() == 0
+
+
+def test_the_opponent_begins_if_the_person_is_white(page: Page) -> None:
+    page.select_option("#color", "O")
+    page.click("text=New game")
+    page.locator("#moves li").first.wait_for()
+    status(page, "Your move")
+    assert page.locator(".side").last.inner_text().startswith("You")
+
+
+def test_the_board_is_played_by_keys(page: Page) -> None:
+    page.locator("[data-square=a1]").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.locator("#moves li", has_text="c2").wait_for()
+
+
+def test_the_evaluation_is_shown_on_the_board_and_as_a_table(page: Page) -> None:
+    page.keyboard.press("h")
+    page.locator(".judgement").nth(3).wait_for()
+    page.locator("#analysis tr").nth(3).wait_for()
+    assert page.locator("#bar.on").count() == 1
+    assert re.fullmatch(r"\d+ %", page.locator("#analysis tr td").nth(1).inner_text())
+
+
+def test_an_ending_is_scored_exactly_and_reviewed(page: Page) -> None:
+    load(page, ALMOST_OVER)
+    page.keyboard.press("Escape")
+    page.check("#hints")
+    page.locator("#analysis tr").first.wait_for()
+    assert re.fullmatch(r"draw|.\d+ discs", page.locator("#analysis tr td").nth(1).inner_text())
+    for _ in range(5):
+        page.locator("#status", has_text=re.compile("to move|wins|draw")).wait_for()
+        if (move := page.locator(".square.legal.mine")).count():
+            move.last.click()
+    page.click("#review")
+    page.locator("#review", has_text="Reviewing").wait_for(state="detached")
+    assert page.locator("#graph .curve").get_attribute("points").count(",") == page.locator("#moves li").count() + 1
+
+
+def test_a_forced_pass_is_shown_and_played(page: Page) -> None:
+    moves = game_before_a_pass()
+    load(page, "".join(moves))
+    page.locator(".side .state", has_text="must pass").wait_for()
+    page.locator("#moves li", has_text="pass").wait_for()
+    assert page.locator("#moves li").count() == len(moves) + 1
+    status(page, "to move")
+
+
+def game_before_a_pass() -> list[str]:
+    """Return the moves of a game of 6x6 after which the side to move must pass for the first time."""
+    rng = np.random.default_rng(1)
+    while True:
+        position, moves = Position.start("reversi6"), list[str]()
+        while not position.is_over:
+            if position.legal_moves() == [PASS]:
+                return moves
+            moves.append(str(rng.choice(position.legal_moves())))
+            position = position.play(moves[-1])
+
+
+def test_what_is_wrong_is_said_and_the_game_stays(page: Page) -> None:
+    load(page, "c2c2")
+    status(page, "expected a legal move at ply 2, got 'c2'")
+    assert discs(page) == str(Position.start("reversi6"))[:36]
+    page.click("[data-square=c2]")
+    page.locator("#moves li").first.wait_for()
