@@ -91,9 +91,16 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
     "package", [p for p in PAGES if p.name == "README.md" and p.parent != ROOT], ids=lambda p: str(p.parent.name)
 )
 def test_a_package_page_names_every_file(package: Path) -> None:
+    """Those of its subpackages too, by name or path, if they have no page of their own."""
     page = package.read_text(encoding="utf-8")
-    files = [path.name for path in package.parent.glob("*.py") if path.name != "__init__.py"]
-    assert [name for name in files if f"`{name}`" not in page] == []
+    files = [path.relative_to(package.parent) for path in package.parent.rglob("*.py") if path.name != "__init__.py"]
+    mine = [path for path in files if page_of(package.parent / path) == package]
+    assert [str(path) for path in mine if not {f"`{path.name}`", f"`{path}`"} & set(re.findall("`[^`]+`", page))] == []
+
+
+def page_of(path: Path) -> Path:
+    """Return the package page that is nearest above a file."""
+    return next(folder / "README.md" for folder in path.parents if (folder / "README.md").exists())
 
 
 def test_the_table_of_metrics_is_current_and_complete() -> None:
