@@ -34,6 +34,7 @@ DOORS = {
     "hydra": ("scripts/commands/train.py", "scripts/job/compose.py"),
     "omegaconf": ("scripts/commands/train.py", "scripts/job/compose.py"),
     "openvino": ("reversi/model/openvino_backend.py",),
+    "onnx": ("reversi/model/export.py",),
     "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py", "scripts/bench/limits.py"),
     "jax": ("scripts/bench/peers.py",),
     "mctx": ("scripts/bench/peers.py",),
