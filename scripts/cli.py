@@ -43,6 +43,7 @@ COMMANDS = {
     "nboard": "run as an engine for NBoard",
     "pull": "download the newest gated model from a registry",
     "models": "list the models of a registry and their verdicts",
+    "export": "write a model as an ONNX file for other programs",
     "bench": "measure the speed of every layer on this machine",
     "perft": "count the leaves of the game tree",
     "signature": "print one number that changes when the search behaves differently",
