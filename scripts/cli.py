@@ -44,6 +44,7 @@ COMMANDS = {
     "nboard": "run as an engine for NBoard",
     "pull": "download the newest gated model from a registry",
     "models": "list the models of a registry and their verdicts",
+    "export": "write a model as an ONNX file for other programs",
     "bench": "measure the speed of every layer on this machine",
     "perft": "count the leaves of the game tree",
     "signature": "print one number that changes when the search behaves differently",
@@ -117,6 +118,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as in `reversi models | head -n 1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "reversi", "actors", "learner", "evaluator", "scripts"):
+            raise  # a bug of ours
+        return _fail(f"expected the package {package}, which cannot be imported: {error}; try 'make install'", 1)
     except OSError as error:  # a full disk, a folder that is a file, a denied permission
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
     return code

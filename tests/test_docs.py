@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reversi.model.export import to_onnx
 from reversi.model.registry import Registry
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
@@ -44,9 +45,11 @@ LONG = sorted(
 
 @pytest.fixture
 def _a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder that holds a run with a gated 6x6 model."""
+    """Work in a folder that holds a run with a gated 6x6 model, and that model as an ONNX file."""
     registry = Registry(str(tmp_path / "runs" / "example" / "registry"), create=True)
-    registry.publish(random_weights(Settings(size=6, blocks=1, channels=8)), "first", None)
+    weights = random_weights(Settings(size=6, blocks=1, channels=8))
+    registry.publish(weights, "first", None)
+    (tmp_path / "champion.onnx").write_bytes(to_onnx(weights))
     monkeypatch.chdir(tmp_path)
 
 

@@ -35,6 +35,7 @@ DOORS = {
     "omegaconf": ("scripts/commands/train.py", "scripts/job/compose.py"),
     "aiohttp": ("reversi/frontends/web/server.py",),
     "openvino": ("reversi/model/openvino_backend.py",),
+    "onnx": ("reversi/model/export.py",),
     "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py", "scripts/bench/limits.py"),
     "jax": ("scripts/bench/peers.py",),
     "mctx": ("scripts/bench/peers.py",),

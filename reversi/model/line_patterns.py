@@ -66,6 +66,20 @@ def lines_of(size: int) -> LinePatterns:
     return made
 
 
+def line_squares(size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the lines of a board of `size` squares a side, by their numbers.
+
+    squares  int64[lines, N]  squares of every line; shorter lines are padded with squares of step 0
+    steps    int32[lines, N]  contribution of a digit 1 on that square, as in `LinePatterns.step`
+    """
+    shape = line_count(size), size
+    squares, steps = np.zeros(shape, np.int64), np.zeros(shape, np.int32)
+    for number, (_, _, line) in enumerate(_walks(size)):
+        squares[number, : len(line)] = line
+        steps[number, : len(line)] = 3 ** np.arange(len(line)) * len(line)
+    return squares, steps
+
+
 @functools.cache
 def shared_rows(size: int) -> NDArray[np.int32]:
     """Return int32[R]: the parameter row of each row of the table.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reversi.model.line_patterns import DIRECTIONS, line_count, lines_of, shared_rows
+from reversi.model.line_patterns import line_squares, lines_of, shared_rows
 
 
 class LineRows(nn.Module):
@@ -19,21 +19,12 @@ class LineRows(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        lines = lines_of(size)
-        squares = torch.zeros(line_count(size), size, dtype=torch.int64)
-        steps = torch.zeros(line_count(size), size, dtype=torch.int32)
-        filled = [0] * line_count(size)
-        for square in range(size * size):
-            for d in range(DIRECTIONS):
-                number = lines.line[square, d]
-                place = filled[number]
-                squares[number, place], steps[number, place] = square, int(lines.step[square, d])
-                filled[number] += 1
+        lines, (squares, steps) = lines_of(size), line_squares(size)
         tensors = {
             "line": torch.from_numpy(lines.line).long(),
             "offset": torch.from_numpy(lines.offset).clone(),
-            "squares": squares,
-            "steps": steps,
+            "squares": torch.from_numpy(squares),
+            "steps": torch.from_numpy(steps),
         }
         for name, tensor in tensors.items():
             self.register_buffer(name, tensor, persistent=False)

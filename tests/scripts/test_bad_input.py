@@ -49,6 +49,10 @@ def complaint(answer: Answer) -> tuple[int, str]:
         ("play --color red", "'red'"),
         ("pull", "-o"),
         ("pull -o x --version first", "got 'first'"),
+        ("export --model nowhere/model", "got 'nowhere/model'"),
+        ("export --model -1", "got '-1'"),
+        ("export champion.onnx", "champion.onnx"),
+        ("export --opset 9", "--opset"),
         ("analyze --model nowhere/model", "got 'nowhere/model'"),
         ("analyze --simulations many", "got 'many'"),
         ("bench fastest_row", "unknown row 'fastest_row'"),
@@ -70,6 +74,7 @@ def test_wrong_usage_exits_with_2(reversi: Reversi, command: str, expected: str)
     "command",
     [
         "pull --registry {} -o x",
+        "export --registry {} -o x",
         "models --registry {}",
         "match --a gated --b random --games 2 --registry {}",
         "analyze --registry {}",
@@ -83,7 +88,9 @@ def test_a_registry_that_is_not_there_exits_with_3(reversi: Reversi, tmp_path: P
     assert missing in message
 
 
-@pytest.mark.parametrize("command", ["pull -o x", "play", "analyze", "models", "match --a latest --b random"])
+@pytest.mark.parametrize(
+    "command", ["pull -o x", "export -o x", "play", "analyze", "models", "match --a latest --b random"]
+)
 def test_no_model_yet_exits_with_4(
     reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

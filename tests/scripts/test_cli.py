@@ -46,7 +46,7 @@ def test_help_and_usage_errors_answer_in_under_a_second(arguments: list[str]) ->
 
 
 def test_importing_the_command_line_imports_nothing_heavy() -> None:
-    heavy = ["numpy", "numba", "torch", "ray", "openvino", "hydra", "omegaconf", "wandb", "rich", "fsspec"]
+    heavy = ["numpy", "numba", "torch", "ray", "openvino", "onnx", "hydra", "omegaconf", "wandb", "rich", "fsspec"]
     modules = ", ".join(cli.module_of(name) for name in cli.COMMANDS if name != "train")
     program = f"import sys, scripts.cli, {modules}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
