@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -65,8 +66,8 @@ class RunConfig:
     """Simulations per move of the champion in those games; 0 uses its network without search."""
 
     def __post_init__(self) -> None:
-        fits = self.name != "" and "/" not in self.name and not self.name.startswith(".")
-        require(fits, "run.name", "a plain folder name", self.name)
+        fits = re.fullmatch(r"\w[\w.+-]*", self.name) is not None
+        require(fits, "run.name", "a name of letters, digits and ._+-, which begins with a letter or digit", self.name)
         if self.minutes is None and self.games is None:
             raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
         fits = self.minutes is None or 0 < self.minutes < math.inf

@@ -27,10 +27,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import IO, Any
 
 from reversi.archive import write_atomic
 from reversi.errors import CorruptFileError, RunError
+from scripts.job.run_state import RUNS
 
 KEPT_CHECKPOINTS = 2
 
@@ -146,12 +148,12 @@ def is_summarised(folder: Path) -> bool:
     return summary.exists() and all(summary.stat().st_mtime >= each.stat().st_mtime for each in saved)
 
 
-def saved_config(path: str) -> Path:
-    """Return the configuration file of the run in the folder `path`; RunError if there is no run."""
-    file = Path(path) / "config.yaml"
-    if not file.is_file():
-        raise RunError(f"no such run: {path} (no config.yaml there)")
-    return file
+def saved_config(run: str) -> Path:
+    """Return the configuration file of a run, given as a folder or as a name in `runs`; RunError if there is none."""
+    for file in (Path(run) / "config.yaml", RUNS / run / "config.yaml"):
+        if file.is_file():
+            return file
+    raise RunError(f"no such run: {run} (no config.yaml there, and no such name in {RUNS}/)")
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
@@ -204,7 +206,7 @@ def _locked(path: Path) -> IO[str]:
         holder = lock.read().strip() or "unknown"
         lock.close()
         raise RunError(
-            f"run {path.name!r} is held by process {holder}; wait for it or stop it with `kill {holder}`"
+            f"run {path.name!r} is held by process {holder}; wait for it or stop it: reversi stop {quote(str(path))}"
         ) from error
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")

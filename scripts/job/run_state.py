@@ -8,6 +8,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
 from reversi.errors import ReversiError, RunError
@@ -75,10 +76,14 @@ class RunState:
         """The command line that resumes it; None if nothing was saved."""
         if self.checkpoint is None and not self.keeps_records:
             return None
-        return " ".join(filter(None, (f"reversi train resume={self.folder}", self.more)))
+        return " ".join(filter(None, (f"reversi train resume={quote(self.folder)}", self.more)))
 
 
-def find_run(what: str | None, runs: Path = Path("runs")) -> Path:
+RUNS = Path("runs")
+"""The folder of runs, where names of runs are looked up."""
+
+
+def find_run(what: str | None, runs: Path = RUNS) -> Path:
     """Return the folder of a run: `what` as a path or as a name in `runs`; for None the run that changed last."""
     if what is None:
         found = [path.parent for path in runs.glob("*/config.yaml")]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from learner.replay.redis_config import RedisReplayConfig
@@ -105,7 +106,8 @@ class Sitting:
         run = self.job.run
         if run.minutes is not None and self._time_share >= 1.0:
             again = f"{self.resume_command} {more(run.minutes, None, 0)}"
-            raise ConfigError(f"this run has trained its {run.minutes:g} minutes; give it more, as in {again}")
+            trained = f"{self._before_s / 60:.3g} of {run.minutes:g} minutes"
+            raise ConfigError(f"this run has trained {trained}; give it more, as in {again}")
         if run.games is not None and self._games_share >= 1.0:
             again = f"{self.resume_command} {more(None, run.games, 0)}"
             raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
@@ -245,7 +247,7 @@ class Sitting:
     @property
     def resume_command(self) -> str:
         """The command line that resumes this run."""
-        return f"reversi train resume={self.shown_path}"
+        return f"reversi train resume={quote(self.shown_path)}"
 
 
 def registry_url(job: JobConfig, folder: Path) -> str:

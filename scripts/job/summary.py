@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from shlex import quote
 from typing import Any
 
 from evaluator.match import Match
@@ -57,11 +58,11 @@ def summarise(sitting: Sitting) -> None:
     else:
         outcome["results"] = _meet_fixed_players(sitting, champion.version)
     sitting.folder.write_json("summary.json", outcome)
-    here = sitting.shown_path
+    here = quote(sitting.shown_path)
     if "jsonl" in job.tracking:
         picture_of(sitting.folder.path, sitting.folder.path / PICTURE)
         print(f"\nlearning curves in {here}/{PICTURE}", end="")
-    models = job.registry.url or f"{here}/registry"
+    models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
     print(
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
         f"next:  reversi play --registry {models}\n"

@@ -75,12 +75,25 @@ def test_a_full_disk_leaves_the_checkpoints_there_are_and_nothing_of_the_new_one
     assert [path.name for path in folder.checkpoints()] == ["000002", "000003"]
 
 
+def test_a_run_is_resumed_by_its_folder_or_by_its_name_in_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = RunFolder.create("runs", "night")
+    made.write_setup("kept: true\n")
+    made.close()
+    for name in ("night", "runs/night", str(tmp_path / "runs" / "night")):
+        resumed = RunFolder.resume(name)
+        assert resumed.path == tmp_path / "runs" / "night"
+        resumed.close()
+    with pytest.raises(RunError, match="no such run: day"):
+        RunFolder.resume("day")
+
+
 def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
     """A process that was killed in its first second leaves one, and its name stays free."""
     RunFolder.create(str(tmp_path), "night").close()
     again = RunFolder.create(str(tmp_path), "night")
     assert not again.begun
-    with pytest.raises(RunError, match="is held by process"):
+    with pytest.raises(RunError, match=f"is held by process .*: reversi stop {tmp_path / 'night'}$"):
         RunFolder.create(str(tmp_path), "night")
     again.write_setup("kept: true\n")
     again.close()

@@ -73,7 +73,7 @@ def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder)
     assert third.last_offered
     assert not third.goes_on
     folder.write_json("summary.json", {})
-    with pytest.raises(ConfigError, match="has trained its 2 minutes; give it more"):
+    with pytest.raises(ConfigError, match="has trained 2 of 2 minutes; give it more"):
         after(folder, "run.minutes=2")
 
 
