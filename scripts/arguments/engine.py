@@ -141,10 +141,11 @@ def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> S
 
 
 def solving(args: argparse.Namespace, analyzer: Analyzer) -> Analyzer:
-    """Return `analyzer`, with exact scores from --solve empty squares on."""
+    """Return `analyzer`, on a Reversi board with exact scores from --solve empty squares on."""
     from reversi.frontends.solver_analysis import SolverAnalyzer
+    from reversi.games.rules import TICTACTOE
 
-    return SolverAnalyzer(analyzer, args.solve) if args.solve else analyzer
+    return SolverAnalyzer(analyzer, args.solve) if args.solve and analyzer.game.id != TICTACTOE else analyzer
 
 
 def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:

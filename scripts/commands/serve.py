@@ -100,7 +100,7 @@ def _of_model(args: argparse.Namespace) -> Thinker:
         *([] if limit.simulations is None else [f"{limit.simulations:,} simulations"]),
         *([] if limit.seconds is None else [f"{limit.seconds:g} s a move"]),
     ]
-    strongest = f"Model {weights.version}, {' or '.join(until)}{', exact endings' if args.solve else ''}"
+    strongest = f"Model {weights.version}, {' or '.join(until)}{'' if exact is search else ', exact endings'}"
     levels.append(Opponent("model", strongest, exact, limit))
     beginners = [Opponent(spec, label, player_analyzer(args, spec, game), Limit()) for spec, label in BEGINNERS.items()]
     return Thinker(game, [*beginners, *levels], "model:64" if asked == Limit() else "model", exact)

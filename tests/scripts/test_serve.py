@@ -19,6 +19,8 @@ import pytest
 
 from reversi.games.notation import PASS
 from reversi.games.position import Position
+from reversi.model.registry import Registry
+from tests.reversi.model.samples import weights
 from tests.scripts.conftest import Reversi
 
 if TYPE_CHECKING:
@@ -102,6 +104,15 @@ def test_a_player_needs_no_model() -> None:
     with served("--player", "alphabeta:1", "--size", 4) as url, urllib.request.urlopen(url + "api/info") as answer:
         info = json.load(answer)
     assert (info["game"], info["opponent"], info["analysis"]) == ("reversi4", "alphabeta:1", False)
+
+
+def test_a_model_of_tic_tac_toe_is_served_without_the_solver_of_endings(tmp_path: Path) -> None:
+    made = Registry(str(tmp_path), create=True)
+    made.publish(weights("tictactoe"), "first", None)
+    with served("--registry", tmp_path) as url, urllib.request.urlopen(url + "api/info", timeout=30) as answer:
+        info = json.load(answer)
+    assert (info["game"], info["size"]) == ("tictactoe", 3)
+    assert info["opponents"][-1]["label"] == "Model 0, 4,000 simulations"
 
 
 def test_what_cannot_be_served_is_an_error_in_words(reversi: Reversi, registry: Path, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ const SLIP = 0.35; // a move that gives away as much of the expected result is a
 const NAMES = { X: "Black", O: "White" };
 
 const info = await loadInfo();
+const title = info.game === "tictactoe" ? "Tic-tac-toe" : "Reversi";
+const counts = info.game !== "tictactoe"; // whether discs decide the game
 const board = new Board(info.size, playAt);
 const graph = new Graph(goTo);
 const thinker = new Thinker((connected) => {
@@ -241,7 +243,7 @@ function showSide(element, side) {
   element.innerHTML = `<span class="dot ${side}"></span><span class="name"></span><span class="state"></span><span class="count"></span>`;
   element.querySelector(".name").textContent = name;
   element.querySelector(".state").textContent = passes ? "must pass" : "";
-  element.querySelector(".count").textContent = side === "X" ? at.black : at.white;
+  if (counts) element.querySelector(".count").textContent = side === "X" ? at.black : at.white;
 }
 
 function labelOf(name) {
@@ -256,7 +258,7 @@ function showStatus() {
   let text = `${NAMES[side]} to move`;
   if (!online) text = "The server does not answer; trying again…";
   else if (fault) text = fault;
-  else if (over) text = margin === 0 ? "A draw" : `${winnerName(margin > 0 ? "X" : "O")} ${black} to ${white}`;
+  else if (over) text = margin === 0 ? "A draw" : winnerName(margin > 0 ? "X" : "O") + (counts ? ` ${black} to ${white}` : "");
   else if (legal[0] === PASS) text = `${NAMES[side]} has no move and passes`;
   else if (choosing) text = `${labelOf(opponent)} is thinking…`;
   else if (ply < lastPly()) text = `After ply ${ply} of ${lastPly()}`;
@@ -291,6 +293,7 @@ function showAnalysis() {
   const on = $("hints").checked && info.analysis;
   const analysis = on && !position().over ? analyses[ply] : null;
   const values = game.positions.map((_, at) => (on || at in analyses ? blackValue(at) : null));
+  $("graph").toggleAttribute("hidden", !info.analysis);
   graph.draw(values, lastPly(), ply, slips());
   $("analysis-card").hidden = !on;
   showBar(on ? values[ply] : null);
@@ -382,9 +385,10 @@ document.addEventListener("keydown", (event) => {
 
 // ---- the beginning
 
-document.title = `Reversi ${info.size} × ${info.size}`;
+document.title = `${title} ${info.size} × ${info.size}`;
+document.querySelector("h1").textContent = title;
 $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
 for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
 $("analysis-card").hidden = true;
-if (!info.analysis) $("hints").closest("label").hidden = true;
+if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
 await take({ start: null, moves: [] }, 0);
