@@ -82,6 +82,16 @@ def load(page: Page, text: str) -> None:
     page.click("#load")
 
 
+def play_on(page: Page, end: str) -> None:
+    """Click on legal squares until the status says that the game has ended."""
+    for _ in range(600):
+        if re.search(end, page.inner_text("#status")):
+            return
+        page.evaluate("document.querySelector('.square.legal.mine')?.click()")
+        page.wait_for_timeout(50)
+    pytest.fail(f"the game did not end: {page.inner_text('#status')}")
+
+
 def status(page: Page, text: str) -> None:
     page.locator("#status", has_text=text).wait_for()
 
@@ -134,12 +144,7 @@ def test_what_cannot_be_served_is_an_error_in_words(reversi: Reversi, registry: 
 def test_a_person_plays_a_whole_game_by_clicks(page: Page) -> None:
     page.select_option("#opponent", "random")
     page.click("text=New game")
-    for _ in range(36):
-        page.locator("#status", has_text=re.compile("^(Your move|You win|You lose|A draw)")).wait_for()
-        if page.inner_text("#status") != "Your move":
-            break
-        page.locator(".square.legal.mine").first.click()
-    assert re.match("You (win|lose)|A draw", page.inner_text("#status"))
+    play_on(page, "^(You win|You lose|A draw)")
     moves = [each.inner_text().strip() for each in page.locator("#moves li").all()]
     position = Position.start("reversi6")
     for move in moves:
@@ -195,10 +200,7 @@ def test_an_ending_is_scored_exactly_and_reviewed(page: Page) -> None:
     page.check("#hints")
     page.locator("#analysis tr").first.wait_for()
     assert re.fullmatch(r"draw|.\d+ discs", page.locator("#analysis tr td").nth(1).inner_text())
-    for _ in range(5):
-        page.locator("#status", has_text=re.compile("to move|wins|draw")).wait_for()
-        if (move := page.locator(".square.legal.mine")).count():
-            move.last.click()
+    play_on(page, "wins|draw")
     page.click("#review")
     page.locator("#review", has_text="Reviewing").wait_for(state="detached")
     assert page.locator("#graph .curve").get_attribute("points").count(",") == page.locator("#moves li").count() + 1
