@@ -18,10 +18,19 @@ CHOICES = sorted(str(p.relative_to(CONF).with_suffix("")) for p in CONF.glob("*/
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_every_choice_composes_into_a_job(choice: str) -> None:
+def test_every_choice_composes_into_a_job(choice: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVERSI_BUCKET", "models")  # for registry=s3
     group, _, name = choice.partition("/")
     job = job_of(compose([f"{group}={name}"]))
     assert isinstance(job, JobConfig)
+
+
+def test_models_in_s3_lie_in_a_folder_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVERSI_BUCKET", "models")
+    assert job_of(compose(["registry=s3", "run.name=night"])).registry.url == "s3://models/night"
+    monkeypatch.delenv("REVERSI_BUCKET")
+    with pytest.raises(ConfigError, match="REVERSI_BUCKET"):
+        compose(["registry=s3"])
 
 
 @pytest.mark.parametrize("name", ladder_names())
