@@ -22,6 +22,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from aiohttp import WSMsgType, web
@@ -29,7 +30,7 @@ from aiohttp import WSMsgType, web
 from reversi import __version__
 from reversi.errors import NotationError, ReversiError, UsageError
 from reversi.frontends.web.game import WebGame, analysis_json
-from reversi.frontends.web.thinking import Stop, Thinker
+from reversi.frontends.web.thinking import Thinker
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +144,7 @@ class Connection:
 
     def __init__(self, socket: web.WebSocketResponse, thinker: Thinker) -> None:
         self._socket, self._thinker = socket, thinker
-        self._stop = Stop()
+        self._stop = Event()
         self._task: asyncio.Task[None] | None = None
 
     async def serve(self) -> None:
@@ -152,7 +153,7 @@ class Connection:
             async for message in self._socket:
                 if message.type is WSMsgType.TEXT:
                     await self._end_task()
-                    self._stop = Stop()
+                    self._stop = Event()
                     self._task = asyncio.create_task(self._answer(message.data, self._stop))
         finally:
             await self._end_task()
@@ -168,7 +169,7 @@ class Connection:
             await self._task
             self._task = None
 
-    async def _answer(self, text: str, stop: Stop) -> None:
+    async def _answer(self, text: str, stop: Event) -> None:
         """Answer one request, errors included."""
         number = None
         try:
@@ -176,11 +177,11 @@ class Connection:
             number = asked.get("id")
             if asked.get("do") == "stop":
                 return
-            async for answer in self._answers(asked, stop):
-                if stop():
+            async for answer in self._answers(asked, stop.is_set):
+                if stop.is_set():
                     return
                 await self._send({"id": number, **answer})
-            if not stop():
+            if not stop.is_set():
                 await self._send({"id": number, "final": True})
         except ReversiError as error:
             await self._send({"id": number, "error": str(error), "final": True})
@@ -188,7 +189,7 @@ class Connection:
             log.exception("a request failed")
             await self._send({"id": number, "error": "the request failed; the server's log says why", "final": True})
 
-    async def _answers(self, asked: Mapping[str, Any], stop: Stop) -> AsyncIterator[dict[str, Any]]:
+    async def _answers(self, asked: Mapping[str, Any], stop: Callable[[], bool]) -> AsyncIterator[dict[str, Any]]:
         """Yield the answers to a request; raises ReversiError for one that is wrong."""
         thinker, do = self._thinker, asked.get("do")
         game = WebGame.from_json(asked, thinker.game)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -84,18 +83,3 @@ class Thinker:
     async def _run(self, analyzer: Analyzer, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, analyzer.analyse, position, limit, stop)
-
-
-class Stop:
-    """A flag that one request watches while another thread may set it."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-
-    def __call__(self) -> bool:
-        """Return whether the request is to stop."""
-        return self._event.is_set()
-
-    def set(self) -> None:
-        """Stop the request."""
-        self._event.set()
