@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from reversi.games.rules import GAMES
-from tests.fuzz.border import Border, Opened, lines_of
+from tests.fuzz.border import Border, Opened, decoded, lines_of
 
 REVERSI8 = GAMES["reversi8"]
 
@@ -46,6 +46,19 @@ def _talked(frontend: Callable[..., Any], data: bytes) -> object:
     said: list[str] = []
     frontend(session_of("reversi6"), lines_of(data), said.append).serve()
     return said
+
+
+def _page(folder: Path) -> Opened:
+    """What a page sends to `reversi serve`: a game as moves, as text or from a position."""
+    from reversi.frontends.web.game import WebGame, parse_object
+
+    sound = lines_of(
+        '{"id": 1, "do": "choose", "opponent": "model:64", "start": null, "moves": ["f5", "d6", "c3"]}',
+        '{"text": "f5d6c3"}',
+        '{"text": "(;GM[2]FF[4]SZ[8];B[f5];W[d6])"}',
+        f'{{"start": "{"-" * 27}OX------XO{"-" * 27} O", "moves": []}}',
+    )
+    return sound, lambda data: WebGame.from_json(parse_object(decoded(data)), REVERSI8).as_json()
 
 
 def _engine(protocol: str, folder: Path) -> Opened:
@@ -151,6 +164,9 @@ BORDERS: tuple[Border, ...] = (
         (),
         weight=0.2,
         words=(b"move F5\n", b"set depth ", b"go\n", b"ping 1\n", b"hint 9\n"),
+    ),
+    Border(
+        "requests of a page", "text", _page, words=(b'"moves": [', b'"start": ', b'"pass"', b"null", b"1e999", b"[[[[")
     ),
     Border("a GTP engine's answers", "text", partial(_engine, "gtp"), words=(b"= ", b"? ", b"=1 pass", b"\n\n", b"\r")),
     Border("an NBoard engine's answers", "text", partial(_engine, "nboard"), words=(b"=== ", b"pong 1\n", b"/nan/")),

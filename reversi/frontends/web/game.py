@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,12 @@ class WebGame:
 
     @classmethod
     def from_json(cls, request: Mapping[str, Any], game: Game) -> WebGame:
-        """Read `{"start": POSITION or null, "moves": [MOVE, ...]}`; raises NotationError and IllegalMoveError."""
+        """Read `{"start": POSITION or null, "moves": [MOVE, ...]}` or `{"text": ...}`, whose text `from_text` reads.
+
+        Raises NotationError and IllegalMoveError.
+        """
+        if isinstance(text := request.get("text"), str):
+            return cls.from_text(text, game)
         start, moves = request.get("start"), request.get("moves", [])
         if not (start is None or isinstance(start, str)):
             raise NotationError(f"expected a position or null as the start, got {type(start).__name__}")
@@ -117,3 +123,14 @@ def _move_json(game: Game, move: MoveAnalysis) -> dict[str, Any]:
         "certain": move.certain,
         "line": [action_name(game, action) for action in move.line],
     }
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Parse a JSON object, or raise NotationError."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NotationError(f"expected a JSON object: {error}") from None
+    if not isinstance(read, dict):
+        raise NotationError(f"expected a JSON object, got {type(read).__name__}")
+    return read

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -28,8 +27,8 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from reversi import __version__
-from reversi.errors import NotationError, ReversiError, UsageError
-from reversi.frontends.web.game import WebGame, analysis_json
+from reversi.errors import ReversiError, UsageError
+from reversi.frontends.web.game import WebGame, analysis_json, parse_object
 from reversi.frontends.web.thinking import Thinker
 
 log = logging.getLogger(__name__)
@@ -113,10 +112,8 @@ class WebServer:
         if request.content_type != "application/json":  # a form of another site cannot send this type
             return web.json_response({"error": "expected a request of type application/json"}, status=415)
         try:
-            asked = _object(await request.text())
-            text = asked.get("text")
-            game = self._thinker.game
-            read = WebGame.from_text(text, game) if isinstance(text, str) else WebGame.from_json(asked, game)
+            asked = parse_object(await request.text())
+            read = WebGame.from_json(asked, self._thinker.game)
         except (ReversiError, UnicodeDecodeError) as error:
             return web.json_response({"error": str(error)}, status=400)
         return web.json_response(read.as_json())
@@ -173,7 +170,7 @@ class Connection:
         """Answer one request, errors included."""
         number = None
         try:
-            asked = _object(text)
+            asked = parse_object(text)
             number = asked.get("id")
             if asked.get("do") == "stop":
                 return
@@ -243,14 +240,3 @@ async def serve(server: WebServer, thinker: Thinker, host: str, port: int, ready
     finally:
         await runner.cleanup()
         thinker.close()
-
-
-def _object(text: str) -> dict[str, Any]:
-    """Parse a JSON object, or raise NotationError."""
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise NotationError(f"expected a JSON object: {error}") from None
-    if not isinstance(read, dict):
-        raise NotationError(f"expected a JSON object, got {type(read).__name__}")
-    return read
