@@ -23,9 +23,10 @@ from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_stable import stable_bound
 from reversi.search.stack_array import Int64Pointer, stack_array
 
-NODE_COUNT, LIMIT, STOP, GENERATION = range(4)
+NODE_COUNT, LIMIT, STOP, GENERATION, JUDGED = range(5)
 """Indices of `counts`: positions searched (each reached by a move or a pass), the number to stop at, the stop flag (0:
-go on), and the generation of the table.  The search without a table uses the first alone."""
+go on), the generation of the table, and the positions that the move ordering evaluated.  The search without a table
+uses the first alone."""
 
 BELOW_EVERY_SCORE = -128
 
@@ -111,7 +112,7 @@ def add_key(keys: Int64Pointer, count: int, key: int) -> None:
 
 
 @kernel
-def last_many(
+def by_fastest_first(
     variant: int,
     own: np.uint64,
     opp: np.uint64,
@@ -132,7 +133,7 @@ def last_many(
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
         counts[NODE_COUNT] += 1
-        return -last_many(variant, opp, own, empty, odd, -beta, -alpha, counts)
+        return -by_fastest_first(variant, opp, own, empty, odd, -beta, -alpha, counts)
     if alpha >= popcount(empty):
         most = stable_bound(variant, opp, empty)
         if most <= alpha:
@@ -149,9 +150,9 @@ def last_many(
         rest, next_odd = empty ^ disc, odd ^ _QUADRANT[variant >> 1, square]
         counts[NODE_COUNT] += 1
         if few:
-            score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+            score = -by_parity(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         else:
-            score = -last_many(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+            score = -by_fastest_first(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         if score > best:
             best = score
             if best >= beta:
@@ -189,7 +190,7 @@ def _order(
 
 
 @kernel
-def last_few(
+def by_parity(
     variant: int,
     own: np.uint64,
     opp: np.uint64,
@@ -199,13 +200,13 @@ def last_few(
     beta: int,
     counts: Int64Pointer,
 ) -> int:
-    """Return the score like `last_many`, with moves ordered by parity alone."""
+    """Return the score like `by_fastest_first`, with moves ordered by parity alone."""
     legal = reachable(own, opp) & empty
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
         counts[NODE_COUNT] += 1
-        return -last_few(variant, opp, own, empty, odd, -beta, -alpha, counts)
+        return -by_parity(variant, opp, own, empty, odd, -beta, -alpha, counts)
     best = BELOW_EVERY_SCORE
     while legal != ZERO:
         first = legal & odd
@@ -220,7 +221,7 @@ def last_few(
             score = -last_two(variant, next_own, next_opp, one, other, -beta, -alpha, counts)
         else:
             next_odd = odd ^ _QUADRANT[variant >> 1, square]
-            score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+            score = -by_parity(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         if score > best:
             best = score
             if best >= beta:
