@@ -29,15 +29,14 @@ from reversi.search.endgame_last import (
     LIMIT,
     NODE_COUNT,
     STOP,
-    empty_squares,
-    final_score,
     by_fastest_first,
+    final_score,
     odd_quadrants,
-    variant_of,
 )
 from reversi.search.endgame_search import BEST, COUNTS, NO_SCORE, WORST, solve_root, solve_rows
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.endgame_threads import SolverThreads
+from reversi.search.endgame_variant import empty_squares, variant_of
 from reversi.search.parallel import Threads
 from reversi.search.stack_array import stack_array
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, reachable
-from reversi.games.rules import GAMES, REVERSI8, Game
+from reversi.games.rules import Game
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_stable import stable_bound
+from reversi.search.endgame_variant import BOARDS, corners_of, empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, stack_array
 
 NODE_COUNT, LIMIT, STOP, GENERATION, JUDGED = range(5)
@@ -33,13 +34,6 @@ BELOW_EVERY_SCORE = -128
 FEW = 5
 """Up to this many empty squares parity alone orders the moves: counting replies costs more than it saves there."""
 
-_BOARDS = [game for game in GAMES.values() if game.id <= REVERSI8]
-
-
-def _corners(game: Game) -> int:
-    last = game.size - 1
-    return sum(1 << (8 * row + col) for row in (0, last) for col in (0, last))
-
 
 def _quadrant(game: Game, square: int) -> int:
     """Return the board quadrant that contains `square`, as a mask; 0 for a square off the board."""
@@ -49,30 +43,7 @@ def _quadrant(game: Game, square: int) -> int:
     return corner << (8 * row + col) if game.board_mask >> square & 1 else 0
 
 
-_BOARD = np.array([game.board_mask for game in _BOARDS], np.uint64)  # [games]
-_CORNERS = np.array([_corners(game) for game in _BOARDS], np.uint64)  # [games]
-_QUADRANT = np.array([[_quadrant(game, square) for square in range(64)] for game in _BOARDS], np.uint64)  # [games, 64]
-
-
-@bare_kernel
-def variant_of(game_id: int, winner_takes_empties: bool) -> int:
-    """Return one integer for a Reversi board and its scoring: squares left empty go to nobody or to the winner.
-
-    The best move can depend on the scoring, so every kernel that may end a game needs it.
-    """
-    return int(np.int64(2 * game_id + int(winner_takes_empties)))
-
-
-@bare_kernel
-def empty_squares(variant: int, own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the board's empty squares."""
-    return ~(own | opp) & np.uint64(_BOARD[variant >> 1])
-
-
-@bare_kernel
-def corners_of(variant: int) -> np.uint64:
-    """Return the board's corners."""
-    return np.uint64(_CORNERS[variant >> 1])
+_QUADRANT = np.array([[_quadrant(game, square) for square in range(64)] for game in BOARDS], np.uint64)  # [games, 64]
 
 
 @bare_kernel
@@ -80,7 +51,7 @@ def odd_quadrants(variant: int, empty: np.uint64) -> np.uint64:
     """Return the quadrants that contain an odd number of the squares `empty`, as one mask."""
     odd = ZERO
     while empty != ZERO:
-        odd ^= _QUADRANT[variant >> 1, lowest_square(empty)]
+        odd ^= _QUADRANT[game_of(variant), lowest_square(empty)]
         empty &= empty - ONE
     return odd
 
@@ -147,7 +118,7 @@ def by_fastest_first(
         disc = ONE << np.uint64(square)
         turned = flips(own, opp, square)
         next_own, next_opp = opp ^ turned, own | turned | disc
-        rest, next_odd = empty ^ disc, odd ^ _QUADRANT[variant >> 1, square]
+        rest, next_odd = empty ^ disc, odd ^ _QUADRANT[game_of(variant), square]
         counts[NODE_COUNT] += 1
         if few:
             score = -by_parity(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
@@ -220,7 +191,7 @@ def by_parity(
             one, other = lowest_square(rest), lowest_square(rest & (rest - ONE))
             score = -last_two(variant, next_own, next_opp, one, other, -beta, -alpha, counts)
         else:
-            next_odd = odd ^ _QUADRANT[variant >> 1, square]
+            next_odd = odd ^ _QUADRANT[game_of(variant), square]
             score = -by_parity(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         if score > best:
             best = score

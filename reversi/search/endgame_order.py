@@ -9,19 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, reachable
-from reversi.games.rules import GAMES, REVERSI8
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_last import (
     JUDGED,
     LIMIT,
     STOP,
     add_key,
-    corners_of,
-    empty_squares,
     final_score,
     odd_quadrants,
     weighted_moves,
 )
+from reversi.search.endgame_variant import BOARDS, corners_of, empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer
 
 JUDGED_FROM = 12
@@ -69,9 +67,7 @@ def _beside_corners(size: int) -> int:
     return sum(1 << (8 * row + col) for row in range(size) for col in range(size) if {row, col} in pairs)
 
 
-_BESIDE_CORNERS = np.array(
-    [_beside_corners(game.size) for game in GAMES.values() if game.id <= REVERSI8], np.uint64
-)  # [games]
+_BESIDE_CORNERS = np.array([_beside_corners(game.size) for game in BOARDS], np.uint64)  # [games]
 
 
 @bare_kernel
@@ -160,7 +156,7 @@ def _evaluate(variant: int, own: np.uint64, opp: np.uint64, empty: np.uint64) ->
     """Return the evaluation of a position, positive if the side to move is ahead."""
     corners, shore = corners_of(variant), _beside(empty)
     moves, answers = reachable(own, opp) & empty, reachable(opp, own) & empty
-    anchors = _BESIDE_CORNERS[variant >> 1]
+    anchors = _BESIDE_CORNERS[game_of(variant)]
     own_held, opp_held = _beside(own & corners) & own & anchors, _beside(opp & corners) & opp & anchors
     return (
         MOBILITY * (popcount(moves) - popcount(answers))

@@ -19,14 +19,14 @@ from reversi.search.endgame_last import (
     LIMIT,
     NODE_COUNT,
     STOP,
-    empty_squares,
-    final_score,
     by_fastest_first,
+    final_score,
     odd_quadrants,
 )
 from reversi.search.endgame_order import order_moves
 from reversi.search.endgame_stable import stable_bound
 from reversi.search.endgame_table import ABSENT, Table, find, keep
+from reversi.search.endgame_variant import empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, pointer_to, stack_array
 
 __all__ = ["BEST", "COUNTS", "GENERATION", "LIMIT", "NO_SCORE", "STOP", "WORST", "search", "solve_root", "solve_rows"]
@@ -219,4 +219,4 @@ def solve_rows(
         scores[b] = NO_SCORE
         for square in range(65):
             if solved[b] and by_square[square] != NO_SCORE:
-                scores[b, action_of_square(variant >> 1, square)] = by_square[square]
+                scores[b, action_of_square(game_of(variant), square)] = by_square[square]

@@ -49,8 +49,7 @@ def test_every_pair_plays_every_game_once(tmp_path: Path) -> None:
     assert one.missing == 120
     played = list(one.play(workers=2))
     assert Counter((entry.key.a, entry.key.b, sum(entry.black + entry.white)) for entry in played) == {
-        (a, b, BATCH_GAMES): 2
-        for a, b in (("greedy", "random"), ("flat-mc:10", "greedy"), ("flat-mc:10", "random"))
+        (a, b, BATCH_GAMES): 2 for a, b in (("greedy", "random"), ("flat-mc:10", "greedy"), ("flat-mc:10", "random"))
     }
     assert one.missing == 0
     assert [pairing.games for pairing in one.pairings()] == [40, 40, 40]

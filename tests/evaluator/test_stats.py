@@ -77,7 +77,10 @@ def test_one_game_leaves_both_ends_open() -> None:
 def test_an_elo_interval_is_that_of_the_score() -> None:
     """Also within half a game of a clean sweep, where the difference itself is cut."""
     score = score_of(result(3, 0, 1, (0, 0, 1, 0, 1)))
-    for interval, elo in ((score.interval, score.elo_interval), (score.trinomial_interval, score.trinomial_elo_interval)):
+    for interval, elo in (
+        (score.interval, score.elo_interval),
+        (score.trinomial_interval, score.trinomial_elo_interval),
+    ):
         ends = [None if end in (0, 1) else pytest.approx(400 * math.log10(end / (1 - end))) for end in interval]
         assert list(elo) == ends
 
