@@ -10,8 +10,10 @@ from math import comb
 import numpy as np
 import pytest
 
+from evaluator.gate_report import report_of_match
 from evaluator.match import MatchResult
 from evaluator.stats import elo_difference, normal_cdf, score_interval, score_of, superiority, trinomial_interval
+from learner.tracking.metrics import flatten
 
 
 def result(wins: int, draws: int, losses: int, pairs: tuple[int, int, int, int, int], games: int = 400) -> MatchResult:
@@ -60,6 +62,12 @@ def test_a_clean_sweep_still_has_an_interval() -> None:
     assert high is score.trinomial_elo_interval[1] is None, "no difference is too large"
     assert score.summary.endswith(", +inf]"), "400 wins do not say how much"
     assert "Elo [-inf, " in score_of(result(0, 0, 400, (200, 0, 0, 0, 0))).details
+
+
+def test_an_open_end_is_left_out_of_the_metrics() -> None:
+    metrics = flatten("gate", report_of_match(score_of(result(400, 0, 0, (0, 0, 0, 0, 200))), summary="won"))
+    assert "gate/elo_high" not in metrics
+    assert 600 < metrics["gate/elo_low"] < metrics["gate/elo"]
 
 
 def test_no_game_says_nothing() -> None:
