@@ -32,10 +32,11 @@ from reversi.games.rules import (
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
 from reversi.search.chance import random_index, stream
-from reversi.search.endgame_last import NODE_COUNT, variant_of
+from reversi.search.endgame_last import JUDGED, NODE_COUNT
 from reversi.search.endgame_search import GENERATION, STOP, WORST, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import SolverThreads
+from reversi.search.endgame_variant import variant_of
 from reversi.search.exact import MAX_MARGIN, utility
 from reversi.search.parallel import Threads
 from reversi.search.params import SearchParams
@@ -172,7 +173,7 @@ def _play_perfectly(
     taught, known, margin, exact_from = 0, False, 0, 0
     while not state.over:
         ply, kind, action = state.plies, UNSEARCHED, only_reply(game_id, state.own, state.opp)
-        counts[NODE_COUNT] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
         if not known:
             margin = search(
                 variant, state.own, state.opp, int(np.int64(-MAX_MARGIN)), int(np.int64(MAX_MARGIN)), table, counts

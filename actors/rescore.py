@@ -25,10 +25,11 @@ from reversi.games.rules import (
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
-from reversi.search.endgame_last import NODE_COUNT, variant_of
+from reversi.search.endgame_last import JUDGED, NODE_COUNT
 from reversi.search.endgame_search import GENERATION, STOP, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import SolverThreads
+from reversi.search.endgame_variant import variant_of
 from reversi.search.exact import MAX_MARGIN, utility
 from reversi.search.parallel import Threads
 from reversi.search.params import SearchParams
@@ -93,7 +94,7 @@ def rescore_games(
         for ply in range(state.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
-            counts[NODE_COUNT] = counts[STOP] = 0
+            counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
             if counts[STOP] != 0:
                 break
@@ -124,7 +125,7 @@ def _keep_best(
 
     policy  uint8[A]  visits, read and written; the largest is 255 before and after
     """
-    counts[NODE_COUNT] = 0
+    counts[NODE_COUNT] = counts[JUDGED] = 0
     best, largest = moves_reaching(game_id, variant, own, opp, least, ZERO, table, counts), 0
     if counts[STOP] != 0:
         return False

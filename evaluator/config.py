@@ -110,7 +110,8 @@ class LadderConfig:
     """The player fixed at 0 Elo; null is the first one."""
 
     games: int
-    """Games per pair; even, since every opening is played twice with the colours swapped."""
+    """Games per pair; even, since every opening is played twice with the colours swapped.  Rounded up to batches of 20,
+    so that a longer ladder repeats none."""
 
     one_sided: int | None
     """A pair stops once one player has won all of its games, at least this many; null plays all."""

@@ -38,10 +38,10 @@ class GateReport:
     """Upper end of its 95 % interval."""
     elo: float = 0.0
     """Elo difference to the opponent."""
-    elo_low: float = 0.0
-    """Lower end of its 95 % interval."""
-    elo_high: float = 0.0
-    """Upper end of its 95 % interval."""
+    elo_low: float | None = None
+    """Lower end of its 95 % interval, if it has one."""
+    elo_high: float | None = None
+    """Upper end of its 95 % interval, if it has one."""
     champion_elo: float = 0.0
     """The champion's Elo above the first model: the sum of the differences of all promotions."""
     promotions: int = 0

@@ -1,8 +1,9 @@
 """A ladder: a round robin in which all pairs play the same openings, and only the missing games are played.
 
-Games come in batches of `BATCH_GAMES`, each determined only by the players, its openings and the ladder's seed: whether
-the results file was made in one call or in many, with players added later, on any number of workers, it holds the same
-games.  (Only external programs may play differently each time.)
+Games come in batches of `BATCH_GAMES`, so that a longer ladder adds batches and repeats none.  Each is determined only
+by the players, its openings and the ladder's seed: whether the results file was made in one call or in many, with
+players added later, on any number of workers, it holds the same games.  (Only external programs may play differently
+each time.)
 
 Workers are threads: players spend their time in kernels and networks, which release the GIL.
 """
@@ -36,6 +37,11 @@ ROUND_S = 0.5
 """Seconds that a batch is played between two checks for a stop."""
 
 
+def in_batches(games: int) -> int:
+    """Return `games` rounded up to full batches."""
+    return -(-games // BATCH_GAMES) * BATCH_GAMES
+
+
 @dataclass(frozen=True)
 class Batch:
     """A batch of games to play: two entrants, their openings and the key of the result."""
@@ -52,7 +58,7 @@ class Batch:
 
 
 class Ladder:
-    """A round robin of `entrants`, `games` games per pair, with its results in `ledger`."""
+    """A round robin of `entrants`, at least `games` games per pair, with its results in `ledger`."""
 
     def __init__(
         self,
@@ -65,7 +71,9 @@ class Ladder:
         seed: int,
         one_sided: int | None = None,
     ) -> None:
-        """Use the first `games / 2` of `openings` for every pair.
+        """Use the first `games / 2` of `openings` for every pair, `games` rounded up by `in_batches`.
+
+        If there are too few openings for that, all of them: their last batch is then a smaller one.
 
         one_sided  stop a pair once one player has won all of its games, at least this many; None plays all games.
                    This overstates the winner a little; results already in the ledger count in any case.
@@ -76,10 +84,11 @@ class Ladder:
             raise UsageError(f"expected at least {games // 2} openings for {games} games a pair, got {len(openings)}")
         if len(entrants) < 2:
             raise UsageError(f"expected at least two players to rate, got {len(entrants)}")
-        self.game, self.entrants, self.games, self.seed = game, list(entrants), games, seed
+        count = min(in_batches(games) // 2, len(openings))
+        self.game, self.entrants, self.games, self.seed = game, list(entrants), 2 * count, seed
         self._ledger, self._one_sided = ledger, one_sided
-        starts = range(0, games // 2, BATCH_GAMES // 2)
-        parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, games // 2))) for start in starts]
+        starts = range(0, count, BATCH_GAMES // 2)
+        parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, count))) for start in starts]
         self._parts = [(part, _digest(part)) for part in parts]
         self._couples = [_in_order(a, b) for a, b in combinations(self.entrants, 2)]
         self._own = threading.local()  # reusable players, one set per worker

@@ -38,7 +38,8 @@ PRIOR_VARIANCE = 2.0
 """Variance, in points squared, that independent games are assumed to have shown before the first pair was played."""
 
 CLOSE = 1e-10
-"""Newton's method ends when no rating changes by more than this, in log-odds."""
+"""Newton's method ends when no rating changes by more than this, in log-odds, or when only rounding errors are left:
+with millions of games they exceed it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +161,11 @@ def _strengths(
         information = _laplacian(players, ends, (won + lost) * expected * (1 - expected))
         step = np.zeros(players)
         step[free] = np.linalg.solve(information[np.ix_(free, free)], gradient[free])
-        while loss(strength + step) > loss(strength) and np.abs(step).max() > CLOSE:
+        before = loss(strength)
+        while (after := loss(strength + step)) > before and np.abs(step).max() > CLOSE:
             step /= 2  # Newton's method can overshoot; the loss is convex, so a small enough step reduces it
         strength += step
-        if np.abs(step).max() <= CLOSE:
+        if after >= before or np.abs(step).max() <= CLOSE:
             return strength
 
 

@@ -23,6 +23,10 @@ PSEUDO_PAIRS = 2
 Statistician 52, 1998), in pairs.  Without it 400 wins in 400 games would have an interval of zero width."""
 
 
+EloInterval = tuple[float | None, float | None]
+"""Lower and upper end of an interval of an Elo difference; an open end is None: no difference is too large."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Score:
     """A match from the first player's view, as `reversi match --json` prints it."""
@@ -41,13 +45,13 @@ class Score:
     """95 % interval of the score, by pairs of games (pentanomial)."""
     elo: float
     """Elo difference that would give this score; positive if the first player is stronger."""
-    elo_interval: tuple[float, float]
+    elo_interval: EloInterval
     """95 % interval of the Elo difference, by pairs of games."""
     pairs: Pairs
     """Openings with both games finished, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
     trinomial_interval: tuple[float, float]
     """95 % interval of the score as if all games were independent of each other."""
-    trinomial_elo_interval: tuple[float, float]
+    trinomial_elo_interval: EloInterval
     """95 % interval of the Elo difference as if all games were independent of each other."""
     superiority: float
     """Likelihood of superiority: probability that the first player is the stronger one, given these results."""
@@ -58,7 +62,7 @@ class Score:
         low, high = self.interval
         return (
             f"{self.wins}-{self.draws}-{self.losses}, score {self.score:.3f} [{low:.3f}, {high:.3f}], "
-            f"Elo {self.elo:+.0f} {_elo_range(self.interval, self.elo_interval)}"
+            f"Elo {self.elo:+.0f} {_elo_range(self.elo_interval)}"
         )
 
     @property
@@ -67,15 +71,14 @@ class Score:
         low, high = self.trinomial_interval
         return (
             f"pairs {'-'.join(map(str, self.pairs))}, superiority {self.superiority:.3f}; as independent games "
-            f"score [{low:.3f}, {high:.3f}], Elo {_elo_range(self.trinomial_interval, self.trinomial_elo_interval)}"
+            f"score [{low:.3f}, {high:.3f}], Elo {_elo_range(self.trinomial_elo_interval)}"
         )
 
 
-def _elo_range(scores: tuple[float, float], elo: tuple[float, float]) -> str:
-    """Format an Elo interval; an end is infinite where that of the score is 0 or 1."""
-    low = "-inf" if scores[0] <= 0 else f"{elo[0]:+.0f}"
-    high = "+inf" if scores[1] >= 1 else f"{elo[1]:+.0f}"
-    return f"[{low}, {high}]"
+def _elo_range(elo: EloInterval) -> str:
+    """Format an Elo interval; an open end is infinite."""
+    low, high = elo
+    return f"[{'-inf' if low is None else f'{low:+.0f}'}, {'+inf' if high is None else f'{high:+.0f}'}]"
 
 
 def score_of(result: MatchResult) -> Score:
@@ -87,8 +90,7 @@ def score_of(result: MatchResult) -> Score:
     wins, draws, losses = result.wins, result.draws, result.losses
     games = wins + draws + losses
     score = (wins + draws / 2) / games if games else 0.5
-    low, high = interval = score_interval(games, score, result.pairs)
-    single_low, single_high = single = trinomial_interval(wins, draws, losses)
+    interval, single = score_interval(games, score, result.pairs), trinomial_interval(wins, draws, losses)
     return Score(
         games=games,
         wins=wins,
@@ -97,10 +99,10 @@ def score_of(result: MatchResult) -> Score:
         score=score,
         interval=interval,
         elo=elo_difference(score, games),
-        elo_interval=(elo_difference(low, games), elo_difference(high, games)),
+        elo_interval=elo_interval(*interval),
         pairs=result.pairs,
         trinomial_interval=single,
-        trinomial_elo_interval=(elo_difference(single_low, games), elo_difference(single_high, games)),
+        trinomial_elo_interval=elo_interval(*single),
         superiority=superiority(games, score, result.pairs),
     )
 
@@ -162,5 +164,13 @@ def elo_difference(score: float, games: int) -> float:
     399.5 (Elo +1161), to be read as "at least about that".
     """
     margin = 0.5 / max(games, 1)
-    kept = min(max(score, margin), 1 - margin)
-    return 400 * math.log10(kept / (1 - kept))
+    return _elo(min(max(score, margin), 1 - margin))
+
+
+def elo_interval(low: float, high: float) -> EloInterval:
+    """Return the Elo differences at both ends of an interval of the score; open where the score may be 0 or 1."""
+    return None if low <= 0 else _elo(low), None if high >= 1 else _elo(high)
+
+
+def _elo(score: float) -> float:
+    return 400 * math.log10(score / (1 - score))

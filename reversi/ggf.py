@@ -47,7 +47,7 @@ class GgfMove:
         return cls(action, value, seconds)
 
     def text(self, game: Game) -> str:
-        """Return the move in the format of `parse`: `F5`, `F5/1.50` or `F5/1.50/0.8`."""
+        """Return the move in the format of `parse`: `F5`, `F5/1.50` or `F5/1.50/0.800`."""
         square = name_of(game, self.action)
         value = "" if self.value is None else f"{self.value:.2f}"
         seconds = "" if self.seconds is None else f"{self.seconds:.3f}"

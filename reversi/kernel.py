@@ -6,15 +6,15 @@ numba's `njit` with an on-disk cache, released GIL and C division, wrapped so th
 Kernels are module-level functions that take the game as a small integer: a kernel built by a factory that closes over
 other kernels misses numba's disk cache in every process (numba documentation, "Notes on Caching").
 
-To detect stale code numba checks only the kernel's own file, but kernels inline each other across files: after a change
-of the rules every caller would keep the old ones.  So the cache folder is named after a hash of all files with kernels.
+To detect stale code numba checks only the kernel's own file, but kernels inline each other and constants across files:
+after a change of the rules every caller would keep the old ones.  So the cache folder is named after a hash of all
+sources of the packages with kernels.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -50,22 +50,19 @@ def inlined_kernel(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 
-def _sources_hash() -> str:
-    """Return a hash of every file of this repository that defines a kernel; 5 ms."""
-    packages = Path(__file__).parent.parent
+def _sources_hash(root: Path) -> str:
+    """Return a hash of every Python file of the packages under `root` that hold kernels or their constants; 5 ms."""
     digest = hashlib.sha256(numba.__version__.encode())
     for package in ("reversi", "actors", "learner", "evaluator"):
-        for path in sorted((packages / package).rglob("*.py")):
-            source = path.read_bytes()
-            if re.search(rb"^@\w*kernel|@intrinsic", source, re.MULTILINE):
-                digest.update(path.name.encode() + source)
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def _use_cache_of_these_sources() -> None:
     """Set numba's cache folder to that of these sources; if it cannot be created, numba chooses a folder itself."""
     root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = Path(root) / "reversi-zero-kernels" / _sources_hash()
+    folder = Path(root) / "reversi-zero-kernels" / _sources_hash(Path(__file__).parent.parent)
     if not folder.is_dir():
         try:
             folder.mkdir(parents=True)

@@ -98,6 +98,8 @@ def make_player(
         if model:
             number, comma, options = last.partition(",")
             simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options
+            if options and simulations == 0:
+                raise UsageError(f"expected at least one simulation with options of the search, got {spec!r}")
         else:
             model = rest
     elif not (spec in ("gated", "latest") or spec.isdecimal() or _is_file(spec)):

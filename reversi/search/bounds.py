@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.kernel import bare_kernel
+from reversi.search.exact import MAX_UTILITY, MIN_UTILITY
 from reversi.search.params import SearchParams
-from reversi.search.tree import MAX_UTILITY, MIN_UTILITY, UNVISITED, Tree, back_up
+from reversi.search.tree import UNVISITED, Tree, back_up
 
 
 @bare_kernel

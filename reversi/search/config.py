@@ -9,7 +9,7 @@ from reversi.errors import ConfigError
 from reversi.settings import require, require_ranges
 
 MAX_SIMULATIONS = 1_000_000
-"""Maximum of `simulations`: a tree of 8x8 Reversi reserves up to 1.4 kB of address space for each.  Over this many,
+"""Maximum of `simulations`: a tree of 8x8 Reversi reserves up to 1.7 kB of address space for each.  Over this many,
 sums of values in float32 drift by a hundredth; over a tenth of them, by a thousandth."""
 
 MAX_SOLVE_EMPTIES = 16
@@ -105,8 +105,8 @@ class SearchConfig:
 
     wipeouts: bool = False
     """A position whose side to move can flip every opposing disc is won, and is not sent to the network: such wins come
-    early, take one move, and arise in positions that look lost.  Where margins count a wipeout is only a lower bound.
-    No effect in tic-tac-toe.  AlphaZero: false."""
+    early, take one move, and arise in positions that look lost.  Where margins count a wipeout that leaves squares
+    empty is only a lower bound.  No effect in tic-tac-toe.  AlphaZero: false."""
 
     leaves: int = 1
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where a single game must fill the batch."""

@@ -18,26 +18,21 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, reachable
-from reversi.games.rules import GAMES, REVERSI8, Game
+from reversi.games.rules import Game
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_stable import stable_bound
+from reversi.search.endgame_variant import BOARDS, corners_of, empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, stack_array
 
-NODE_COUNT, LIMIT, STOP, GENERATION = range(4)
+NODE_COUNT, LIMIT, STOP, GENERATION, JUDGED = range(5)
 """Indices of `counts`: positions searched (each reached by a move or a pass), the number to stop at, the stop flag (0:
-go on), and the generation of the table.  The search without a table uses the first alone."""
+go on), the generation of the table, and the positions that the move ordering evaluated.  The search without a table
+uses the first alone."""
 
 BELOW_EVERY_SCORE = -128
 
 FEW = 5
 """Up to this many empty squares parity alone orders the moves: counting replies costs more than it saves there."""
-
-_BOARDS = [game for game in GAMES.values() if game.id <= REVERSI8]
-
-
-def _corners(game: Game) -> int:
-    last = game.size - 1
-    return sum(1 << (8 * row + col) for row in (0, last) for col in (0, last))
 
 
 def _quadrant(game: Game, square: int) -> int:
@@ -48,30 +43,7 @@ def _quadrant(game: Game, square: int) -> int:
     return corner << (8 * row + col) if game.board_mask >> square & 1 else 0
 
 
-_BOARD = np.array([game.board_mask for game in _BOARDS], np.uint64)  # [games]
-_CORNERS = np.array([_corners(game) for game in _BOARDS], np.uint64)  # [games]
-_QUADRANT = np.array([[_quadrant(game, square) for square in range(64)] for game in _BOARDS], np.uint64)  # [games, 64]
-
-
-@bare_kernel
-def variant_of(game_id: int, winner_takes_empties: bool) -> int:
-    """Return one integer for a Reversi board and its scoring: squares left empty go to nobody or to the winner.
-
-    The best move can depend on the scoring, so every kernel that may end a game needs it.
-    """
-    return int(np.int64(2 * game_id + int(winner_takes_empties)))
-
-
-@bare_kernel
-def empty_squares(variant: int, own: np.uint64, opp: np.uint64) -> np.uint64:
-    """Return the board's empty squares."""
-    return ~(own | opp) & np.uint64(_BOARD[variant >> 1])
-
-
-@bare_kernel
-def corners_of(variant: int) -> np.uint64:
-    """Return the board's corners."""
-    return np.uint64(_CORNERS[variant >> 1])
+_QUADRANT = np.array([[_quadrant(game, square) for square in range(64)] for game in BOARDS], np.uint64)  # [games, 64]
 
 
 @bare_kernel
@@ -79,7 +51,7 @@ def odd_quadrants(variant: int, empty: np.uint64) -> np.uint64:
     """Return the quadrants that contain an odd number of the squares `empty`, as one mask."""
     odd = ZERO
     while empty != ZERO:
-        odd ^= _QUADRANT[variant >> 1, lowest_square(empty)]
+        odd ^= _QUADRANT[game_of(variant), lowest_square(empty)]
         empty &= empty - ONE
     return odd
 
@@ -111,7 +83,7 @@ def add_key(keys: Int64Pointer, count: int, key: int) -> None:
 
 
 @kernel
-def last_many(
+def by_fastest_first(
     variant: int,
     own: np.uint64,
     opp: np.uint64,
@@ -132,7 +104,7 @@ def last_many(
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
         counts[NODE_COUNT] += 1
-        return -last_many(variant, opp, own, empty, odd, -beta, -alpha, counts)
+        return -by_fastest_first(variant, opp, own, empty, odd, -beta, -alpha, counts)
     if alpha >= popcount(empty):
         most = stable_bound(variant, opp, empty)
         if most <= alpha:
@@ -146,12 +118,12 @@ def last_many(
         disc = ONE << np.uint64(square)
         turned = flips(own, opp, square)
         next_own, next_opp = opp ^ turned, own | turned | disc
-        rest, next_odd = empty ^ disc, odd ^ _QUADRANT[variant >> 1, square]
+        rest, next_odd = empty ^ disc, odd ^ _QUADRANT[game_of(variant), square]
         counts[NODE_COUNT] += 1
         if few:
-            score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+            score = -by_parity(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         else:
-            score = -last_many(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+            score = -by_fastest_first(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         if score > best:
             best = score
             if best >= beta:
@@ -189,7 +161,7 @@ def _order(
 
 
 @kernel
-def last_few(
+def by_parity(
     variant: int,
     own: np.uint64,
     opp: np.uint64,
@@ -199,13 +171,13 @@ def last_few(
     beta: int,
     counts: Int64Pointer,
 ) -> int:
-    """Return the score like `last_many`, with moves ordered by parity alone."""
+    """Return the score like `by_fastest_first`, with moves ordered by parity alone."""
     legal = reachable(own, opp) & empty
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return final_score(variant, own, opp)
         counts[NODE_COUNT] += 1
-        return -last_few(variant, opp, own, empty, odd, -beta, -alpha, counts)
+        return -by_parity(variant, opp, own, empty, odd, -beta, -alpha, counts)
     best = BELOW_EVERY_SCORE
     while legal != ZERO:
         first = legal & odd
@@ -219,8 +191,8 @@ def last_few(
             one, other = lowest_square(rest), lowest_square(rest & (rest - ONE))
             score = -last_two(variant, next_own, next_opp, one, other, -beta, -alpha, counts)
         else:
-            next_odd = odd ^ _QUADRANT[variant >> 1, square]
-            score = -last_few(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
+            next_odd = odd ^ _QUADRANT[game_of(variant), square]
+            score = -by_parity(variant, next_own, next_opp, rest, next_odd, -beta, -alpha, counts)
         if score > best:
             best = score
             if best >= beta:

@@ -15,22 +15,23 @@ from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_last import (
     BELOW_EVERY_SCORE,
     GENERATION,
+    JUDGED,
     LIMIT,
     NODE_COUNT,
     STOP,
-    empty_squares,
+    by_fastest_first,
     final_score,
-    last_many,
     odd_quadrants,
 )
 from reversi.search.endgame_order import order_moves
 from reversi.search.endgame_stable import stable_bound
 from reversi.search.endgame_table import ABSENT, Table, find, keep
+from reversi.search.endgame_variant import empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, pointer_to, stack_array
 
 __all__ = ["BEST", "COUNTS", "GENERATION", "LIMIT", "NO_SCORE", "STOP", "WORST", "search", "solve_root", "solve_rows"]
 
-COUNTS = GENERATION + 1
+COUNTS = JUDGED + 1
 """Length of `counts`."""
 
 WORST, BEST = -64, 64
@@ -66,7 +67,7 @@ def solve_root(
     """Score the moves of a position and return the square of the best one, 64 for a pass, -1 for a finished game.
 
     every         score all moves; otherwise only the best one, which takes a fraction of the time
-    counts_array  int64[COUNTS]  reads LIMIT, STOP and GENERATION; adds to NODE_COUNT; sets STOP at the limit
+    counts_array  int64[COUNTS]  reads LIMIT, STOP and GENERATION; adds to NODE_COUNT, JUDGED; sets STOP at the limit
     scores        int8[65]       written by square, the pass last: exact between alpha and beta, else a bound;
                                  NO_SCORE for all others
 
@@ -120,7 +121,7 @@ def search(
     """
     empty = empty_squares(variant, own, opp)
     if popcount(empty) <= LAST:
-        return last_many(variant, own, opp, empty, odd_quadrants(variant, empty), alpha, beta, counts)
+        return by_fastest_first(variant, own, opp, empty, odd_quadrants(variant, empty), alpha, beta, counts)
     if counts[NODE_COUNT] >= counts[LIMIT]:
         counts[STOP] = 1
     if counts[STOP] != 0:
@@ -212,10 +213,10 @@ def solve_rows(
     by_square = np.empty(65, np.int8)
     for b in range(own.shape[0]):
         counts[GENERATION] += 1
-        counts[NODE_COUNT] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
         solve_root(variant, own[b], opp[b], int(np.int64(WORST)), int(np.int64(BEST)), True, table, counts, by_square)
         solved[b] = counts[STOP] == 0
         scores[b] = NO_SCORE
         for square in range(65):
             if solved[b] and by_square[square] != NO_SCORE:
-                scores[b, action_of_square(variant >> 1, square)] = by_square[square]
+                scores[b, action_of_square(game_of(variant), square)] = by_square[square]

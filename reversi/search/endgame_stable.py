@@ -12,10 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.games.bitboard import ONE, ZERO, popcount
-from reversi.games.rules import GAMES, REVERSI8, Game
+from reversi.games.rules import Game
 from reversi.kernel import bare_kernel
-
-_BOARDS = [game for game in GAMES.values() if game.id <= REVERSI8]
+from reversi.search.endgame_variant import BOARDS, game_of
 
 
 def _ends(game: Game, row_step: int, col_step: int) -> int:
@@ -25,10 +24,10 @@ def _ends(game: Game, row_step: int, col_step: int) -> int:
     return sum(1 << s for s in range(64) if game.board_mask >> s & 1 and (s // 8 in rows or s % 8 in cols))
 
 
-_ROW_ENDS = np.array([_ends(game, 0, 1) for game in _BOARDS], np.uint64)  # [games]
-_COLUMN_ENDS = np.array([_ends(game, 1, 0) for game in _BOARDS], np.uint64)  # [games]
-_DIAGONAL_ENDS = np.array([_ends(game, 1, 1) for game in _BOARDS], np.uint64)  # [games]
-_SQUARES = np.array([game.squares for game in _BOARDS], np.int64)  # [games]
+_ROW_ENDS = np.array([_ends(game, 0, 1) for game in BOARDS], np.uint64)  # [games]
+_COLUMN_ENDS = np.array([_ends(game, 1, 0) for game in BOARDS], np.uint64)  # [games]
+_DIAGONAL_ENDS = np.array([_ends(game, 1, 1) for game in BOARDS], np.uint64)  # [games]
+_SQUARES = np.array([game.squares for game in BOARDS], np.int64)  # [games]
 
 
 @bare_kernel
@@ -38,7 +37,7 @@ def stable_discs(variant: int, own: np.uint64, empty: np.uint64) -> np.uint64:
     empty  the board's empty squares
     Cost: 70 mask operations, and 20 for each further pass, which extends the stable discs by one ring.
     """
-    game = variant >> 1
+    game = game_of(variant)
     row = ~_row_mates(empty) | _ROW_ENDS[game]
     column = ~_column_mates(empty) | _COLUMN_ENDS[game]
     diagonal = ~_diagonal_mates(empty) | _DIAGONAL_ENDS[game]
@@ -63,7 +62,7 @@ def stable_bound(variant: int, opp: np.uint64, empty: np.uint64) -> int:
 
     The bound holds for both scorings, since it already counts every empty square for the side to move.
     """
-    return int(_SQUARES[variant >> 1]) - 2 * popcount(stable_discs(variant, opp, empty))
+    return int(_SQUARES[game_of(variant)]) - 2 * popcount(stable_discs(variant, opp, empty))
 
 
 @bare_kernel

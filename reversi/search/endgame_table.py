@@ -62,17 +62,18 @@ def find(table: Table, generation: int, own: np.uint64, opp: np.uint64) -> int:
 def keep(
     table: Table, generation: int, own: np.uint64, opp: np.uint64, lower: int, upper: int, best: int, positions: int
 ) -> None:
-    """Store a position's bounds and best move in this `generation`; `positions` were searched to find them."""
+    """Store a position's bounds and best move in this `generation`; `positions` were searched to find them.
+
+    What earlier generations left has no influence: a slot of theirs is free, even if it holds the same position.
+    """
     effort = 0
     while positions != 0:
         positions >>= 1
         effort += 1
-    home = _home(table, own, opp)
+    home, known = _home(table, own, opp), find(table, generation, own, opp)
     first, second = table[home], table[home + 1]
-    if first.own == own and first.opp == opp:
-        slot = first
-    elif second.own == own and second.opp == opp:
-        slot = second
+    if known != ABSENT:
+        slot = table[known]
     elif first.generation != generation:
         slot = first
     elif second.generation != generation:

@@ -24,6 +24,9 @@ from reversi.search.params import SearchParams
 MAX_MARGIN = 64
 """The largest margin, in discs."""
 
+MIN_UTILITY, MAX_UTILITY = np.float32(-1), np.float32(1)
+"""The range of every utility, a mix of the result and the margin as a share of the board."""
+
 
 @bare_kernel
 def utility(game_id: int, params: SearchParams, margin: int) -> np.float32:
@@ -65,10 +68,11 @@ def wipeout_utility(game_id: int, params: SearchParams, own: np.uint64, opp: np.
 def is_decided(game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> bool:
     """Return whether an unfinished position needs no search: the solver decides it, or a wipeout wins at once.
 
-    Where margins count a wipeout does not decide: another move may end with more discs.
+    Where margins count only a wipeout that fills the board decides: after another one there may be more to win.
     """
-    won = params.margin_weight == 0 and wins_at_once(game_id, params, own, opp)
-    return is_solvable(game_id, params, own, opp) or won
+    if is_solvable(game_id, params, own, opp):
+        return True
+    return wins_at_once(game_id, params, own, opp) and wipeout_utility(game_id, params, own, opp) == MAX_UTILITY
 
 
 @bare_kernel

@@ -27,7 +27,7 @@ class Threads:
 
     def each(self, work: Callable[[int, int], None], rows: int) -> None:
         """Call `work(start, stop)` on all parts of `rows`, each thread taking the next free part, and wait for all."""
-        if self._pool is None or rows < self.count:
+        if self._pool is None or rows <= 1:
             work(0, rows)
             return
         parts, turns = min(rows, PARTS * self.count), count()
@@ -37,7 +37,7 @@ class Threads:
             while (part := next(turns)) < parts:
                 work(bounds[part], bounds[part + 1])
 
-        others = [self._pool.submit(take) for _ in range(self.count - 1)]
+        others = [self._pool.submit(take) for _ in range(min(self.count, parts) - 1)]
         take()
         for other in others:
             if not other.cancel():  # a task that has not started would find no part left

@@ -23,11 +23,16 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
 from reversi.kernel import bare_kernel, inlined_kernel
-from reversi.search.exact import is_solvable, solved_utility, utility, wins_at_once, wipeout_utility
+from reversi.search.exact import (
+    MAX_UTILITY,
+    MIN_UTILITY,
+    is_solvable,
+    solved_utility,
+    utility,
+    wins_at_once,
+    wipeout_utility,
+)
 from reversi.search.params import SearchParams
-
-MIN_UTILITY, MAX_UTILITY = np.float32(-1), np.float32(1)
-"""The range of every utility, a mix of the result and the margin as a share of the board."""
 
 UNVISITED = -1
 """`child` of an edge without a node below it."""
@@ -161,7 +166,7 @@ def add_node(
         node.value = solved_utility(game_id, params, own, opp)
     elif wins_at_once(game_id, params, own, opp):
         node.lower = wipeout_utility(game_id, params, own, opp)
-        if params.margin_weight == 0:
+        if node.lower == MAX_UTILITY:
             node.degree = TERMINAL
             node.value = node.lower
     if node.degree == TERMINAL:

@@ -1,7 +1,8 @@
 """Play a match: every opening twice with the colours swapped, and the score, its interval and the Elo difference.
 
-All figures are from A's view; a draw is half a point, the intervals are 95 %.  With --sprt the match ends as soon as a
-sequential test has decided between two Elo differences, after --games games at most.
+All figures are from A's view; a draw is half a point, the intervals are 95 %.  An open end of an Elo interval is -inf
+or +inf, in JSON null.  With --sprt the match ends as soon as a sequential test has decided between two Elo differences,
+after --games games at most.
 """
 
 from __future__ import annotations

@@ -65,7 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--players", nargs="+", metavar="PLAYER", help="players to rate (default: the ladder's)")
     parser.add_argument("--anchor", metavar="PLAYER", help="player fixed at 0 Elo (default: the first one)")
     add_size(parser, "the ladder's, 6")
-    parser.add_argument("--games", type=natural, metavar="G", help="games per pair, even (default: the ladder's, 100)")
+    parser.add_argument(
+        "--games",
+        type=natural,
+        metavar="G",
+        help="games per pair, even; rounded up to batches of 20 (default: the ladder's, 100)",
+    )
     parser.add_argument(
         "--one-sided",
         type=positive,
@@ -106,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     """Play the missing games, then print and draw the ratings; with --truth compare moves with exact scores."""
     if args.truth is not None:
         return _truth(args)
-    from evaluator.ladder import Ladder
+    from evaluator.ladder import Ladder, in_batches
     from evaluator.ledger import Ledger
     from reversi.games.rules import reversi_of_size
     from scripts.rate.report import as_json, as_text
@@ -116,7 +121,8 @@ def run(args: argparse.Namespace) -> int:
     entrants = _entrants(args, config, game)
     anchor = _anchor(args, config, game, entrants)
     ledger = Ledger(args.results or Path(f"ladder-{game.name}.jsonl"))
-    openings = choose_openings(args, game, config.games // 2 if args.balanced else max(config.games // 2, POOL))
+    needed = in_batches(config.games) // 2
+    openings = choose_openings(args, game, needed if args.balanced else max(needed, POOL))
     ladder = Ladder(game, entrants, openings, ledger, games=config.games, seed=args.seed, one_sided=config.one_sided)
     _play(ladder, args.workers)
     ratings, forfeits = ladder.ratings(anchor), ladder.forfeits()

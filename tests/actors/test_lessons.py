@@ -14,6 +14,7 @@ from reversi.games.rules import game_named
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
+from reversi.search.endgame_last import JUDGED
 from reversi.search.parallel import Threads
 from reversi.search.params import params_of
 from tests.actors.test_rescore import positions_of, sign
@@ -204,3 +205,13 @@ def test_a_single_game_put_aside_stays_as_it_was() -> None:
     both = ended.take(3)
     assert both is not None
     assert both.plies.tolist() == [plies, plies - 1]
+
+
+def test_what_the_ordering_of_earlier_plies_took_does_not_count() -> None:
+    player = finished("reversi6")
+    lessons = Lessons(game_named("reversi6"), params_of(SearchConfig()), 1, 4, EMPTIES, Threads(1))
+    (_, counts) = solver = lessons._solvers._idle.get()
+    counts[JUDGED] = 1 << 50
+    lessons._solvers._idle.put(solver)
+    list(lessons.of(player.games, np.array([0])))
+    assert counts[JUDGED] < 1 << 50

@@ -13,6 +13,7 @@ from reversi.games.position import Position
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
+from reversi.search.endgame_last import JUDGED
 from tests.actors.test_selfplay import SEARCH, played, selfplay
 
 EMPTIES = 13
@@ -183,3 +184,13 @@ def test_random_openings_stay_as_they_are() -> None:
     assert (ply[opening] < np.repeat(records.exact_from, records.plies)[opening]).all()
     assert not records.value[opening].any()
     assert not records.policy[opening].any()
+
+
+def test_what_the_ordering_of_earlier_plies_took_does_not_count() -> None:
+    player = selfplay("reversi6", games=16, rescore_empties=EMPTIES)
+    solvers = player._rescorer._solvers._idle
+    (_, counts) = solver = solvers.get()
+    counts[JUDGED] = 1 << 50
+    solvers.put(solver)
+    played(player, 500)
+    assert counts[JUDGED] < 1 << 50

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluator.entrants import Entrant, distinct, entrant_of
-from evaluator.ladder import BATCH_GAMES, Ladder
+from evaluator.ladder import BATCH_GAMES, Ladder, in_batches
 from evaluator.ledger import Ledger
 from evaluator.openings import Openings, random_openings
 from reversi.errors import IllegalMoveError, UsageError
@@ -45,17 +45,31 @@ def games_of(path: Path) -> list[str]:
 
 
 def test_every_pair_plays_every_game_once(tmp_path: Path) -> None:
-    one = ladder(tmp_path / "results", "random greedy flat-mc:10", games=50)
-    assert one.missing == 150
+    one = ladder(tmp_path / "results", "random greedy flat-mc:10", games=40)
+    assert one.missing == 120
     played = list(one.play(workers=2))
     assert Counter((entry.key.a, entry.key.b, sum(entry.black + entry.white)) for entry in played) == {
-        (a, b, games): times
-        for a, b in (("greedy", "random"), ("flat-mc:10", "greedy"), ("flat-mc:10", "random"))
-        for games, times in ((BATCH_GAMES, 2), (10, 1))
+        (a, b, BATCH_GAMES): 2 for a, b in (("greedy", "random"), ("flat-mc:10", "greedy"), ("flat-mc:10", "random"))
     }
     assert one.missing == 0
-    assert [pairing.games for pairing in one.pairings()] == [50, 50, 50]
+    assert [pairing.games for pairing in one.pairings()] == [40, 40, 40]
     assert list(one.play(workers=2)) == []
+
+
+@pytest.mark.parametrize(("games", "longer", "added"), [(2, 22, 20), (30, 40, 0), (30, 60, 20), (50, 52, 0)])
+def test_more_games_of_any_number_repeat_none(tmp_path: Path, games: int, longer: int, added: int) -> None:
+    list(ladder(tmp_path / "results", "random greedy", games=games).play(workers=1))
+    more = ladder(tmp_path / "results", "random greedy", games=longer)
+    assert more.games == in_batches(longer)
+    assert more.missing == added
+    assert sum(2 * sum(entry.pairs) for entry in more.play(workers=1)) == added
+
+
+def test_the_last_batch_is_smaller_if_the_openings_run_out(tmp_path: Path) -> None:
+    openings = OPENINGS.take(np.arange(13))
+    one = Ladder(GAME, [fixed("random"), fixed("greedy")], openings, Ledger(tmp_path / "results"), games=26, seed=0)
+    assert [sum(entry.pairs) for entry in one.play(workers=1)] == [10, 3]
+    assert one.games == one.pairings()[0].games == 26
 
 
 def test_in_one_go_or_in_many_the_games_are_the_same(tmp_path: Path) -> None:

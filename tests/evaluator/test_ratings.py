@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
-from evaluator.ratings import ELO, Pairing, rate
+from evaluator import ratings
+from evaluator.ratings import ELO, PRIOR_GAMES, Pairing, rate
 from evaluator.stats import Z95
 from reversi.errors import UsageError
 
@@ -50,6 +52,25 @@ def test_a_clean_sweep_is_finite_and_its_bar_is_wide() -> None:
     assert sweep.error > 300
     short = rate(["a", "b"], [pairing("a", "b", 0, 0, 0, 0, 5)], "b").table[0]
     assert (short.elo, short.error) == (pytest.approx(400 * np.log10(10.5 / 0.5)), pytest.approx(440, abs=60))
+
+
+@pytest.mark.parametrize("pairs", [10**6, 10**8, 2**30])
+def test_the_ratings_of_millions_of_games_are_found_in_few_steps(pairs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There rounding errors exceed the precision asked for."""
+    steps, players = 0, [f"p{i}" for i in range(6)]
+
+    def counted(*args: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        assert steps < 200
+        return laplacian(*args)
+
+    laplacian = ratings._laplacian
+    monkeypatch.setattr(ratings, "_laplacian", counted)
+    chain = [pairing(a, b, 0, 0, 0, 0, pairs) for a, b in pairwise(players)]
+    by_player = {rating.player: rating.elo for rating in rate(players, chain, "p0").table}
+    ends = 2 * pairs / (PRIOR_GAMES * 0.75 / 2)  # the outer players have one opponent, the others two
+    assert by_player["p0"] - by_player["p1"] == pytest.approx(400 * math.log10(ends + 1), abs=0.01)
 
 
 def test_the_bar_of_independent_games_is_the_textbook_one() -> None:

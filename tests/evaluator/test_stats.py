@@ -10,8 +10,10 @@ from math import comb
 import numpy as np
 import pytest
 
+from evaluator.gate_report import report_of_match
 from evaluator.match import MatchResult
 from evaluator.stats import elo_difference, normal_cdf, score_interval, score_of, superiority, trinomial_interval
+from learner.tracking.metrics import flatten
 
 
 def result(wins: int, draws: int, losses: int, pairs: tuple[int, int, int, int, int], games: int = 400) -> MatchResult:
@@ -54,21 +56,51 @@ def test_a_clean_sweep_still_has_an_interval() -> None:
     score = score_of(result(400, 0, 0, (0, 0, 0, 0, 200)))
     assert score.score == score.interval[1] == 1.0
     assert 0.97 < score.interval[0] < 0.995
-    assert 600 < score.elo_interval[0] < score.elo == score.elo_interval[1]
+    low, high = score.elo_interval
+    assert low is not None
+    assert 600 < low < score.elo
+    assert high is score.trinomial_elo_interval[1] is None, "no difference is too large"
     assert score.summary.endswith(", +inf]"), "400 wins do not say how much"
     assert "Elo [-inf, " in score_of(result(0, 0, 400, (200, 0, 0, 0, 0))).details
+
+
+def test_an_open_end_is_left_out_of_the_metrics() -> None:
+    metrics = flatten("gate", report_of_match(score_of(result(400, 0, 0, (0, 0, 0, 0, 200))), summary="won"))
+    assert "gate/elo_high" not in metrics
+    assert 600 < metrics["gate/elo_low"] < metrics["gate/elo"]
 
 
 def test_no_game_says_nothing() -> None:
     score = score_of(result(0, 0, 0, (0, 0, 0, 0, 0)))
     assert (score.games, score.score, score.interval, score.elo) == (0, 0.5, (0.0, 1.0), 0.0)
+    assert score.elo_interval == score.trinomial_elo_interval == (None, None)
+
+
+def test_one_game_leaves_both_ends_open() -> None:
+    score = score_of(result(1, 0, 0, (0, 0, 0, 0, 0)))
+    assert (score.elo, score.interval, score.elo_interval) == (0, (0, 1), (None, None))
+    assert score.summary == "1-0-0, score 1.000 [0.000, 1.000], Elo +0 [-inf, +inf]"
+
+
+def test_an_elo_interval_is_that_of_the_score() -> None:
+    """Also within half a game of a clean sweep, where the difference itself is cut."""
+    score = score_of(result(3, 0, 1, (0, 0, 1, 0, 1)))
+    for interval, elo in (
+        (score.interval, score.elo_interval),
+        (score.trinomial_interval, score.trinomial_elo_interval),
+    ):
+        ends = [None if end in (0, 1) else pytest.approx(400 * math.log10(end / (1 - end))) for end in interval]
+        assert list(elo) == ends
 
 
 def test_swapping_the_players_mirrors_everything() -> None:
     one, other = score_of(result(5, 2, 1, (0, 1, 0, 2, 1))), score_of(result(1, 2, 5, (1, 2, 0, 1, 0)))
     assert one.score == pytest.approx(1 - other.score)
     assert one.interval == pytest.approx((1 - other.interval[1], 1 - other.interval[0]))
-    assert one.elo_interval == pytest.approx((-other.elo_interval[1], -other.elo_interval[0]))
+    low, high = one.elo_interval
+    assert low is not None
+    assert high is not None
+    assert (-high, -low) == pytest.approx(other.elo_interval)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -81,7 +113,10 @@ def test_the_interval_holds_the_score_whatever_the_games(seed: int) -> None:
         counts = np.bincount(games[finished], minlength=3)
         score = score_of(result(int(counts[2]), int(counts[1]), int(counts[0]), tuple(pairs.tolist()), games.size))
         assert 0 <= score.interval[0] <= score.score <= score.interval[1] <= 1
-        assert score.elo_interval[0] <= score.elo <= score.elo_interval[1]
+        low, high = score.elo_interval
+        assert (low is None, high is None) == (score.interval[0] == 0, score.interval[1] == 1)
+        assert low is None or low <= score.elo
+        assert high is None or score.elo <= high
 
 
 @pytest.mark.parametrize(("win", "draw", "lopsided"), [(0.5, 0, 0), (0.55, 0.1, 0.5), (0.9, 0.02, 0), (0.97, 0.0, 0.0)])
@@ -136,7 +171,11 @@ def test_independent_pairs_give_both_intervals_alike_and_split_ones_do_not() -> 
     split = score_of(result(200, 0, 200, (0, 0, 200, 0, 0)))
     assert split.trinomial_interval == even.trinomial_interval
     assert split.interval[1] - split.interval[0] < 0.2 * (split.trinomial_interval[1] - split.trinomial_interval[0])
-    assert split.trinomial_elo_interval[0] < split.elo_interval[0] < 0 < split.elo_interval[1]
+    (single_low, _), (low, high) = split.trinomial_elo_interval, split.elo_interval
+    assert single_low is not None
+    assert low is not None
+    assert high is not None
+    assert single_low < low < 0 < high
 
 
 def test_the_likelihood_of_superiority_by_hand() -> None:

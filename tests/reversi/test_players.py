@@ -255,6 +255,7 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
         ),
         ("mcts:gated:9,margin=much", "got 'margin=much'"),
         ("mcts:gated:9,", "got ''"),
+        ("mcts:gated:0,solve=8", "at least one simulation with options of the search, got 'mcts:gated:0,solve=8'"),
         ("mcts", "expected a model in 'mcts', as in mcts:gated"),
         ("policy:", "expected a model in 'policy:'"),
         ("policy:nowhere", "got 'nowhere'"),

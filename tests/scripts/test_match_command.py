@@ -17,9 +17,18 @@ def test_a_match_prints_its_statistics(reversi: Reversi) -> None:
     assert found["games"] == found["wins"] + found["draws"] + found["losses"] == 40
     assert found["score"] == pytest.approx((found["wins"] + found["draws"] / 2) / 40)
     assert found["interval"][0] < found["score"] <= found["interval"][1]
-    assert found["elo_interval"][0] < found["elo"] <= found["elo_interval"][1]
+    low, high = found["elo_interval"]
+    assert low < found["elo"]
+    assert high is None or found["elo"] <= high
     assert found["score"] > 0.6
     assert (found["a"], found["b"]) == ("flat-mc:20", "random")
+
+
+def test_an_open_end_is_null_in_the_json_and_infinite_in_the_text(reversi: Reversi) -> None:
+    match = ["match", "--a", "flat-mc:100", "--b", "random", "--size", 6, "--games", 2]
+    found = json.loads(reversi(*match, "--json").out)
+    assert (found["wins"], found["elo_interval"][1]) == (2, None)
+    assert f", Elo {found['elo']:+.0f} [{found['elo_interval'][0]:+.0f}, +inf]" in reversi(*match).out
 
 
 def test_the_seed_decides_everything(reversi: Reversi) -> None:

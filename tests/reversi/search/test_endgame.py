@@ -18,6 +18,7 @@ from reversi.games.rules import GAMES
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.obf import parse_problem
 from reversi.search.endgame import NO_SCORE, Solver, solve_batch, solve_small
+from reversi.search.endgame_last import JUDGED
 
 BOARDS = ("reversi4", "reversi6", "reversi8")
 FFO = Path(__file__).parents[4] / "shared" / "data" / "ffo" / "fforum-1-19.obf"
@@ -153,6 +154,13 @@ def test_a_limit_of_positions_gives_no_score() -> None:
     found = solver("reversi8").solve(position.own, position.opp, nodes=10_000)
     assert (found.solved, found.score, found.best, found.moves) == (False, None, None, {})
     assert 10_000 <= found.nodes < 60_000
+
+
+def test_a_limit_of_positions_limits_the_ordering_of_the_moves() -> None:
+    """With 30 empty squares ordering the moves of one position takes millions of evaluations without a limit."""
+    mine = Solver(GAMES["reversi8"], table_bits=12)
+    assert not mine.solve(hard(30).own, hard(30).opp, nodes=1000).solved
+    assert 1000 <= mine._counts[JUDGED] < 10_000
 
 
 def test_what_was_scored_before_a_limit_is_exact() -> None:

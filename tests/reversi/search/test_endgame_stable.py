@@ -10,8 +10,8 @@ import pytest
 
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.search.endgame_last import variant_of
 from reversi.search.endgame_stable import stable_bound, stable_discs
+from reversi.search.endgame_variant import variant_of
 
 BOARDS = ("reversi4", "reversi6", "reversi8")
 AXES = ((0, 1), (1, 0), (1, 1), (1, -1))

@@ -38,6 +38,17 @@ def test_of_two_neighbours_the_cheaper_one_makes_room() -> None:
     assert find(table, 1, *new) != ABSENT
 
 
+def test_what_earlier_rounds_left_changes_nothing() -> None:
+    used, fresh = make_table(1), make_table(1)
+    a, b, c, d = masks(range(1, 5))
+    for position in (a, b):
+        keep(used, 1, *position, 0, 0, -1, 1)
+    for table in (used, fresh):
+        for position in (b, c, d):
+            keep(table, 2, *position, 0, 0, -1, 1)
+    assert [find(used, 2, *position) for position in (b, c, d)] == [find(fresh, 2, *position) for position in (b, c, d)]
+
+
 def test_positions_spread_over_the_table() -> None:
     table = make_table(12)
     for own, opp in masks(range(1, 2001)):

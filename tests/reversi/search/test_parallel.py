@@ -22,14 +22,16 @@ def test_every_row_is_worked_on_once(count: int, rows: int) -> None:
     assert (seen == 1).all()
 
 
-def test_the_parts_run_at_the_same_time() -> None:
+@pytest.mark.parametrize("count", [3, 8])
+def test_the_parts_run_at_the_same_time(count: int) -> None:
+    """With fewer rows than threads too."""
     meet, met = threading.Barrier(3, timeout=10), []
 
     def work(start: int, stop: int) -> None:
         meet.wait()
         met.append(threading.get_ident())
 
-    Threads(3).each(work, 3)
+    Threads(count).each(work, 3)
     assert len(set(met)) == 3
 
 

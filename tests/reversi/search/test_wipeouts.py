@@ -73,6 +73,18 @@ def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lowe
     assert tree.nodes["lower"][0] == pytest.approx(sure)
 
 
+@pytest.mark.parametrize("bounds", [False, True])
+def test_where_margins_count_one_that_fills_the_board_ends_the_search(bounds: bool) -> None:
+    """Nothing is better, so its move is known although no edge below the root has been searched."""
+    last = Position.parse("XOOOO-" + "X" * 30 + " X")
+    config, tree = SearchConfig(simulations=8, bounds=bounds, margin_weight=0.1, wipeouts=True), make_tree(REVERSI6, 8)
+    plant_root(tree, REVERSI6.id, params_of(config), np.uint64(last.own), np.uint64(last.opp))
+    assert (tree.nodes["degree"][0], tree.nodes["value"][0]) == (TERMINAL, 1)
+    asked = CountingHashEvaluator(REVERSI6)
+    found = Search(REVERSI6, config, asked, 1).run(*arrays(last))
+    assert (last.play(int(found.action[0])).black_margin, found.value[0], asked.batches) == (36, 1, [])
+
+
 def test_where_only_winning_counts_the_node_is_over() -> None:
     params, tree = params_of(SearchConfig(wipeouts=True)), make_tree(REVERSI6, 20)
     plant_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))

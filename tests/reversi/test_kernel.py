@@ -1,0 +1,56 @@
+"""The cache of machine code: its folder is that of the sources, and changes with every one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numba
+import pytest
+
+import reversi.kernel
+from reversi.kernel import _sources_hash
+
+KERNEL = "@kernel\ndef double(number: int) -> int:\n    return 2 * number\n"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    (tmp_path / "reversi" / "games").mkdir(parents=True)
+    (tmp_path / "actors").mkdir()
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "reversi" / "games" / "rules.py").write_text(KERNEL)
+    (tmp_path / "actors" / "config.py").write_text("LEAST_EMPTIES = 6\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("reversi/games/rules.py", KERNEL.replace("2", "3")),
+        ("actors/config.py", "LEAST_EMPTIES = 7\n"),  # a file without a kernel: others compile its constants in
+        ("learner/new.py", ""),
+    ],
+)
+def test_an_edit_of_any_source_takes_another_folder(sources: Path, file: str, text: str) -> None:
+    before = _sources_hash(sources)
+    (sources / file).parent.mkdir(exist_ok=True)
+    (sources / file).write_text(text)
+    assert _sources_hash(sources) != before
+
+
+def test_a_file_that_moves_takes_another_folder(sources: Path) -> None:
+    before = _sources_hash(sources)
+    (sources / "actors" / "config.py").rename(sources / "reversi" / "config.py")
+    assert _sources_hash(sources) != before
+
+
+def test_what_no_kernel_can_use_keeps_the_folder(sources: Path) -> None:
+    before = _sources_hash(sources)
+    (sources / "scripts" / "cli.py").write_text("")
+    (sources / "reversi" / "README.md").write_text("")
+    assert _sources_hash(sources) == before
+
+
+def test_numba_uses_the_folder_of_these_sources() -> None:
+    root = Path(reversi.kernel.__file__).parents[1]
+    assert Path(numba.config.CACHE_DIR).name == _sources_hash(root)
