@@ -8,21 +8,28 @@ other kernels misses numba's disk cache in every process (numba documentation, "
 
 To detect stale code numba checks only the kernel's own file, but kernels inline each other and constants across files:
 after a change of the rules every caller would keep the old ones.  So the cache folder is named after a hash of all
-sources of the packages with kernels.
+sources with kernels and of all that these import.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., object])
+
+PACKAGES = ("reversi", "actors", "learner", "evaluator")
+"""The packages with kernels and the constants that are compiled into them."""
+
+_HAS_KERNEL = re.compile(rb"^@\w*kernel|^@?intrinsic", re.MULTILINE)
+_IMPORT = re.compile(rb"^\s*(?:from|import) ([\w.]+)(?: import (?:\(([^)]*)\)|(.*)))?", re.MULTILINE)
 
 KEPT_CACHES = 4
 """Cache folders of other versions left on disk; about 10 MB each."""
@@ -51,12 +58,26 @@ def inlined_kernel(function: F) -> F:
 
 
 def _sources_hash(root: Path) -> str:
-    """Return a hash of every Python file of the packages under `root` that hold kernels or their constants; 5 ms."""
+    """Return a hash of the sources under `root` that have kernels and of all that these import, also indirectly."""
+    files = [path for package in PACKAGES for path in (root / package).rglob("*.py")]
+    texts = {".".join(path.relative_to(root).with_suffix("").parts): path.read_bytes() for path in files}
+    used, found = set[str](), [name for name, text in texts.items() if _HAS_KERNEL.search(text)]
+    while found:
+        name = found.pop()
+        if name not in used:
+            used.add(name)
+            found += [each for each in _imported(texts[name]) if each in texts]
     digest = hashlib.sha256(numba.__version__.encode())
-    for package in ("reversi", "actors", "learner", "evaluator"):
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    for name in sorted(used):
+        digest.update(name.encode() + texts[name])
     return digest.hexdigest()[:16]
+
+
+def _imported(text: bytes) -> Iterator[str]:
+    """Yield every module that a source may import: that of each `from` and `import`, and its parts by name."""
+    for module, several, single in _IMPORT.findall(text):
+        yield module.decode()
+        yield from (f"{module.decode()}.{name}" for name in re.findall(r"\w+", (several or single).decode()))
 
 
 def _use_cache_of_these_sources() -> None:

@@ -10,7 +10,16 @@ import pytest
 import reversi.kernel
 from reversi.kernel import _sources_hash
 
-KERNEL = "@kernel\ndef double(number: int) -> int:\n    return 2 * number\n"
+KERNEL = """\
+from actors.config import LEAST_EMPTIES
+from reversi.games import (
+    lanes,
+)
+
+@kernel
+def double(number: int) -> int:
+    return 2 * number
+"""
 
 
 @pytest.fixture
@@ -19,7 +28,10 @@ def sources(tmp_path: Path) -> Path:
     (tmp_path / "actors").mkdir()
     (tmp_path / "scripts").mkdir()
     (tmp_path / "reversi" / "games" / "rules.py").write_text(KERNEL)
-    (tmp_path / "actors" / "config.py").write_text("LEAST_EMPTIES = 6\n")
+    (tmp_path / "actors" / "config.py").write_text("LEAST_EMPTIES = 6\nimport reversi.far\n")
+    (tmp_path / "reversi" / "games" / "lanes.py").write_text("")
+    (tmp_path / "reversi" / "far.py").write_text("")
+    (tmp_path / "reversi" / "console.py").write_text("from reversi.games import rules\n")
     return tmp_path
 
 
@@ -28,10 +40,12 @@ def sources(tmp_path: Path) -> Path:
     [
         ("reversi/games/rules.py", KERNEL.replace("2", "3")),
         ("actors/config.py", "LEAST_EMPTIES = 7\n"),  # a file without a kernel: others compile its constants in
-        ("learner/new.py", ""),
+        ("reversi/games/lanes.py", "A = 1\n"),
+        ("reversi/far.py", "A = 1\n"),  # imported by what a kernel's file imports
+        ("learner/new.py", "@inlined_kernel\ndef new() -> None: ...\n"),
     ],
 )
-def test_an_edit_of_any_source_takes_another_folder(sources: Path, file: str, text: str) -> None:
+def test_an_edit_of_what_kernels_use_takes_another_folder(sources: Path, file: str, text: str) -> None:
     before = _sources_hash(sources)
     (sources / file).parent.mkdir(exist_ok=True)
     (sources / file).write_text(text)
@@ -40,13 +54,14 @@ def test_an_edit_of_any_source_takes_another_folder(sources: Path, file: str, te
 
 def test_a_file_that_moves_takes_another_folder(sources: Path) -> None:
     before = _sources_hash(sources)
-    (sources / "actors" / "config.py").rename(sources / "reversi" / "config.py")
+    (sources / "reversi" / "games" / "rules.py").rename(sources / "reversi" / "rules.py")
     assert _sources_hash(sources) != before
 
 
 def test_what_no_kernel_can_use_keeps_the_folder(sources: Path) -> None:
     before = _sources_hash(sources)
     (sources / "scripts" / "cli.py").write_text("")
+    (sources / "reversi" / "console.py").write_text("from reversi.games import rules  # edited\n")
     (sources / "reversi" / "README.md").write_text("")
     assert _sources_hash(sources) == before
 
