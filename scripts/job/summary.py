@@ -65,7 +65,8 @@ def summarise(sitting: Sitting) -> None:
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
     print(
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
-        f"next:  reversi play --registry {models}\n"
+        f"next:  reversi serve --open --registry {models}\n"
+        f"       reversi play --registry {models}\n"
         f"       reversi pull --registry {models} -o champion\n"
         f"       {sitting.resume_command} {more(job.run.minutes, job.run.games, sitting.games)}"
     )
