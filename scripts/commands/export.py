@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.output or Path(f"{weights.game}-{weights.version}.onnx")
     data = to_onnx(weights)
     try:
-        archive.write_atomic(path, data)
+        archive.write_output(path, data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from error
     game = game_named(weights.game)

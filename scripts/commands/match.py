@@ -139,7 +139,7 @@ def _game(args: argparse.Namespace) -> Game:
 
 def _save(path: Path, game: Game, match: Match) -> None:
     """Write the games that were started, in their order, each from the start of the game."""
-    from reversi.archive import write_atomic
+    from reversi.archive import write_output
     from reversi.games.position import Position
     from reversi.ggf import GgfGame, GgfMove
 
@@ -149,7 +149,7 @@ def _save(path: Path, game: Game, match: Match) -> None:
         names = [match.player_a.name, match.player_b.name]
         black, white = names if number % 2 == 0 else names[::-1]
         lines.append(f"{GgfGame(Position.start(game), moves, {'PB': black, 'PW': white})}\n")
-    write_atomic(path, "".join(lines).encode())
+    write_output(path, "".join(lines).encode())
 
 
 def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> Player:

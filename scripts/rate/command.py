@@ -121,10 +121,10 @@ def run(args: argparse.Namespace) -> int:
     _play(ladder, args.workers)
     ratings, forfeits = ladder.ratings(anchor), ladder.forfeits()
     if args.picture is not None:
-        from reversi.archive import write_atomic
+        from reversi.archive import write_output
         from scripts.rate.picture import draw
 
-        write_atomic(args.picture, draw(ratings, game).encode())
+        write_output(args.picture, draw(ratings, game).encode())
     if args.json:
         print(as_json(ladder, ratings, forfeits))
     else:
@@ -146,9 +146,9 @@ def _truth(args: argparse.Namespace) -> int:
     limits = engine_limits(args)
     found = rate_truth.judge(labels, [make_player(spec, game, **options, limits=limits) for spec in specs])
     if args.picture is not None:
-        from reversi.archive import write_atomic
+        from reversi.archive import write_output
 
-        write_atomic(args.picture, rate_truth.draw(found, labels).encode())
+        write_output(args.picture, rate_truth.draw(found, labels).encode())
     print((rate_truth.as_json if args.json else rate_truth.as_text)(labels, args.truth, found))
     return 0
 

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge every part of the run; the exit code is 1 if one grows."""
-    from reversi.archive import write_atomic
+    from reversi.archive import write_output
 
     folder = find_run(args.run)
     series = series_of(rows_of(folder))
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if not findings:
         raise RunError(f"expected metrics of memory in {folder / 'metrics.jsonl'}, found none")
     if args.out is not None:
-        write_atomic(args.out, picture(folder.name, series, findings).encode())
+        write_output(args.out, picture(folder.name, series, findings).encode())
     print(json.dumps([asdict(finding) for finding in findings]) if args.json else table(findings))
     verdicts = {finding.verdict for finding in findings}
     if "too short" in verdicts:

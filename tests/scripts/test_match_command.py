@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,14 @@ def test_a_program_gets_the_patience_that_was_asked_for(reversi: Reversi) -> Non
     answer = reversi("match", *silent, "--engine-move", 0)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "expected times above 0" in answer.err
+
+
+def test_games_are_saved_into_a_pipe_and_it_stays_one(reversi: Reversi, tmp_path: Path) -> None:
+    """A device, such as /dev/null, is a special file too; it was replaced by a regular one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", pipe).code == 0
+    assert os.read(reading, 1 << 16).count(b"(;GM[Othello]") == 2
+    os.close(reading)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
