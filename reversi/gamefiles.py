@@ -16,7 +16,7 @@ from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.errors import CorruptFileError, IllegalMoveError, NotationError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.ggf import GgfGame, parse_ggf
+from reversi.ggf import ENDINGS, GgfGame, GgfResult, parse_ggf
 from reversi.record import BAD_START, REASONS, check, decode
 from reversi.sgf import parse_sgf
 from reversi.transcripts import read_csv, read_transcripts, transcript_lists
@@ -151,7 +151,17 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
 def _ggf_game(text: str) -> tuple[Started, str]:
     found: GgfGame = parse_ggf(text)
     black, white = (found.tags.get(name, "") or "?" for name in ("PB", "PW"))
-    return (found.start, [move.action for move in found.moves]), f"{black} - {white}"
+    return (found.start, [move.action for move in found.moves]), f"{black} - {white}{_decided(found.result)}"
+
+
+def _decided(result: GgfResult | None) -> str:
+    """Describe the result of a game that was not played to its end."""
+    if result is None:
+        return ""
+    margin = result.black_margin
+    winner = "a draw" if margin == 0 else f"{'Black' if margin > 0 else 'White'} wins by {abs(margin):g}"
+    loser = "they" if result.how == "s" or margin == 0 else "White" if margin > 0 else "Black"
+    return f", {winner}" + (f": {loser} {ENDINGS[result.how]}" if result.how else "")
 
 
 def _sgf_game(text: str) -> tuple[Started, str]:

@@ -3,7 +3,8 @@
     (;GM[Othello]PC[NBoard]PB[black's name]PW[white's]RE[+4.000]TI[05:00]TY[8]BO[8 CELLS *]B[F5/1.50/0.8]W[F6]...;)
 
 Cells and the side to move are `*` black, `O` white and `-` empty, row 1 first.  A move is `square/value/seconds`, where
-the value is for the side that plays it, and value and seconds are optional; a pass is `PA`.
+the value is for the side that plays it, and value and seconds are optional; a pass is `PA`.  RE is the result for
+Black, `?` if there is none; RE[-64.000:r] if Black resigned.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reversi.errors import NotationError
 from reversi.games.notation import PASS, action_name, parse_action
@@ -21,7 +22,11 @@ from reversi.games.rules import Game, reversi_of_size
 
 PASSES = ("pa", "pass", "ps")
 
+ENDINGS = {"r": "resigned", "t": "lost on time", "l": "left", "s": "agreed on the result"}
+"""How a game may end before it is over, as in RE[-64.000:r] (https://skatgame.net/mburo/ggsa/ggf; GGS also has l)."""
+
 _TAG = re.compile(r"\s*([A-Za-z]{1,3})\s*\[([^\]]*)\]")
+_RESULT = re.compile(r"([+-]?\d{1,2}(?:\.\d{1,6})?)(?::([rtls]))?", re.ASCII)
 _CELLS = str.maketrans("*Oo-", "XOO-")
 
 
@@ -55,6 +60,19 @@ class GgfMove:
 
 
 @dataclass(frozen=True)
+class GgfResult:
+    """The result of a game that was not played to its end."""
+
+    black_margin: float
+    """Black's discs minus White's, as it was counted: for a game given up usually the whole board."""
+    how: str = ""
+    """How it ended, a key of `ENDINGS`; "" if unknown."""
+
+    def __str__(self) -> str:
+        return f"{self.black_margin:+.3f}{self.how and ':'}{self.how}"
+
+
+@dataclass(frozen=True)
 class GgfGame:
     """A game: its start position, its plies with every pass, and its other tags."""
 
@@ -62,6 +80,8 @@ class GgfGame:
     moves: tuple[GgfMove, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     """Other tags by name, such as PB and PW, the players; not GM, TY, BO, RE and the moves."""
+    result: GgfResult | None = None
+    """The result of a game that was not played to its end; None if it was, or has no result."""
 
     @property
     def positions(self) -> list[Position]:
@@ -78,7 +98,7 @@ class GgfGame:
         cells, side = str(self.start).replace("X", "*").split()
         tags = {"PC": "reversi-zero", "PB": "", "PW": "", **self.tags}
         head = "".join(f"{name}[{text.translate(str.maketrans('[]', '()'))}]" for name, text in tags.items())
-        result = f"{end.black_margin:+.3f}" if end.is_over else "?"
+        result = f"{end.black_margin:+.3f}" if end.is_over else self.result or "?"
         plies = zip(positions, self.moves, strict=False)
         moves = "".join(f"{'B' if before.black_to_move else 'W'}[{m.text(before.game)}]" for before, m in plies)
         return f"(;GM[Othello]{head}RE[{result}]TY[{size}]BO[{size} {cells} {side}]{moves};)"
@@ -108,8 +128,8 @@ def parse_ggf(text: str) -> GgfGame:
     if kind.strip().lower() != "othello" or "a" in variant.lower():
         raise NotationError(f"expected GM[Othello] and no anti-game, got GM[{kind}]TY[{variant}]")
     start = _start(tags.pop("BO", ""))
-    tags.pop("RE", None)
-    return GgfGame(start, _plies(start, moves), tags)
+    game = GgfGame(start, _plies(start, moves), tags, _result(tags.pop("RE", "")))
+    return replace(game, result=None) if game.positions[-1].is_over else game
 
 
 def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[GgfMove, ...]:
@@ -130,6 +150,12 @@ def _start(board: str) -> Position:
         raise NotationError(f"expected a board like BO[8 CELLS *], of size 4, 6 or 8, got {board[:90]!r}")
     cells = cells.translate(_CELLS)
     return Position.parse(f"{cells[:-1]} {cells[-1]}", reversi_of_size(int(size)))
+
+
+def _result(text: str) -> GgfResult | None:
+    """Return the result of an RE tag, None for one such as `?`."""
+    match = _RESULT.fullmatch(text.strip())
+    return None if match is None else GgfResult(float(match[1]), match[2] or "")
 
 
 def name_of(game: Game, action: int) -> str:

@@ -1,7 +1,8 @@
 """Play a match: every opening twice with the colours swapped, and the score, its interval and the Elo difference.
 
 All figures are from A's view; a draw is half a point, the intervals are 95 %.  With --sprt the match ends as soon as a
-sequential test has decided between two Elo differences, after --games games at most.
+sequential test has decided between two Elo differences, after --games games at most.  Ctrl-C ends it with the score,
+and the saved games, so far.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ reversi match --a uct:1500 --b flat-mc:150 --size 6 --games 20 --save games.ggf
 reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
 SPRT_LOCKSTEP = 64
 """Games in progress at once with --sprt; when the test ends the match, the unfinished ones are wasted."""
 
@@ -81,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--save",
         type=Path,
         metavar="FILE",
-        help="write the games to FILE in GGF, one per line, as `reversi replay` reads them",
+        help="write the finished games to FILE in GGF, one per line, as `reversi replay` reads them",
     )
     add_threads(parser)
     add_engines(parser)
@@ -92,10 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its statistics."""
     from evaluator.match import Match
-    from evaluator.stats import score_of
+    from reversi.archive import expect_writable
 
     game = _game(args)
     test = _test(args)
+    if args.save is not None:
+        expect_writable(args.save)
     with ExitStack() as stack:
         player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
         openings = choose_openings(args, game, max(args.games, 0) // 2)
@@ -106,24 +112,45 @@ def run(args: argparse.Namespace) -> int:
                 "certain": lambda result: test.verdict(result.first_pairs) is not None,
             }
         match = Match(game, player_a, player_b, openings, args.games, **settings)
-        while not match.round(seconds=1.0):
-            _show_progress(args.games - match.result().remaining, args.games)
-    if args.save is not None:
-        _save(args.save, game, match)
+        stopped = not _play(match)
     result = match.result()
-    score = score_of(result)
+    if stopped:
+        finished = result.games - result.remaining
+        print(f"interrupted: the score is that of the {finished} finished games of {result.games}", file=sys.stderr)
+    _print(args, match, result, test)
+    if args.save is not None and result.remaining < result.games:
+        _save(args.save, match)
+    return INTERRUPTED if stopped else 0
+
+
+def _play(match: Match) -> bool:
+    """Play until the match is done; False if Ctrl-C ends it before that."""
+    try:
+        while not match.round(seconds=1.0):
+            result = match.result()
+            _show_progress(result.games - result.remaining, result.games)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _print(args: argparse.Namespace, match: Match, result: MatchResult, test: Sprt | None) -> None:
+    """Print the statistics of the finished games."""
+    from evaluator.stats import score_of
+
+    score, game, name_a, name_b = score_of(result), match.game, match.player_a.name, match.player_b.name
     if args.json:
-        names = {"a": player_a.name, "b": player_b.name, "size": game.size, "seed": args.seed}
-        print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}))
-    else:
-        print(f"{player_a.name} against {player_b.name}, {game.name}, {score.games} games: {score.summary}")
-        print(score.details)
-        if any(result.forfeits):
-            by_a, by_b = result.forfeits
-            print(f"forfeits, counted as lost: {by_a} by {player_a.name}, {by_b} by {player_b.name}")
-        if test is not None:
-            print(test.summary(result.first_pairs))
-    return 0
+        names = {"a": name_a, "b": name_b, "size": game.size, "seed": args.seed}
+        print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}), flush=True)
+        return
+    print(f"{name_a} against {name_b}, {game.name}, {score.games} games: {score.summary}")
+    print(score.details)
+    if any(result.forfeits):
+        by_a, by_b = result.forfeits
+        print(f"forfeits, counted as lost: {by_a} by {name_a}, {by_b} by {name_b}")
+    if test is not None:
+        print(test.summary(result.first_pairs))
+    sys.stdout.flush()
 
 
 def _game(args: argparse.Namespace) -> Game:
@@ -137,18 +164,20 @@ def _game(args: argparse.Namespace) -> Game:
     return game
 
 
-def _save(path: Path, game: Game, match: Match) -> None:
-    """Write the games that were started, in their order, each from the start of the game."""
+def _save(path: Path, match: Match) -> None:
+    """Write the finished games in their order, each from the start of the game."""
+    from evaluator.match import RESIGNED
     from reversi.archive import write_output
     from reversi.games.position import Position
-    from reversi.ggf import GgfGame, GgfMove
+    from reversi.ggf import GgfGame, GgfMove, GgfResult
 
     lines = []
-    for number in range(match.result().games):
-        moves = tuple(GgfMove(action) for action in match.history(number))
+    for game in match.finished_games():
+        moves = tuple(GgfMove(action) for action in game.actions)
         names = [match.player_a.name, match.player_b.name]
-        black, white = names if number % 2 == 0 else names[::-1]
-        lines.append(f"{GgfGame(Position.start(game), moves, {'PB': black, 'PW': white})}\n")
+        black, white = names if game.a_is_black else names[::-1]
+        given_up = GgfResult(game.black_margin, "r" if game.forfeit == RESIGNED else "l") if game.forfeit else None
+        lines.append(f"{GgfGame(Position.start(match.game), moves, {'PB': black, 'PW': white}, given_up)}\n")
     write_output(path, "".join(lines).encode())
 
 

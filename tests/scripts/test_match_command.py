@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.match import Match
 from reversi.ggf import parse_ggf
 from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
@@ -147,3 +148,89 @@ def test_games_are_saved_into_a_pipe_and_it_stays_one(reversi: Reversi, tmp_path
     assert os.read(reading, 1 << 16).count(b"(;GM[Othello]") == 2
     os.close(reading)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_the_first_game(reversi: Reversi, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    for path in (tmp_path, tmp_path / "file" / "games.ggf"):
+        answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", path)
+        assert (answer.code, answer.out, answer.err.count("\n")) == (1, "", 1)
+        assert answer.err.startswith(f"error: {path}: ")
+
+
+def test_a_result_is_printed_even_if_the_games_cannot_be_saved(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("reversi.archive.write_output", full)
+    saved = tmp_path / "games.ggf"
+    answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", saved)
+    assert (answer.code, answer.err) == (1, f"error: {saved}: No space left on device\n")
+    assert answer.out.startswith("greedy against random, reversi4, 2 games: ")
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, plies: int) -> None:
+    """Let Ctrl-C arrive after so many lockstep plies."""
+    step, left = Match._step, [plies]
+
+    def interrupted(match: Match) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        step(match)
+
+    monkeypatch.setattr(Match, "_step", interrupted)
+
+
+def test_ctrl_c_prints_the_score_and_saves_the_games_so_far(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "games.ggf"
+    match = ("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 200, "--save", saved)
+    interrupt_after(monkeypatch, 5)
+    answer = reversi(*match, "--json")
+    games = [parse_ggf(line) for line in saved.read_text().splitlines()]
+    assert answer.code == 130
+    assert answer.err == f"interrupted: the score is that of the {len(games)} finished games of 200\n"
+    assert 0 < len(games) == json.loads(answer.out)["games"] < 200
+    assert all(game.positions[-1].is_over for game in games)
+
+
+def test_ctrl_c_before_the_first_result_leaves_an_older_file_alone(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "games.ggf"
+    saved.write_text("kept")
+    interrupt_after(monkeypatch, 1)
+    answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", saved)
+    assert answer.code == 130
+    assert "the 0 finished games of 2" in answer.err
+    assert saved.read_text() == "kept"
+
+
+def test_a_test_that_ends_the_match_saves_the_finished_games_alone(reversi: Reversi, tmp_path: Path) -> None:
+    saved = tmp_path / "games.ggf"
+    match = ("match", "--a", "flat-mc:30", "--b", "random", "--size", 4, "--games", 800, "--sprt", "0,100")
+    found = json.loads(reversi(*match, "--save", saved, "--json").out)
+    games = [parse_ggf(line) for line in saved.read_text().splitlines()]
+    assert len(games) == found["games"] < 800
+    assert all(game.positions[-1].is_over for game in games)
+
+
+@pytest.mark.parametrize(("fault", "how", "words"), [("resign", "r", "resigned"), ("crash", "l", "left")])
+def test_a_game_that_was_given_up_is_saved_as_lost(
+    reversi: Reversi, tmp_path: Path, fault: str, how: str, words: str
+) -> None:
+    saved = tmp_path / "games.ggf"
+    quitter = spec("gtp", "--fault", fault, "--at", 2)
+    match = ("match", "--a", quitter, "--b", "random", "--size", 6, "--games", 2, "--save", saved, "--json")
+    assert json.loads(reversi(*match).out)["forfeits"] == [2, 0]
+    as_black, as_white = saved.read_text().splitlines()
+    assert f"RE[-36.000:{how}]" in as_black
+    assert f"RE[+36.000:{how}]" in as_white
+    assert str(parse_ggf(as_black)) == as_black
+    answer = reversi("replay", saved, "--game", 2, "--ascii")
+    assert answer.code == 0
+    assert answer.out.splitlines()[0].endswith(f", Black wins by 36: White {words}")
