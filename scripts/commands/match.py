@@ -114,12 +114,13 @@ def run(args: argparse.Namespace) -> int:
         match = Match(game, player_a, player_b, openings, args.games, **settings)
         stopped = not _play(match)
     result = match.result()
+    finished = result.games - result.remaining
     if stopped:
-        finished = result.games - result.remaining
-        print(f"interrupted: the score is that of the {finished} finished games of {result.games}", file=sys.stderr)
-    _print(args, match, result, test)
-    if args.save is not None and result.remaining < result.games:
-        _save(args.save, match)
+        print(f"interrupted: {finished} of {result.games} games are finished", file=sys.stderr)
+    if finished:
+        _print(args, match, result, test)
+        if args.save is not None:
+            _save(args.save, match)
     return INTERRUPTED if stopped else 0
 
 

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play one game; the exit code is 0 even if it is left early."""
+    """Play one game; the exit code is 0 even if it is left early, except by Ctrl-C or by an opponent that fails."""
     from reversi.errors import UsageError
     from reversi.frontends.console import Console
 
@@ -67,8 +67,7 @@ def run(args: argparse.Namespace) -> int:
     )
     try:
         console.play()
-    except KeyboardInterrupt:
-        print("\nGoodbye.")
+    except KeyboardInterrupt:  # the console has said goodbye
         return 130
     return 0
 
