@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ReversiError
@@ -64,12 +64,20 @@ class Answer:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether score and best move agree with the line; None if it gives no scores, or nothing was solved."""
-        if self.expected is None or self.solution.score is None:
+        """Whether score and best moves agree with the line; None if it gives no scores, or nothing was solved.
+
+        A line may give the scores of some moves only: its best moves agree if they have that score (so far as we scored
+        them), and ours if it gives it no lower one.
+        """
+        found, best = self.solution, self.problem.best
+        if self.expected is None or found.score is None:
             return None
-        if self.solution.score != self.expected:
-            return False
-        return self.wdl or self.solution.best in self.problem.best
+        if found.score != self.expected or self.wdl:
+            return found.score == self.expected
+        if found.best not in best and not best <= found.moves.keys():
+            return None
+        as_good = all(found.moves.get(move, found.score) == found.score for move in best)
+        return as_good and (found.best in best or found.best not in self.problem.scores)
 
     def to_json(self) -> str:
         """Return the answer as a line of JSON."""
@@ -150,6 +158,8 @@ def _solve(problems: list[Problem], args: argparse.Namespace) -> Iterator[Answer
         solver = _solver_of_thread(solvers, position, args.empties == "winner")
         ask: Callable[..., Solution] = solver.solve if args.best else solver.solve_moves
         found = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
+        if not args.wdl and found.score is not None and found.best not in problem.best and found.score == problem.score:
+            found = _with_moves(solver, position, found, problem.best, args)
         return Answer(problem, found, args.wdl)
 
     with ThreadPoolExecutor(min(args.threads, max(len(problems), 1)), "solve") as pool:
@@ -162,6 +172,19 @@ def _solve(problems: list[Problem], args: argparse.Namespace) -> Iterator[Answer
             while wait(waiting, timeout=STOP_AGAIN_S).not_done:
                 for solver in list(solvers.values()):
                     solver.stop()
+
+
+def _with_moves(
+    solver: Solver, position: Position, found: Solution, moves: set[int], args: argparse.Namespace
+) -> Solution:
+    """Return the solution with the scores of `moves` too, so far as the limits allow: they may be as good as ours."""
+    for move in moves - found.moves.keys():
+        after = position.play(move)
+        reply = solver.solve(after.own, after.opp, nodes=args.nodes, seconds=args.seconds)
+        scored = {} if reply.score is None else {move: -reply.score}
+        nodes, spent_s = found.nodes + reply.nodes, found.seconds + reply.seconds
+        found = replace(found, moves={**found.moves, **scored}, nodes=nodes, seconds=spent_s)
+    return found
 
 
 def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from reversi.games.position import Position
 from tests.scripts.conftest import Reversi
 
@@ -56,6 +58,22 @@ def test_a_line_of_obf_is_checked(reversi: Reversi) -> None:
     assert "agrees" not in silent
     assert answer.code == 1
     assert answer.err == "1 of 3 answers agree with the expected scores\n"
+
+
+@pytest.mark.parametrize("how", [(), ("--best",), ("--wdl",)])
+@pytest.mark.parametrize("listed", ["a2:-8; b1:-8", "d3:-8", "c4:-8; a2:-10; b1:-10; d3:-10"])
+def test_moves_that_are_as_good_as_ours_agree(reversi: Reversi, listed: str, how: tuple[str, ...]) -> None:
+    """All four first moves on 4x4 lose by 8; a line that says otherwise of ours is wrong."""
+    answer = reversi("solve", "--json", *how, stdin=f"{Position.start('reversi4')}; {listed}\n")
+    found = json.loads(answer.out)
+    assert found["agrees"] is (how == ("--wdl",) or "-10" not in listed or found["best"] == "c4")
+    assert answer.code == (0 if found["agrees"] else 1)
+
+
+def test_a_listed_move_that_is_worse_than_its_score_does_not_agree(reversi: Reversi) -> None:
+    """With every move scored, g8 is known to be the only one worth 18."""
+    answer = reversi("solve", "--empties", "winner", "--json", stdin=FFO_1.replace("H1:+12", "H1:+18"))
+    assert json.loads(answer.out)["agrees"] is False
 
 
 def test_what_agrees_is_no_error_and_what_was_not_solved_is_not_judged(reversi: Reversi) -> None:
