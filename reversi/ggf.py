@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from reversi.errors import NotationError
+from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.passes import plies_of
 from reversi.games.position import Position
@@ -82,6 +82,8 @@ class GgfGame:
     """Other tags by name, such as PB and PW, the players; not GM, TY, BO, RE and the moves."""
     result: GgfResult | None = None
     """The result of a game that was not played to its end; None if it was, or has no result."""
+    fault: ReversiError | None = field(default=None, compare=False)
+    """Why the moves stop before those of the text: the next one is illegal or no move; see `read_ggf`."""
 
     @property
     def positions(self) -> list[Position]:
@@ -110,6 +112,14 @@ def parse_ggf(text: str) -> GgfGame:
     Raises NotationError for text that is not a game of Othello on a supported board, IllegalMoveError for an illegal
     move.
     """
+    game = read_ggf(text)
+    if game.fault is not None:
+        raise game.fault
+    return game
+
+
+def read_ggf(text: str) -> GgfGame:
+    """Return the first game of `text` up to its first fault; raises as `parse_ggf` for what is no game."""
     begin = text.find("(;")
     if begin < 0:
         raise NotationError(f"expected a game like (;GM[Othello]...;), got {text[:40]!r}")
@@ -128,18 +138,26 @@ def parse_ggf(text: str) -> GgfGame:
     if kind.strip().lower() != "othello" or "a" in variant.lower():
         raise NotationError(f"expected GM[Othello] and no anti-game, got GM[{kind}]TY[{variant}]")
     start = _start(tags.pop("BO", ""))
-    game = GgfGame(start, _plies(start, moves), tags, _result(tags.pop("RE", "")))
-    return replace(game, result=None) if game.positions[-1].is_over else game
+    result = _result(tags.pop("RE", ""))
+    plies, end, fault = _plies(start, moves)
+    return GgfGame(start, plies, tags, None if end.is_over else result, fault)
 
 
-def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[GgfMove, ...]:
-    position, plies = start, []
+def _plies(
+    start: Position, moves: list[tuple[bool, str]]
+) -> tuple[tuple[GgfMove, ...], Position, ReversiError | None]:
+    """Return the plies up to the first fault, the position after them, and the fault."""
+    position, plies = start, list[GgfMove]()
     for black, text in moves:
-        move = GgfMove.parse(start.game, text)
-        for action in plies_of(position, move.action, black):
+        try:
+            move = GgfMove.parse(start.game, text)
+            actions = plies_of(position, move.action, black)
+        except (NotationError, IllegalMoveError) as error:
+            return tuple(plies), position, error
+        for action in actions:
             plies.append(move if action == move.action else GgfMove(action))
             position = position.play(action)
-    return tuple(plies)
+    return tuple(plies), position, None
 
 
 def _start(board: str) -> Position:
