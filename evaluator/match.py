@@ -159,6 +159,11 @@ class Match:
             forfeits=(int((finished & (self._forfeits > 0)).sum()), int((finished & (self._forfeits < 0)).sum())),
         )
 
+    def in_progress(self) -> tuple[int, int]:
+        """Return the number of games begun and not finished, and their mean number of plies, rounded."""
+        plies = self._plies[: self._begun][self._margin[: self._begun] == UNFINISHED]
+        return len(plies), round(float(plies.mean())) if len(plies) else 0
+
     def history(self, number: int) -> list[int]:
         """Return the actions of a game so far, from its start position, including its opening and passes."""
         actions: list[int] = self._actions[number, : self._plies[number]].tolist()

@@ -155,7 +155,8 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
 def _ggf_game(text: str) -> tuple[Started, str]:
     found: GgfGame = read_ggf(text)
     black, white = (found.tags.get(name, "") or "?" for name in ("PB", "PW"))
-    return (found.start, [move.action for move in found.moves], found.fault), f"{black} - {white}{_decided(found.result)}"
+    about = f"{black} - {white}{_decided(found.result)}"
+    return (found.start, [move.action for move in found.moves], found.fault), about
 
 
 def _decided(result: GgfResult | None) -> str:

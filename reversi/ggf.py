@@ -143,9 +143,7 @@ def read_ggf(text: str) -> GgfGame:
     return GgfGame(start, plies, tags, None if end.is_over else result, fault)
 
 
-def _plies(
-    start: Position, moves: list[tuple[bool, str]]
-) -> tuple[tuple[GgfMove, ...], Position, ReversiError | None]:
+def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[tuple[GgfMove, ...], Position, ReversiError | None]:
     """Return the plies up to the first fault, the position after them, and the fault."""
     position, plies = start, list[GgfMove]()
     for black, text in moves:

@@ -1,7 +1,8 @@
 """The NBoard protocol, version 2: this program as an engine for the NBoard GUI and compatible programs.
 
 Each line is a command; unknown commands are ignored.  `ping` stops an analysis, so input is read while one runs, and so
-does a `quit` that arrives while it runs; one that was waiting before, as in a piped transcript, does not.  The engine never plays by itself: it answers `go`, and the GUI sends `move` if the move is played.
+does a `quit` that arrives while it runs; one that was waiting before, as in a piped transcript, does not.  The engine
+never plays by itself: it answers `go`, and the GUI sends `move` if the move is played.
 """
 
 from __future__ import annotations

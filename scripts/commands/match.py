@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import json
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,12 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     add_threads,
+    file_path,
     game_of,
     natural,
     player_of,
 )
-from scripts.arguments.openings import add_openings, choose_openings
+from scripts.arguments.openings import add_openings, check_openings, choose_openings
 
 if TYPE_CHECKING:
     from evaluator.match import Match, MatchResult
@@ -46,6 +48,9 @@ reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+
+REPORT_S = 60.0
+"""Time between two lines about the progress where standard error is no terminal."""
 
 SPRT_LOCKSTEP = 64
 """Games in progress at once with --sprt; when the test ends the match, the unfinished ones are wasted."""
@@ -67,14 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha",
         type=float,
-        default=0.05,
         metavar="P",
         help="false-accept rate: accept E1 when E0 is true (default 0.05)",
     )
     parser.add_argument(
         "--beta",
         type=float,
-        default=0.05,
         metavar="P",
         help="false-reject rate: accept E0 when E1 is true (default 0.05)",
     )
@@ -83,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_seed(parser, "the openings and the players")
     parser.add_argument(
         "--save",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="write the finished games to FILE in GGF, one per line, as `reversi replay` reads them",
     )
@@ -100,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
     game = _game(args)
     test = _test(args)
+    check_openings(args, game)
     if args.save is not None:
         expect_writable(args.save)
     with ExitStack() as stack:
@@ -126,13 +130,28 @@ def run(args: argparse.Namespace) -> int:
 
 def _play(match: Match) -> bool:
     """Play until the match is done; False if Ctrl-C ends it before that."""
+    report_s = time.monotonic() + REPORT_S
     try:
         while not match.round(seconds=1.0):
-            result = match.result()
-            _show_progress(result.games - result.remaining, result.games)
+            if sys.stderr.isatty():
+                print(f"\r\033[K{_progress(match)}", end="", file=sys.stderr, flush=True)
+            elif time.monotonic() >= report_s:
+                report_s = time.monotonic() + REPORT_S
+                print(_progress(match), file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         return False
+    finally:
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
     return True
+
+
+def _progress(match: Match) -> str:
+    """Describe how far the match is: `12 of 400 games, score 0.583; 388 in progress, at ply 31`."""
+    result, (begun, plies) = match.result(), match.in_progress()
+    finished = result.games - result.remaining
+    score = f", score {(result.wins + result.draws / 2) / finished:.3f}" if finished else ""
+    return f"{finished} of {result.games} games{score}; {begun} in progress, at ply {plies}"
 
 
 def _print(args: argparse.Namespace, match: Match, result: MatchResult, test: Sprt | None) -> None:
@@ -193,10 +212,18 @@ def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: E
 def _test(args: argparse.Namespace) -> Sprt | None:
     """Return the test that --sprt describes, None without it."""
     from evaluator.sprt import Sprt
+    from reversi.errors import UsageError
 
+    rates = {name: getattr(args, name) for name in ("alpha", "beta")}
     if args.sprt is None:
+        for name, rate in rates.items():
+            if rate is not None:
+                raise UsageError(
+                    f"expected --sprt with --{name}, an error rate of that test, got --{name} {rate:g} alone"
+                )
         return None
-    return Sprt(elo0=args.sprt[0], elo1=args.sprt[1], alpha=args.alpha, beta=args.beta)
+    given = {name: 0.05 if rate is None else rate for name, rate in rates.items()}
+    return Sprt(elo0=args.sprt[0], elo1=args.sprt[1], **given)
 
 
 def _additions(result: MatchResult, test: Sprt | None) -> dict[str, Any]:
@@ -218,8 +245,3 @@ def _two_numbers(text: str) -> tuple[float, float]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected two Elo differences such as 0,20, got {text!r}") from None
     return low, high
-
-
-def _show_progress(finished: int, games: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{finished} of {games} games", end="\r", file=sys.stderr, flush=True)

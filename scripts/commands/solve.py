@@ -24,8 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ReversiError
-from scripts.arguments.common import add_json, add_size, add_threads, positive
-from scripts.arguments.engine import seconds
+from scripts.arguments.common import add_json, add_size, add_threads, positive, seconds
 from scripts.arguments.positions import print_answers, read_problems
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ import json
 import statistics
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Literal
 
 from reversi.errors import RunError
-from scripts.arguments.common import add_json
+from scripts.arguments.common import add_json, file_path
 from scripts.curves import Curve, Panel, draw
 from scripts.job.learning_curves import rows_of
 from scripts.job.run_state import find_run
@@ -72,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="allowed growth per part in MB/hour (default 20)"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="draw memory over time into this SVG file")
+    parser.add_argument("--out", type=file_path, metavar="FILE", help="draw memory over time into this SVG file")
     add_json(parser, "a JSON list with one object per part")
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,11 +86,24 @@ def test_a_test_without_enough_games_has_no_verdict(reversi: Reversi) -> None:
         (["--sprt", "20,0"], "the lower one first, got 20 and 0"),
         (["--sprt", "0,20", "--beta", 0.7], "expected an error rate beta between 0 and 0.5, got 0.7"),
         (["--bound", "wide"], "expected a value from 0 to 1, got 'wide'"),
+        (["--bound", 0.1], "expected --balanced MODEL with --bound 0.1"),
+        (["--alpha", 0.01], "expected --sprt with --alpha"),
+        (["--beta", 0.05], "expected --sprt with --beta"),
+        (
+            ["--openings", "file", "--opening-plies", 0],
+            "--openings or --opening-plies, got both: 'file' and 0",
+        ),
+        (["--opening-plies", 100], "--opening-plies: expected at most 11 plies in reversi4, got 100"),
+        (["--games", "x"], "expected a whole number from 0 to 2147483647, got 'x'"),
+        (["--engine-move", "nan"], "--engine-move: expected seconds above 0 and at most a day, got 'nan'"),
+        (["--engine-start", "inf"], "--engine-start: expected seconds above 0 and at most a day, got 'inf'"),
+        (["--registry", ""], "--registry: expected a name, got ''"),
+        (["--save", ""], "--save: expected a name, got ''"),
     ],
 )
 def test_a_wrong_test_is_one_line(reversi: Reversi, arguments: list[object], words: str) -> None:
     answer = reversi("match", "--a", "random", "--b", "greedy", "--size", 4, *arguments)
-    assert answer.code == 2
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert words in answer.err
 
 
@@ -136,7 +151,7 @@ def test_a_program_gets_the_patience_that_was_asked_for(reversi: Reversi) -> Non
     assert "forfeits, counted as lost: 2 by gtp:" in answer.out
     answer = reversi("match", *silent, "--engine-move", 0)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "expected times above 0" in answer.err
+    assert "expected seconds above 0" in answer.err
 
 
 def test_games_are_saved_into_a_pipe_and_it_stays_one(reversi: Reversi, tmp_path: Path) -> None:
@@ -234,3 +249,38 @@ def test_a_game_that_was_given_up_is_saved_as_lost(
     answer = reversi("replay", saved, "--game", 2, "--ascii")
     assert answer.code == 0
     assert answer.out.splitlines()[0].endswith(f", Black wins by 36: White {words}")
+
+
+@pytest.fixture
+def plies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a match show its progress after every lockstep ply."""
+
+    def one(match: Match, seconds: float) -> bool:
+        match._step()
+        return match.done
+
+    monkeypatch.setattr(Match, "round", one)
+
+
+MATCH = ("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 8)
+
+
+@pytest.mark.usefixtures("plies")
+def test_progress_is_shown_in_a_terminal_from_the_first_ply(
+    reversi: Reversi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    *shown, last = reversi(*MATCH).err.split("\r\033[K")[1:]
+    assert last == ""
+    assert shown[0] == "0 of 8 games; 8 in progress, at ply 4"
+    assert re.fullmatch(r"[1-7] of 8 games, score [01]\.\d{3}; [1-7] in progress, at ply \d+", shown[-1])
+    assert len(shown) > 5
+
+
+@pytest.mark.usefixtures("plies")
+def test_progress_off_a_terminal_is_a_line_a_minute(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reversi(*MATCH).err == ""
+    monkeypatch.setattr("scripts.commands.match.REPORT_S", 0.0)
+    lines = reversi(*MATCH).err.splitlines()
+    assert lines[0] == "0 of 8 games; 8 in progress, at ply 4"
+    assert len(lines) > 5

@@ -9,7 +9,6 @@ import pytest
 from tests.reversi.wthor_files import random_game, transcript, wtb
 from tests.scripts.conftest import Reversi
 
-
 START = "-" * 27 + "O*" + "-" * 6 + "*O" + "-" * 27
 
 
