@@ -173,7 +173,7 @@ def save_labels(labels: Labels, path: Path) -> None:
         "sha256": labels.hash,
     }
     arrays: archive.Arrays = {"own": labels.own, "opp": labels.opp, "empties": labels.empties, "scores": labels.scores}
-    archive.write_atomic(path, archive.pack(KIND, FORMAT, arrays, header))
+    archive.write_output(path, archive.pack(KIND, FORMAT, arrays, header))
 
 
 def load_labels(path: Path) -> Labels:

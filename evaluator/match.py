@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 
 Counts = tuple[int, int, int]
 """Wins, draws, losses."""
+
+FAILED, RESIGNED = 1, 2
+"""How a player lost a game by forfeit."""
 
 Pairs = tuple[int, int, int, int, int]
 """Pairs of games of one opening, by the first player's points in them: 0, 1/2, 1, 3/2, 2."""
@@ -73,6 +76,20 @@ class MatchResult:
         return self.games - self.wins - self.draws - self.losses
 
 
+@dataclass(frozen=True, kw_only=True)
+class FinishedGame:
+    """A finished game of a match."""
+
+    actions: list[int]
+    """From the start of the game, its opening and passes included."""
+    a_is_black: bool
+    """Whether player A has Black."""
+    black_margin: int
+    """Black's discs minus White's; the whole board for the winner of a forfeited game."""
+    forfeit: int
+    """How the loser gave the game up: FAILED or RESIGNED; 0 for a game played to its end."""
+
+
 class Match:
     """`games` games between A and B from `openings`; in opening i, A has Black in game 2i and White in game 2i + 1."""
 
@@ -109,7 +126,7 @@ class Match:
         self._actions[:, : openings.actions.shape[1]] = openings.actions[opening]
         self._plies = (self._actions != NO_ACTION).sum(axis=1)  # [G]
         self._margin = np.full(games, UNFINISHED, np.int16)  # [G]  final discs of A minus those of B
-        self._forfeits = np.zeros(games, np.int8)  # [G]  1 if A gave the game up, -1 if B did
+        self._forfeits = np.zeros(games, np.int8)  # [G]  FAILED or RESIGNED; below 0 for B
         self._begun = 0
         self._stopped = False
 
@@ -139,13 +156,29 @@ class Match:
             white=_counts(sign[finished & ~self._a_is_black]),
             pairs=_pairs(points[whole]),
             first_pairs=_pairs(points[: len(whole) if whole.all() else int(whole.argmin())]),
-            forfeits=(int((self._forfeits > 0).sum()), int((self._forfeits < 0).sum())),
+            forfeits=(int((finished & (self._forfeits > 0)).sum()), int((finished & (self._forfeits < 0)).sum())),
         )
+
+    def in_progress(self) -> tuple[int, int]:
+        """Return the number of games begun and not finished, and their mean number of plies, rounded."""
+        plies = self._plies[: self._begun][self._margin[: self._begun] == UNFINISHED]
+        return len(plies), round(float(plies.mean())) if len(plies) else 0
 
     def history(self, number: int) -> list[int]:
         """Return the actions of a game so far, from its start position, including its opening and passes."""
         actions: list[int] = self._actions[number, : self._plies[number]].tolist()
         return actions
+
+    def finished_games(self) -> Iterator[FinishedGame]:
+        """Yield the finished games in the order of their numbers."""
+        for number in np.flatnonzero(self._margin != UNFINISHED).tolist():
+            margin, a_is_black = int(self._margin[number]), bool(self._a_is_black[number])
+            yield FinishedGame(
+                actions=self.history(number),
+                a_is_black=a_is_black,
+                black_margin=margin if a_is_black else -margin,
+                forfeit=abs(int(self._forfeits[number])),
+            )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the games for a checkpoint; the players are not included."""
@@ -180,9 +213,9 @@ class Match:
             asked = np.flatnonzero(free & to_move)
             if len(asked):
                 chosen[asked] = self._ask(player, live[asked], legal[asked])
-        given_up = chosen == NO_ACTION
+        given_up = chosen < 0
         if given_up.any():
-            self._give_up(live[given_up])
+            self._give_up(live[given_up], -chosen[given_up])
             live, chosen = live[~given_up], chosen[~given_up]
         own, opp = self._own[live], self._opp[live]
         play_batch(self.game.id, own, opp, chosen)
@@ -197,10 +230,10 @@ class Match:
         if ended.any() or given_up.any():
             self._stopped = self._certain(self.result())
 
-    def _give_up(self, rows: NDArray[np.int64]) -> None:
-        """End games by forfeit: the side to move loses by the whole board."""
+    def _give_up(self, rows: NDArray[np.int64], how: NDArray[np.int32]) -> None:
+        """End games by forfeit, FAILED or RESIGNED: the side to move loses by the whole board."""
         a_to_move = self._a_to_move[rows]
-        self._forfeits[rows] = np.where(a_to_move, 1, -1)
+        self._forfeits[rows] = np.where(a_to_move, how, -how)
         self._margin[rows] = np.where(a_to_move, -self.game.squares, self.game.squares)
 
     def _live(self) -> NDArray[np.int64]:
@@ -210,11 +243,11 @@ class Match:
         return np.flatnonzero(self._margin[: self._begun] == UNFINISHED)
 
     def _ask(self, player: Player, rows: NDArray[np.int64], legal: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the player's actions in games `rows`, checked to be legal, or NO_ACTION where it forfeits."""
+        """Return the player's actions in games `rows`, checked to be legal; -FAILED or -RESIGNED where it forfeits."""
         given_up = np.zeros(len(rows), np.bool_)
         if isinstance(player, HistoryPlayer):
             actions = self._ask_after_histories(player, rows)
-            given_up = actions == NO_ACTION
+            given_up = actions < 0
         else:
             actions = player.choose(self._own[rows], self._opp[rows])
         wrong = np.flatnonzero(~given_up & (legal[np.arange(len(rows)), actions] == 0))
@@ -224,12 +257,18 @@ class Match:
         return actions
 
     def _ask_after_histories(self, player: HistoryPlayer, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the player's actions in games `rows`, NO_ACTION where it forfeits."""
+        """Return the player's actions in games `rows`, -FAILED or -RESIGNED where it forfeits."""
         answers = player.choose_after([self.history(number) for number in rows.tolist()])
         for number, answer in zip(rows.tolist(), answers, strict=True):
             if isinstance(answer, Forfeit):
                 log.warning("game %d is forfeited by %s: %s", number, player.name, answer.reason)
-        return np.array([NO_ACTION if isinstance(answer, Forfeit) else answer for answer in answers], np.int32)
+        return np.array([_action_or_forfeit(answer) for answer in answers], np.int32)
+
+
+def _action_or_forfeit(answer: int | Forfeit) -> int:
+    if not isinstance(answer, Forfeit):
+        return answer
+    return -RESIGNED if answer.resigned else -FAILED
 
 
 def _pairs(points: NDArray[np.int64]) -> Pairs:

@@ -41,7 +41,7 @@ class MoveLists:
     start_opp: Masks  # uint64[G]
     black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first is Black
     problems: Mapping[int, str] = field(default_factory=dict)
-    """Errors of games that could not be read at all, by index; these games have no moves."""
+    """Errors of games that could not be read to their end, by index; their moves are those before the fault."""
 
     @classmethod
     def from_start(cls, game: Game, moves: NDArray[np.uint8]) -> MoveLists:
@@ -97,7 +97,8 @@ class Collection:
             return None
         where = f"{self.where}, game {index + 1}"
         if index in self.lists.problems:
-            return f"{where}: {self.lists.problems[index]}"
+            at = f", ply {self.plies[index] + 1}" if self.plies[index] else ""
+            return f"{where}{at}: {self.lists.problems[index]}"
         given = int(self.given[index])
         name = action_name(self.game, given) if given <= self.game.pass_action else "none"
         what = {

@@ -1,7 +1,7 @@
 """`read_games_of`: the replayed games of a file in any supported format.
 
 .wtb  WTHOR            .csv  a column of transcripts   .txt      one transcript per line
-.ggf  GGF, many games  .sgf  SGF, the main line        .records  this program's records, for example quarantined ones
+.ggf  GGF, many games  .sgf  SGF, main lines           .records  this program's records, for example quarantined ones
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
-from reversi.errors import CorruptFileError, IllegalMoveError, NotationError, UsageError
+from reversi.errors import CorruptFileError, NotationError, ReversiError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.ggf import GgfGame, parse_ggf
+from reversi.ggf import ENDINGS, GgfGame, GgfResult, read_ggf
 from reversi.record import BAD_START, REASONS, check, decode
-from reversi.sgf import parse_sgf
+from reversi.sgf import games_of, read_sgf
 from reversi.transcripts import read_csv, read_transcripts, transcript_lists
 from reversi.wthor import read_names, read_wthor
 
@@ -30,8 +30,8 @@ MAX_BYTES = 1 << 28
 MAX_GAMES = 1 << 21
 """Maximum number of games, or lines, of a file: about 500 MB once they are replayed."""
 
-Started = tuple[Position, list[int]]
-"""A game's start position and its actions."""
+Started = tuple[Position, list[int], ReversiError | None]
+"""A game's start position, its actions, and why they stop if not at the end of the text."""
 
 
 def read_games_of(path: Path, game: Game | None = None, column: str | None = None) -> Collection:
@@ -124,10 +124,12 @@ def _records(data: bytes, where: str) -> Collection:
 
 
 def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collection:
-    """Return the games of GGF or SGF text; a game that cannot be read gets an entry in `problems`."""
+    """Return the games of GGF or SGF text; one that cannot be read to its end gets an entry in `problems`."""
     text = data.decode(errors="replace")
     if suffix == ".sgf":
-        texts, parse = [text], _sgf_game
+        texts, parse = games_of(text), _sgf_game
+        if len(texts) > MAX_GAMES:
+            raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {len(texts)}")
     else:
         texts, parse = ["(;" + part for part in text.split("(;")[1:]], _ggf_game
     if not texts:
@@ -139,7 +141,9 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
             game = game or started[0].game
             if started[0].game is not game:
                 raise NotationError(f"expected a game of {game.name}, got {started[0].game.name}")
-        except (NotationError, IllegalMoveError) as error:
+            if started[2] is not None:
+                problems[index] = str(started[2])
+        except NotationError as error:
             problems[index], started, about = str(error), None, ""
         games.append(started)
         titles.append(about)
@@ -149,14 +153,25 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
 
 
 def _ggf_game(text: str) -> tuple[Started, str]:
-    found: GgfGame = parse_ggf(text)
+    found: GgfGame = read_ggf(text)
     black, white = (found.tags.get(name, "") or "?" for name in ("PB", "PW"))
-    return (found.start, [move.action for move in found.moves]), f"{black} - {white}"
+    about = f"{black} - {white}{_decided(found.result)}"
+    return (found.start, [move.action for move in found.moves], found.fault), about
+
+
+def _decided(result: GgfResult | None) -> str:
+    """Describe the result of a game that was not played to its end."""
+    if result is None:
+        return ""
+    margin = result.black_margin
+    winner = "a draw" if margin == 0 else f"{'Black' if margin > 0 else 'White'} wins by {abs(margin):g}"
+    loser = "they" if result.how == "s" or margin == 0 else "White" if margin > 0 else "Black"
+    return f", {winner}" + (f": {loser} {ENDINGS[result.how]}" if result.how else "")
 
 
 def _sgf_game(text: str) -> tuple[Started, str]:
-    found = parse_sgf(text)
-    return (found.start, list(found.actions)), ""
+    found = read_sgf(text)
+    return (found.start, list(found.actions), found.fault), ""
 
 
 def _started_lists(games: list[Started | None], game: Game, problems: dict[int, str]) -> MoveLists:
@@ -166,7 +181,7 @@ def _started_lists(games: list[Started | None], game: Game, problems: dict[int, 
     for index, started in enumerate(games):
         if started is None:
             continue
-        start, actions = started
+        start, actions, _ = started
         moves[index, : len(actions)] = actions
         own[index], opp[index], black_first[index] = start.own, start.opp, start.black_to_move
     return MoveLists(game=game, moves=moves, start_own=own, start_opp=opp, black_first=black_first, problems=problems)

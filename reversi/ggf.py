@@ -3,7 +3,8 @@
     (;GM[Othello]PC[NBoard]PB[black's name]PW[white's]RE[+4.000]TI[05:00]TY[8]BO[8 CELLS *]B[F5/1.50/0.8]W[F6]...;)
 
 Cells and the side to move are `*` black, `O` white and `-` empty, row 1 first.  A move is `square/value/seconds`, where
-the value is for the side that plays it, and value and seconds are optional; a pass is `PA`.
+the value is for the side that plays it, and value and seconds are optional; a pass is `PA`.  RE is the result for
+Black, `?` if there is none; RE[-64.000:r] if Black resigned.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reversi.errors import NotationError
+from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.passes import plies_of
 from reversi.games.position import Position
@@ -21,7 +22,11 @@ from reversi.games.rules import Game, reversi_of_size
 
 PASSES = ("pa", "pass", "ps")
 
+ENDINGS = {"r": "resigned", "t": "lost on time", "l": "left", "s": "agreed on the result"}
+"""How a game may end before it is over, as in RE[-64.000:r] (https://skatgame.net/mburo/ggsa/ggf; GGS also has l)."""
+
 _TAG = re.compile(r"\s*([A-Za-z]{1,3})\s*\[([^\]]*)\]")
+_RESULT = re.compile(r"([+-]?\d{1,2}(?:\.\d{1,6})?)(?::([rtls]))?", re.ASCII)
 _CELLS = str.maketrans("*Oo-", "XOO-")
 
 
@@ -55,6 +60,19 @@ class GgfMove:
 
 
 @dataclass(frozen=True)
+class GgfResult:
+    """The result of a game that was not played to its end."""
+
+    black_margin: float
+    """Black's discs minus White's, as it was counted: for a game given up usually the whole board."""
+    how: str = ""
+    """How it ended, a key of `ENDINGS`; "" if unknown."""
+
+    def __str__(self) -> str:
+        return f"{self.black_margin:+.3f}{self.how and ':'}{self.how}"
+
+
+@dataclass(frozen=True)
 class GgfGame:
     """A game: its start position, its plies with every pass, and its other tags."""
 
@@ -62,6 +80,10 @@ class GgfGame:
     moves: tuple[GgfMove, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     """Other tags by name, such as PB and PW, the players; not GM, TY, BO, RE and the moves."""
+    result: GgfResult | None = None
+    """The result of a game that was not played to its end; None if it was, or has no result."""
+    fault: ReversiError | None = field(default=None, compare=False)
+    """Why the moves stop before those of the text: the next one is illegal or no move; see `read_ggf`."""
 
     @property
     def positions(self) -> list[Position]:
@@ -78,7 +100,7 @@ class GgfGame:
         cells, side = str(self.start).replace("X", "*").split()
         tags = {"PC": "reversi-zero", "PB": "", "PW": "", **self.tags}
         head = "".join(f"{name}[{text.translate(str.maketrans('[]', '()'))}]" for name, text in tags.items())
-        result = f"{end.black_margin:+.3f}" if end.is_over else "?"
+        result = f"{end.black_margin:+.3f}" if end.is_over else self.result or "?"
         plies = zip(positions, self.moves, strict=False)
         moves = "".join(f"{'B' if before.black_to_move else 'W'}[{m.text(before.game)}]" for before, m in plies)
         return f"(;GM[Othello]{head}RE[{result}]TY[{size}]BO[{size} {cells} {side}]{moves};)"
@@ -90,6 +112,14 @@ def parse_ggf(text: str) -> GgfGame:
     Raises NotationError for text that is not a game of Othello on a supported board, IllegalMoveError for an illegal
     move.
     """
+    game = read_ggf(text)
+    if game.fault is not None:
+        raise game.fault
+    return game
+
+
+def read_ggf(text: str) -> GgfGame:
+    """Return the first game of `text` up to its first fault; raises as `parse_ggf` for what is no game."""
     begin = text.find("(;")
     if begin < 0:
         raise NotationError(f"expected a game like (;GM[Othello]...;), got {text[:40]!r}")
@@ -108,18 +138,24 @@ def parse_ggf(text: str) -> GgfGame:
     if kind.strip().lower() != "othello" or "a" in variant.lower():
         raise NotationError(f"expected GM[Othello] and no anti-game, got GM[{kind}]TY[{variant}]")
     start = _start(tags.pop("BO", ""))
-    tags.pop("RE", None)
-    return GgfGame(start, _plies(start, moves), tags)
+    result = _result(tags.pop("RE", ""))
+    plies, end, fault = _plies(start, moves)
+    return GgfGame(start, plies, tags, None if end.is_over else result, fault)
 
 
-def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[GgfMove, ...]:
-    position, plies = start, []
+def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[tuple[GgfMove, ...], Position, ReversiError | None]:
+    """Return the plies up to the first fault, the position after them, and the fault."""
+    position, plies = start, list[GgfMove]()
     for black, text in moves:
-        move = GgfMove.parse(start.game, text)
-        for action in plies_of(position, move.action, black):
+        try:
+            move = GgfMove.parse(start.game, text)
+            actions = plies_of(position, move.action, black)
+        except (NotationError, IllegalMoveError) as error:
+            return tuple(plies), position, error
+        for action in actions:
             plies.append(move if action == move.action else GgfMove(action))
             position = position.play(action)
-    return tuple(plies)
+    return tuple(plies), position, None
 
 
 def _start(board: str) -> Position:
@@ -130,6 +166,12 @@ def _start(board: str) -> Position:
         raise NotationError(f"expected a board like BO[8 CELLS *], of size 4, 6 or 8, got {board[:90]!r}")
     cells = cells.translate(_CELLS)
     return Position.parse(f"{cells[:-1]} {cells[-1]}", reversi_of_size(int(size)))
+
+
+def _result(text: str) -> GgfResult | None:
+    """Return the result of an RE tag, None for one such as `?`."""
+    match = _RESULT.fullmatch(text.strip())
+    return None if match is None else GgfResult(float(match[1]), match[2] or "")
 
 
 def name_of(game: Game, action: int) -> str:

@@ -1,4 +1,4 @@
-"""SGF, the Smart Game Format: the main line of the first game of Othello in a file.
+"""SGF, the Smart Game Format: the main lines of the games of Othello in a file.
 
     (;GM[2]FF[4]SZ[8];B[f5];W[d6]...)
 
@@ -10,15 +10,18 @@ from the top; an empty point, `tt` or `pass` is a pass.  Other properties and al
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from reversi.errors import NotationError
+from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.notation import parse_action
 from reversi.games.passes import plies_of
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 from reversi.games.rules import Game, reversi_of_size
 
 OTHELLO = "2"
+
+_BRACKET = re.compile(r"[()]|\[(?:[^\]\\]|\\.|\\\Z)*", re.DOTALL)
+"""A bracket of the tree, or the text of a value, closed or not: so no text is looked at twice."""
 
 _TOKEN = re.compile(r"\s*(?:([;()])|([A-Za-z]+)|\[((?:[^\]\\]|\\.)*)\])", re.DOTALL)
 
@@ -31,6 +34,24 @@ class SgfGame:
 
     start: Position
     actions: tuple[int, ...]
+    fault: ReversiError | None = field(default=None, compare=False)
+    """Why the moves stop before those of the text: the next one is illegal or no move; see `read_sgf`."""
+
+
+def games_of(text: str) -> list[str]:
+    """Return the texts of the games of a collection, at least one: `text` itself if there is none."""
+    games, depth, begin = list[str](), 0, 0
+    for match in _BRACKET.finditer(text, max(0, text.find("("))):
+        if match[0] == "(":
+            begin = begin if depth else match.start()
+            depth += 1
+        elif match[0] == ")" and depth:
+            depth -= 1
+            if depth == 0:
+                games.append(text[begin : match.end()])
+    if depth:
+        games.append(text[begin:])
+    return games or [text]
 
 
 def parse_sgf(text: str, before_move: int | None = None) -> SgfGame:
@@ -38,6 +59,14 @@ def parse_sgf(text: str, before_move: int | None = None) -> SgfGame:
 
     Raises NotationError for text that is not a game of Othello, IllegalMoveError for an illegal move.
     """
+    game = read_sgf(text, before_move)
+    if game.fault is not None:
+        raise game.fault
+    return game
+
+
+def read_sgf(text: str, before_move: int | None = None) -> SgfGame:
+    """Return the first game's main line up to its first fault; raises as `parse_sgf` for what is no game."""
     nodes = _main_line(text)
     root = nodes[0]
     if root.get("GM") != [OTHELLO]:
@@ -50,7 +79,11 @@ def parse_sgf(text: str, before_move: int | None = None) -> SgfGame:
                 moves += 1
                 if before_move is not None and moves >= before_move:
                     return SgfGame(start, tuple(actions))
-                for action in plies_of(position, _action(game, point), side == "B"):
+                try:
+                    plies = plies_of(position, _action(game, point), side == "B")
+                except (NotationError, IllegalMoveError) as error:
+                    return SgfGame(start, tuple(actions), error)
+                for action in plies:
                     actions.append(action)
                     position = position.play(action)
     return SgfGame(start, tuple(actions))

@@ -107,10 +107,10 @@ class CommandParser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; the entry point of `reversi`."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     try:
         code = dispatch(arguments)
-        if sys.stdout is not None:  # it is None if the parent process closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
     except ReversiError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -126,6 +126,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a full disk, a folder that is a file, a denied permission
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
     return code
+
+
+def _open_closed_streams() -> None:
+    """Let every standard stream that the parent process closed, as `reversi solve <&-` does, be /dev/null."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  open until the process ends
 
 
 def dispatch(arguments: list[str]) -> int:

@@ -7,7 +7,8 @@ from reversi.games.position import Position
 from reversi.games.rules import Game
 
 REACH = 2
-"""Maximum moves between two requested positions, without passes: one of each side."""
+"""Maximum moves between two requested positions: one of each side.  A pass gives one back: whoever asks for no move
+where only a pass is legal asks again after the pass and one more move."""
 
 
 class Follower:
@@ -37,15 +38,19 @@ class Follower:
 
 
 def _way(position: Position, own: int, opp: int, reach: int) -> list[int] | None:
-    """Return actions that lead to the position (own, opp) and place at most `reach` discs, or None."""
+    """Return actions that lead to the position (own, opp) and place at most `reach` discs, one more after each pass.
+
+    None if there are none.
+    """
     if (position.own, position.opp) == (own, opp):
         return []
     missing = (own | opp).bit_count() - (position.own | position.opp).bit_count()
-    if not 0 <= missing <= reach:
+    if missing < 0:
         return None
     for action in position.legal_actions():
-        if action == position.game.pass_action or missing:
-            rest = _way(position.play(action), own, opp, reach)
+        cost = -1 if action == position.game.pass_action else 1
+        if cost < 0 or (missing and reach):
+            rest = _way(position.play(action), own, opp, reach - cost)
             if rest is not None:
                 return [action, *rest]
     return None

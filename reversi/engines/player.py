@@ -76,7 +76,7 @@ class EnginePlayer:
                 self._engine = self._start()
             action = self._engine.choose(history)
             if action is None:
-                return Forfeit("it resigned")
+                return Forfeit("it resigned", resigned=True)
             self._check(history, action)
             self._moves += 1
             return action

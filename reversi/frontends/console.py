@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reversi.errors import IllegalMoveError, NotationError
-from reversi.games.notation import PASS, action_name
+from reversi.errors import EngineError, IllegalMoveError, NotationError
+from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 from reversi.games.rules import Game
-from reversi.players import Player
+from reversi.players import Forfeit, HistoryPlayer, Player
 
 HELP = """\
   d3       play there (column letter, row number); * marks where you may
@@ -23,7 +23,7 @@ UNICODE_DISCS = str.maketrans({BLACK: "●", WHITE: "○", EMPTY: "·"})
 
 
 class Leave(Exception):
-    """The person resigned or quit; the message says which."""
+    """Somebody resigned, or the person quit; the message says which."""
 
 
 class Console:
@@ -52,7 +52,10 @@ class Console:
         self._first_move = first_move
 
     def play(self) -> None:
-        """Play until the game is over or the person leaves."""
+        """Play until the game is over or somebody leaves; the moves are said in any case.
+
+        Raises EngineError if the opponent fails, and KeyboardInterrupt after Ctrl-C.
+        """
         side = "Black" if self.person_is_black else "White"
         self._say(
             f"You are {side} ({self._draw(BLACK if self.person_is_black else WHITE)}) against {self.opponent.name}."
@@ -66,12 +69,16 @@ class Console:
                 self._ply()
         except EOFError:
             self._say("\nGoodbye.")
+        except KeyboardInterrupt:
+            self._say("\nGoodbye.")
+            raise
         except Leave as leave:
             self._say(str(leave))
         else:
             self._say(f"\n{self._draw(self.position.drawing())}\n{self._result()}")
-        if self.history:
-            self._say(f"The game: {self.moves}")
+        finally:
+            if self.history:
+                self._say(f"The game: {self.moves}")
 
     @property
     def moves(self) -> str:
@@ -87,9 +94,13 @@ class Console:
         elif mine:
             self._person()
         else:
-            move = self._choice()
-            self._say(f"{self.opponent.name} plays {move}.")
-            self._move(move)
+            answer = self._choice()
+            if isinstance(answer, Forfeit):
+                if answer.resigned:
+                    raise Leave(f"{self.opponent.name} resigns; you win.")
+                raise EngineError(f"{self.opponent.name}: {answer.reason}")
+            self._say(f"{self.opponent.name} plays {answer}.")
+            self._move(answer)
 
     def _person(self) -> None:
         """Ask the person until an answer changes the position."""
@@ -102,7 +113,9 @@ class Console:
         if line in ("help", "?"):
             self._say(HELP)
         elif line == "hint":
-            self._say(f"{self.opponent.name} would play {self._choice()}.")
+            answer = self._choice()
+            says = f"has no hint: {answer.reason}" if isinstance(answer, Forfeit) else f"would play {answer}"
+            self._say(f"{self.opponent.name} {says}.")
         elif line == "undo":
             self._undo()
         elif line == "moves":
@@ -135,9 +148,13 @@ class Console:
         self.history.append((self.position, move))
         self.position = after
 
-    def _choice(self) -> str:
-        """Return the move that the opponent would play for the side to move."""
-        return action_name(self.position.game, int(self.opponent.choose(*self.position.as_batch())[0]))
+    def _choice(self) -> str | Forfeit:
+        """Return the move that the opponent would play for the side to move, or why it would not."""
+        game = self.position.game
+        if not isinstance(self.opponent, HistoryPlayer):
+            return action_name(game, int(self.opponent.choose(*self.position.as_batch())[0]))
+        (answer,) = self.opponent.choose_after([[parse_action(game, move) for _, move in self.history]])
+        return answer if isinstance(answer, Forfeit) else action_name(game, answer)
 
     def _result(self) -> str:
         margin = self.position.black_margin if self.person_is_black else -self.position.black_margin

@@ -18,8 +18,10 @@ class InputLines:
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         """Start reading, in a daemon thread, since it may be blocked in `read` when the program ends."""
+        self.reads = 0
+        """Number of reads so far."""
         self._read = read
-        self._waiting: deque[str] = deque()
+        self._waiting: deque[tuple[int, str]] = deque()  # each with the number of its read, from 1
         self._ended = self._closed = False
         self._changed = threading.Condition()
         threading.Thread(target=self._pump, name="input", daemon=True).start()
@@ -30,14 +32,14 @@ class InputLines:
             while not self._waiting and not self._ended:
                 self._changed.wait()
             self._changed.notify_all()
-            return self._waiting.popleft() if self._waiting else None
+            return self._waiting.popleft()[1] if self._waiting else None
 
-    def holds(self, wanted: Callable[[str], bool]) -> bool:
-        """Return, without blocking, whether a waiting line satisfies `wanted`."""
+    def holds(self, wanted: Callable[[str], bool], after: int = 0) -> bool:
+        """Return, without blocking, whether a waiting line read `after` so many reads satisfies `wanted`."""
         if not self._waiting:  # no lock in the common case: a search calls this after every batch
             return False
         with self._changed:
-            return any(wanted(line) for line in self._waiting)
+            return any(number > after and wanted(line) for number, line in self._waiting)
 
     def close(self) -> None:
         """Drop the waiting lines and stop reading once the current read returns."""
@@ -50,6 +52,7 @@ class InputLines:
         begun = b""
         try:
             while not self._closed and (data := self._read()):
+                self.reads += 1  # before its lines can be seen
                 *whole, begun = (begun + data).split(b"\n")
                 begun = begun[:LONGEST_LINE]
                 for line in whole:
@@ -69,5 +72,5 @@ class InputLines:
             while len(self._waiting) >= MOST_WAITING and not self._closed:
                 self._changed.wait()
             if not self._closed:
-                self._waiting.append(text)
+                self._waiting.append((self.reads, text))
                 self._changed.notify_all()

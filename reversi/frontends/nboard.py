@@ -1,7 +1,8 @@
 """The NBoard protocol, version 2: this program as an engine for the NBoard GUI and compatible programs.
 
-Each line is a command; unknown commands are ignored.  `ping` stops an analysis, so input is read while one runs.  The
-engine never plays by itself: it answers `go`, and the GUI sends `move` if the move is played.
+Each line is a command; unknown commands are ignored.  `ping` stops an analysis, so input is read while one runs, and so
+does a `quit` that arrives while it runs; one that was waiting before, as in a piped transcript, does not.  The engine
+never plays by itself: it answers `go`, and the GUI sends `move` if the move is played.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class NBoard:
         """`say` writes a line, newline included, and flushes it."""
         self._session, self._lines, self._write = session, lines, say
         self._limit = session.limit
+        self._begun = 0
+        """Reads of the input before the current command began."""
         self._refused: ReversiError | None = None
         """The error of a refused `set game`; until a game is accepted, commands about the game answer with it."""
         self._commands: dict[str, Callable[[str], None]] = {
@@ -51,6 +54,7 @@ class NBoard:
         """Execute every line until `quit` or the end of the input."""
         with closing(self._lines):
             while (line := self._lines.next()) is not None:
+                self._begun = self._lines.reads
                 command, _, rest = line.strip().partition(" ")
                 if command == "quit":
                     return
@@ -147,7 +151,7 @@ class NBoard:
         self._say(f"nodestats {analysis.nodes} {analysis.seconds:.2f}")
 
     def _interrupted(self) -> bool:
-        return self._lines.holds(_ends_thinking)
+        return self._lines.holds(_is_ping) or self._lines.holds(_is_quit, after=self._begun)
 
     def _say(self, line: str) -> None:
         self._write(" ".join(line.split()) + "\n")
@@ -179,5 +183,9 @@ ABOUT_THE_GAME = {"move", "hint", "go", "analyze"}
 """Commands about the current game."""
 
 
-def _ends_thinking(line: str) -> bool:
-    return line.split(maxsplit=1)[:1] in (["ping"], ["quit"])
+def _is_ping(line: str) -> bool:
+    return line.split(maxsplit=1)[:1] == ["ping"]
+
+
+def _is_quit(line: str) -> bool:
+    return line.split(maxsplit=1)[:1] == ["quit"]

@@ -32,6 +32,8 @@ class Forfeit:
 
     reason: str
     """The reason, for messages."""
+    resigned: bool = False
+    """Whether the player chose to give up."""
 
 
 @runtime_checkable

@@ -114,6 +114,17 @@ def make_player(
     return model_player(name, game, weights, config, threads=threads, backend=backend)
 
 
+def model_of_spec(spec: str) -> str | None:
+    """Return the model in the specification of a player, None if it has none."""
+    kind, _, rest = spec.partition(":")
+    if kind == "policy":
+        return rest or None
+    if kind == "mcts":
+        return rest.rpartition(":")[0] or rest or None
+    is_model = spec in ("gated", "latest") or spec.isdecimal() or _is_file(spec)
+    return spec if is_model and kind not in PREFIXES else None
+
+
 def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | None:
     """Return the player without a network that `spec` specifies, or None."""
     kind, _, rest = spec.partition(":")

@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,6 +52,29 @@ def share(text: str) -> float:
     return number
 
 
+def file_path(text: str) -> Path:
+    """Read a path, or raise ArgumentTypeError for an empty one, which would be the current folder."""
+    return Path(given(text))
+
+
+def given(text: str) -> str:
+    """Read a text that is not empty, or raise ArgumentTypeError."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected a name, got ''")
+    return text
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds above 0, or raise ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number <= 86_400:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0 and at most a day, got {text!r}")
+    return number
+
+
 def add_json(parser: argparse.ArgumentParser, what: str) -> None:
     """Add --json, which prints `what` for other programs."""
     parser.add_argument("--json", action="store_true", help=f"print {what}")
@@ -58,7 +82,9 @@ def add_json(parser: argparse.ArgumentParser, what: str) -> None:
 
 def add_registry(parser: argparse.ArgumentParser) -> None:
     """Add --registry."""
-    parser.add_argument("--registry", metavar="URL", help="folder or fsspec URL of models (default: the newest run's)")
+    parser.add_argument(
+        "--registry", type=given, metavar="URL", help="folder or fsspec URL of models (default: the newest run's)"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -145,10 +171,10 @@ def add_engines(parser: argparse.ArgumentParser) -> None:
     """Add the time limits of external programs; `engine_limits` fills in those that are not given."""
     group = parser.add_argument_group("external programs (gtp:COMMAND, nboard:COMMAND)")
     group.add_argument(
-        "--engine-start", type=float, metavar="S", help="time limit for its start in seconds (default 30)"
+        "--engine-start", type=seconds, metavar="S", help="time limit for its start in seconds (default 30)"
     )
     group.add_argument(
-        "--engine-move", type=float, metavar="S", help="time limit per move in seconds, then it loses (default 60)"
+        "--engine-move", type=seconds, metavar="S", help="time limit per move in seconds, then it loses (default 60)"
     )
     group.add_argument(
         "--engine-restarts", type=natural, metavar="N", help="restarts after crashes, at most (default 5)"
@@ -178,8 +204,21 @@ def draws_symbols(args: argparse.Namespace) -> bool:
     return not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
+def game_of_player(spec: str, registry: str | None, size: int) -> Game:
+    """Return the game of the model that `spec` names; Reversi of this size for a player without a model."""
+    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.players.spec import model_of_spec
+
+    model = model_of_spec(spec)
+    if model is None:
+        return reversi_of_size(size)
+    from reversi.model.registry import load_model
+
+    return game_named(load_model(model, registry).game)
+
+
 def _whole(text: str, low: int) -> int:
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) else -1
     if not low <= number <= LARGEST:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {low}, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from {low} to {LARGEST}, got {text!r}")
     return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,8 +14,10 @@ from scripts.arguments.common import (
     add_seed,
     add_size,
     add_threads,
+    game_of_player,
     natural,
     player_of,
+    seconds,
     share,
 )
 
@@ -42,7 +43,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the player, the board and the limits of its thinking."""
     add_model(parser)
     parser.add_argument("--player", metavar="PLAYER", help="any player, instead of --model")
-    add_size(parser, "the model's; 8 with --player")
+    add_size(parser, "the model's; 8 for a player without one")
     parser.add_argument(
         "--simulations",
         type=natural,
@@ -67,17 +68,6 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     add_seed(parser, "the player")
     add_threads(parser)
     add_players(parser)
-
-
-def seconds(text: str) -> float:
-    """Read a number of seconds above 0, or raise ArgumentTypeError."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number <= 86_400:
-        raise argparse.ArgumentTypeError(f"expected seconds above 0 and at most a day, got {text!r}")
-    return number
 
 
 def make_session(args: argparse.Namespace) -> EngineSession:
@@ -179,10 +169,15 @@ def say(text: str) -> None:
     print(text.encode("ascii", "backslashreplace").decode(), end="", flush=True)
 
 
-def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
+def game_to_play(args: argparse.Namespace) -> Game:
+    """Return the game of --size, by default that of --player's model, else 8x8."""
     from reversi.games.rules import reversi_of_size
 
-    game = reversi_of_size(8 if args.size is None else args.size)
+    return reversi_of_size(args.size) if args.size is not None else game_of_player(args.player, args.registry, 8)
+
+
+def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
+    game = game_to_play(args)
     return game, lambda each: player_analyzer(args, args.player, each)
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Protocol
 
 from reversi.errors import NotationError, UsageError
+from scripts.arguments.engine import input_lines
 
 if TYPE_CHECKING:
     from reversi.games.rules import Game
@@ -33,17 +34,17 @@ class Answer(Protocol):
         """Return the answer as a line of JSON."""
 
 
-def read_problems(game: Game | None) -> Iterator[Problem | NotationError]:
-    """Yield the problem in each line of standard input, or its error; `game` None accepts any Reversi board.
+def read_problems(game: Game | None, lines: Iterator[str] | None = None) -> Iterator[Problem | NotationError]:
+    """Yield the problem in each of the lines, or its error; `game` None accepts any Reversi board.
 
-    Raises UsageError for more than `MOST_LINES`.
+    lines  None is all of standard input, of which more than `MOST_LINES` are a UsageError
     """
     from reversi.obf import parse_problem
 
     if sys.stdin.isatty():
         print(f"positions{f' of {game.name}' if game else ''}, one per line; Ctrl-D ends", file=sys.stderr)
-    for line in _lines(sys.stdin.buffer):
-        text = line.decode(errors="replace").strip()
+    for line in lines or _lines(sys.stdin.buffer):
+        text = line.strip()
         try:
             if game is None and (squares := len(text.partition(" ")[0])) not in REVERSI_SQUARES:
                 raise NotationError(
@@ -55,14 +56,14 @@ def read_problems(game: Game | None) -> Iterator[Problem | NotationError]:
 
 
 def print_answers(
-    lines: Sequence[Problem | NotationError], answers: Iterator[Answer], *, as_json: bool, expected: str
+    lines: Iterable[Problem | NotationError], answers: Iterator[Answer], *, as_json: bool, expected: str
 ) -> bool:
     """Print the answer to every line, in order, and return whether all lines could be parsed.
 
     answers   one for each problem in `lines`; it is not read further than the next line needs
     expected  what the lines are, for the message about those that could not be parsed
     """
-    bad = 0
+    bad = number = 0
     for number, line in enumerate(lines, start=1):
         if isinstance(line, NotationError):
             bad += 1
@@ -71,11 +72,18 @@ def print_answers(
             answer = next(answers)
             print(answer.to_json() if as_json else answer, flush=True)
     if bad:
-        print(f"error: {bad} of {len(lines)} lines could not be parsed as {expected}", file=sys.stderr)
+        print(f"error: {bad} of {number} lines could not be parsed as {expected}", file=sys.stderr)
     return not bad
 
 
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
+def arriving_lines() -> Iterator[str]:
+    """Yield the first `LONGEST_LINE` characters of every line of standard input as it arrives."""
+    lines = input_lines()
+    while (line := lines.next()) is not None:
+        yield line[:LONGEST_LINE]
+
+
+def _lines(file: IO[bytes]) -> Iterator[str]:
     """Yield the first `LONGEST_LINE` bytes of every line; the rest of a longer one is skipped."""
     for _ in range(MOST_LINES):
         line = part = file.readline(LONGEST_LINE)
@@ -83,6 +91,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             return
         while part and not part.endswith(b"\n"):
             part = file.readline(1 << 16)
-        yield line
+        yield line.decode(errors="replace")
     if file.read(1):
         raise UsageError(f"expected at most {MOST_LINES} lines of positions, got more")

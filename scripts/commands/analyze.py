@@ -3,10 +3,10 @@ visits.
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.
 Every line is answered by one line, in order; a line that cannot be parsed is answered by `{"error": ...}`, and the exit
-code is then 1.  All positions are searched in parallel, so a thousand take seconds.  With 0 simulations the network
-answers without search.  A finished game has no move and its exact value.  With 12 or fewer empty squares the exact
-solver answers: the best moves share the policy equally, and there are no visits.  The same holds for a move that
-captures every disc of the opponent, which is known to win.
+code is then 1.  All positions are searched in parallel: a thousand take seconds, and the answers come at the end of the
+input.  With 0 simulations the network answers without search.  A finished game has no move and its exact value.  With
+12 or fewer empty squares the exact solver answers: the best moves share the policy equally, and there are no visits.
+The same holds for a move that captures every disc of the opponent, which is known to win.
 """
 
 from __future__ import annotations

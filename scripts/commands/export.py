@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from scripts.arguments.common import add_json, add_model, add_registry
+from scripts.arguments.common import add_json, add_model, add_registry, file_path
 
 EXAMPLES = """
 reversi export -o champion.onnx
@@ -21,7 +21,7 @@ reversi export --registry runs/long/registry --model 12 -o twelve.onnx --json
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the model, the file and the form of the answer."""
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="file to write (default: GAME-VERSION.onnx, here)"
+        "-o", "--output", type=file_path, metavar="FILE", help="file to write (default: GAME-VERSION.onnx, here)"
     )
     add_model(parser)
     add_registry(parser)
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.output or Path(f"{weights.game}-{weights.version}.onnx")
     data = to_onnx(weights)
     try:
-        archive.write_atomic(path, data)
+        archive.write_output(path, data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from error
     game = game_named(weights.game)

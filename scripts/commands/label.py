@@ -10,9 +10,8 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
 
-from scripts.arguments.common import add_json, add_seed, add_size, add_threads, natural, positive
+from scripts.arguments.common import add_json, add_seed, add_size, add_threads, file_path, natural, positive
 
 EXAMPLES = """
 reversi label --size 6 --empties 6-20 --positions 2000 --seed 0 -o labels6.safetensors
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--positions", type=positive, default=2000, metavar="P", help="number of positions (default 2000)"
     )
     add_seed(parser, "the games that the positions are taken from")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")
+    parser.add_argument("-o", "--output", type=file_path, required=True, metavar="FILE", help="file to write")
     add_threads(parser, "CPU threads for the solver")
     add_json(parser, "one JSON object about the set")
 
@@ -54,8 +53,10 @@ def span(text: str) -> range:
 def run(args: argparse.Namespace) -> int:
     """Create the set, write it, print its hash."""
     from evaluator.labels import make_labels, save_labels
+    from reversi.archive import expect_writable
     from reversi.games.rules import reversi_of_size
 
+    expect_writable(args.output)
     start_s = reported_s = time.monotonic()
 
     def report(done: int, of: int) -> None:

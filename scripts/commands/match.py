@@ -2,7 +2,7 @@
 
 All figures are from A's view; a draw is half a point, the intervals are 95 %.  An open end of an Elo interval is -inf
 or +inf, in JSON null.  With --sprt the match ends as soon as a sequential test has decided between two Elo differences,
-after --games games at most.
+after --games games at most.  Ctrl-C ends it with the score, and the saved games, so far.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import json
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,12 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     add_threads,
+    file_path,
     game_of,
     natural,
     player_of,
 )
-from scripts.arguments.openings import add_openings, choose_openings
+from scripts.arguments.openings import add_openings, check_openings, choose_openings
 
 if TYPE_CHECKING:
     from evaluator.match import Match, MatchResult
@@ -43,6 +45,12 @@ reversi match --a greedy --b random --size 8 --games 2 --openings openings.txt
 reversi match --a uct:1500 --b flat-mc:150 --size 6 --games 20 --save games.ggf
 reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+REPORT_S = 60.0
+"""Time between two lines about the progress where standard error is no terminal."""
 
 SPRT_LOCKSTEP = 64
 """Games in progress at once with --sprt; when the test ends the match, the unfinished ones are wasted."""
@@ -64,14 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha",
         type=float,
-        default=0.05,
         metavar="P",
         help="false-accept rate: accept E1 when E0 is true (default 0.05)",
     )
     parser.add_argument(
         "--beta",
         type=float,
-        default=0.05,
         metavar="P",
         help="false-reject rate: accept E0 when E1 is true (default 0.05)",
     )
@@ -80,9 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_seed(parser, "the openings and the players")
     parser.add_argument(
         "--save",
-        type=Path,
+        type=file_path,
         metavar="FILE",
-        help="write the games to FILE in GGF, one per line, as `reversi replay` reads them",
+        help="write the finished games to FILE in GGF, one per line, as `reversi replay` reads them",
     )
     add_threads(parser)
     add_engines(parser)
@@ -93,10 +99,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its statistics."""
     from evaluator.match import Match
-    from evaluator.stats import score_of
+    from reversi.archive import expect_writable
 
     game = _game(args)
     test = _test(args)
+    check_openings(args, game)
+    if args.save is not None:
+        expect_writable(args.save)
     with ExitStack() as stack:
         player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
         openings = choose_openings(args, game, max(args.games, 0) // 2)
@@ -107,24 +116,61 @@ def run(args: argparse.Namespace) -> int:
                 "certain": lambda result: test.verdict(result.first_pairs) is not None,
             }
         match = Match(game, player_a, player_b, openings, args.games, **settings)
-        while not match.round(seconds=1.0):
-            _show_progress(args.games - match.result().remaining, args.games)
-    if args.save is not None:
-        _save(args.save, game, match)
+        stopped = not _play(match)
     result = match.result()
-    score = score_of(result)
+    finished = result.games - result.remaining
+    if stopped:
+        print(f"interrupted: {finished} of {result.games} games are finished", file=sys.stderr)
+    if finished:
+        _print(args, match, result, test)
+        if args.save is not None:
+            _save(args.save, match)
+    return INTERRUPTED if stopped else 0
+
+
+def _play(match: Match) -> bool:
+    """Play until the match is done; False if Ctrl-C ends it before that."""
+    report_s = time.monotonic() + REPORT_S
+    try:
+        while not match.round(seconds=1.0):
+            if sys.stderr.isatty():
+                print(f"\r\033[K{_progress(match)}", end="", file=sys.stderr, flush=True)
+            elif time.monotonic() >= report_s:
+                report_s = time.monotonic() + REPORT_S
+                print(_progress(match), file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return True
+
+
+def _progress(match: Match) -> str:
+    """Describe how far the match is: `12 of 400 games, score 0.583; 388 in progress, at ply 31`."""
+    result, (begun, plies) = match.result(), match.in_progress()
+    finished = result.games - result.remaining
+    score = f", score {(result.wins + result.draws / 2) / finished:.3f}" if finished else ""
+    return f"{finished} of {result.games} games{score}; {begun} in progress, at ply {plies}"
+
+
+def _print(args: argparse.Namespace, match: Match, result: MatchResult, test: Sprt | None) -> None:
+    """Print the statistics of the finished games."""
+    from evaluator.stats import score_of
+
+    score, game, name_a, name_b = score_of(result), match.game, match.player_a.name, match.player_b.name
     if args.json:
-        names = {"a": player_a.name, "b": player_b.name, "size": game.size, "seed": args.seed}
-        print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}))
-    else:
-        print(f"{player_a.name} against {player_b.name}, {game.name}, {score.games} games: {score.summary}")
-        print(score.details)
-        if any(result.forfeits):
-            by_a, by_b = result.forfeits
-            print(f"forfeits, counted as lost: {by_a} by {player_a.name}, {by_b} by {player_b.name}")
-        if test is not None:
-            print(test.summary(result.first_pairs))
-    return 0
+        names = {"a": name_a, "b": name_b, "size": game.size, "seed": args.seed}
+        print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}), flush=True)
+        return
+    print(f"{name_a} against {name_b}, {game.name}, {score.games} games: {score.summary}")
+    print(score.details)
+    if any(result.forfeits):
+        by_a, by_b = result.forfeits
+        print(f"forfeits, counted as lost: {by_a} by {name_a}, {by_b} by {name_b}")
+    if test is not None:
+        print(test.summary(result.first_pairs))
+    sys.stdout.flush()
 
 
 def _game(args: argparse.Namespace) -> Game:
@@ -138,19 +184,21 @@ def _game(args: argparse.Namespace) -> Game:
     return game
 
 
-def _save(path: Path, game: Game, match: Match) -> None:
-    """Write the games that were started, in their order, each from the start of the game."""
-    from reversi.archive import write_atomic
+def _save(path: Path, match: Match) -> None:
+    """Write the finished games in their order, each from the start of the game."""
+    from evaluator.match import RESIGNED
+    from reversi.archive import write_output
     from reversi.games.position import Position
-    from reversi.ggf import GgfGame, GgfMove
+    from reversi.ggf import GgfGame, GgfMove, GgfResult
 
     lines = []
-    for number in range(match.result().games):
-        moves = tuple(GgfMove(action) for action in match.history(number))
+    for game in match.finished_games():
+        moves = tuple(GgfMove(action) for action in game.actions)
         names = [match.player_a.name, match.player_b.name]
-        black, white = names if number % 2 == 0 else names[::-1]
-        lines.append(f"{GgfGame(Position.start(game), moves, {'PB': black, 'PW': white})}\n")
-    write_atomic(path, "".join(lines).encode())
+        black, white = names if game.a_is_black else names[::-1]
+        given_up = GgfResult(game.black_margin, "r" if game.forfeit == RESIGNED else "l") if game.forfeit else None
+        lines.append(f"{GgfGame(Position.start(match.game), moves, {'PB': black, 'PW': white}, given_up)}\n")
+    write_output(path, "".join(lines).encode())
 
 
 def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> Player:
@@ -164,10 +212,18 @@ def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: E
 def _test(args: argparse.Namespace) -> Sprt | None:
     """Return the test that --sprt describes, None without it."""
     from evaluator.sprt import Sprt
+    from reversi.errors import UsageError
 
+    rates = {name: getattr(args, name) for name in ("alpha", "beta")}
     if args.sprt is None:
+        for name, rate in rates.items():
+            if rate is not None:
+                raise UsageError(
+                    f"expected --sprt with --{name}, an error rate of that test, got --{name} {rate:g} alone"
+                )
         return None
-    return Sprt(elo0=args.sprt[0], elo1=args.sprt[1], alpha=args.alpha, beta=args.beta)
+    given = {name: 0.05 if rate is None else rate for name, rate in rates.items()}
+    return Sprt(elo0=args.sprt[0], elo1=args.sprt[1], **given)
 
 
 def _additions(result: MatchResult, test: Sprt | None) -> dict[str, Any]:
@@ -189,8 +245,3 @@ def _two_numbers(text: str) -> tuple[float, float]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected two Elo differences such as 0,20, got {text!r}") from None
     return low, high
-
-
-def _show_progress(finished: int, games: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{finished} of {games} games", end="\r", file=sys.stderr, flush=True)

@@ -11,8 +11,8 @@ This overestimates progress, as a network beats its own predecessor by more than
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from scripts.arguments.common import file_path
 from scripts.job.learning_curves import PICTURE, picture_of
 from scripts.job.run_state import find_run
 
@@ -25,7 +25,9 @@ reversi picture runs/long -o elo.svg
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run and where the picture goes."""
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=f"file to write (default: RUN/{PICTURE})")
+    parser.add_argument(
+        "-o", "--output", type=file_path, metavar="FILE", help=f"file to write (default: RUN/{PICTURE})"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

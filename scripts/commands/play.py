@@ -16,6 +16,7 @@ from scripts.arguments.common import (
     add_simulations,
     draws_symbols,
     game_of,
+    game_of_player,
     player_of,
 )
 
@@ -47,14 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play one game; the exit code is 0 even if it is left early."""
+    """Play one game; the exit code is 0 even if it is left early, except by Ctrl-C or by an opponent that fails."""
     from reversi.errors import UsageError
     from reversi.frontends.console import Console
 
     if args.player and args.opponent:
         raise UsageError(f"expected one opponent, got {args.player!r} and --opponent {args.opponent!r}")
     spec = args.player or args.opponent or "gated"
-    game = game_of(args) or _usual_game(spec, args.registry)
+    game = game_of(args) or game_of_player(spec, args.registry, 6)
     seed = time.time_ns() % 2**32 if args.seed is None else args.seed
     console = Console(
         game,
@@ -67,24 +68,9 @@ def run(args: argparse.Namespace) -> int:
     )
     try:
         console.play()
-    except KeyboardInterrupt:
-        print("\nGoodbye.")
+    except KeyboardInterrupt:  # the console has said goodbye
         return 130
     return 0
-
-
-def _usual_game(spec: str, registry: str | None) -> Game:
-    """Return the game of the model that `spec` names; 6x6 Reversi for a player without a model."""
-    from reversi.games.rules import game_named, reversi_of_size
-    from reversi.players import PREFIXES
-
-    kind, _, rest = spec.partition(":")
-    if kind in PREFIXES and (kind not in ("policy", "mcts") or not rest):
-        return reversi_of_size(6)
-    from reversi.model.registry import load_model
-
-    model = rest if kind == "policy" else rest.rpartition(":")[0] or rest if kind == "mcts" else spec
-    return game_named(load_model(model, registry).game)
 
 
 def _random_move(game: Game, seed: int) -> str:

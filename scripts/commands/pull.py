@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
-from scripts.arguments.common import add_json, add_registry, natural
+from scripts.arguments.common import add_json, add_registry, file_path, natural
 
 EXAMPLES = """
 reversi pull -o champion
@@ -20,7 +19,9 @@ reversi pull --registry runs/long/registry --version 12 -o twelve --json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the registry, the version and where the model goes."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write the model to")
+    parser.add_argument(
+        "-o", "--output", type=file_path, required=True, metavar="DIR", help="folder to write the model to"
+    )
     add_registry(parser)
     parser.add_argument("--version", type=natural, metavar="N", help="version of the model (default: the gated one)")
     add_json(parser, "one JSON object")

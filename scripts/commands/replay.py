@@ -4,7 +4,7 @@ Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript 
 and this program's own records (.records).  In a terminal, Enter shows the next ply, b the previous one, g 12 goes to
 ply 12, q quits; otherwise every position is printed.
 
-A game with an illegal move is shown up to that move.
+A game with an illegal move is shown up to that move, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _json(games: Collection, index: int, ply: int, position: Position, moves: Se
 
 
 def _games(source: str, game: Game | None, column: str | None) -> Collection:
-    """Return the games of a file, or the game of a transcript, which must be legal to its end."""
+    """Return the games of a file, or the game of a transcript, which must begin with a legal move."""
     from reversi.gamefiles import SUFFIXES, read_games_of, read_transcript
 
     path = Path(source)
@@ -131,8 +131,6 @@ def _games(source: str, game: Game | None, column: str | None) -> Collection:
     games = read_transcript(source, game, f"{source[:40]!r}")
     if games.plies[0] == 0:
         raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
-    if games.is_broken(0):
-        raise UsageError(str(games.problem(0)))
     return games
 
 

@@ -14,6 +14,7 @@ from scripts.arguments.common import natural
 from scripts.arguments.engine import (
     add_engine_arguments,
     check_engine_arguments,
+    game_to_play,
     model_of,
     player_analyzer,
     search_analyzer,
@@ -114,9 +115,8 @@ def _of_player(args: argparse.Namespace) -> Thinker:
     """Return what thinks without a model: the player of --player and those for beginners; there is no analysis."""
     from reversi.frontends.analysis import Limit
     from reversi.frontends.web.thinking import Opponent, Thinker
-    from reversi.games.rules import reversi_of_size
 
-    game = reversi_of_size(8 if args.size is None else args.size)
+    game = game_to_play(args)
     labels = {spec: label for spec, label in BEGINNERS.items() if spec != args.player} | {args.player: args.player}
     opponents = [Opponent(spec, label, player_analyzer(args, spec, game), Limit()) for spec, label in labels.items()]
     return Thinker(game, opponents, args.player, None)

@@ -2,9 +2,9 @@
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.  The
 score is own minus opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for
-the winner as in WTHOR files and the FFO positions.  Every line is answered by one line, in order; a line that cannot be
-parsed is answered by `{"error": ...}`, and the exit code is then 1.  A position that hits a limit is not solved and has
-no score.
+the winner as in WTHOR files and the FFO positions.  Every line is answered by one line, in order and as it arrives; a
+line that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.  A position that hits a limit
+is not solved and has no score.
 
 A line in OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer has the expected score and whether score
 and best move agree; the exit code is 1 if any of them does not.
@@ -18,15 +18,17 @@ import argparse
 import json
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, replace
+from queue import Queue
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ReversiError
-from scripts.arguments.common import add_json, add_size, add_threads, positive
-from scripts.arguments.engine import seconds
-from scripts.arguments.positions import print_answers, read_problems
+from reversi.errors import NotationError, ReversiError
+from scripts.arguments.common import add_json, add_size, add_threads, positive, seconds
+from scripts.arguments.positions import arriving_lines, print_answers, read_problems
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
@@ -42,6 +44,9 @@ reversi solve --empties winner --best < fforum-1-19.obf
 
 TABLE_BITS = 22
 """Size of each thread's table: 96 MB once a large position has filled it."""
+
+MOST_READ = 1000
+"""Most lines that are read ahead of the answers, so that an endless input does not fill the memory."""
 
 STOP_AGAIN_S = 0.02
 """After Ctrl-C the solvers are told to stop this often: one that was just starting misses the first call."""
@@ -64,12 +69,20 @@ class Answer:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether score and best move agree with the line; None if it gives no scores, or nothing was solved."""
-        if self.expected is None or self.solution.score is None:
+        """Whether score and best moves agree with the line; None if it gives no scores, or nothing was solved.
+
+        A line may give the scores of some moves only: its best moves agree if they have that score (so far as we scored
+        them), and ours if it gives it no lower one.
+        """
+        found, best = self.solution, self.problem.best
+        if self.expected is None or found.score is None:
             return None
-        if self.solution.score != self.expected:
-            return False
-        return self.wdl or self.solution.best in self.problem.best
+        if found.score != self.expected or self.wdl:
+            return found.score == self.expected
+        if found.best not in best and not best <= found.moves.keys():
+            return None
+        as_good = all(found.moves.get(move, found.score) == found.score for move in best)
+        return as_good and (found.best in best or found.best not in self.problem.scores)
 
     def to_json(self) -> str:
         """Return the answer as a line of JSON."""
@@ -123,45 +136,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read all positions, solve them in parallel, print each answer as soon as those before it are printed."""
-    from reversi.games.rules import reversi_of_size
-
-    lines = list(read_problems(None if args.size is None else reversi_of_size(args.size)))
+    """Solve the positions in parallel as they arrive; print each answer as soon as those before it are printed."""
     agreed: list[bool] = []
+    with closing(_Solving(args)) as solving:
 
-    def answers() -> Iterator[Answer]:
-        for answer in _solve([line for line in lines if not isinstance(line, ReversiError)], args):
-            if answer.agrees is not None:
-                agreed.append(answer.agrees)
-            yield answer
+        def answers() -> Iterator[Answer]:
+            for answer in solving.answers():
+                if answer.agrees is not None:
+                    agreed.append(answer.agrees)
+                yield answer
 
-    all_parsed = print_answers(lines, answers(), as_json=args.json, expected="positions")
+        all_parsed = print_answers(solving.lines(), answers(), as_json=args.json, expected="positions")
     if agreed:
         print(f"{sum(agreed)} of {len(agreed)} answers agree with the expected scores", file=sys.stderr)
     return 0 if all_parsed and all(agreed) else 1
 
 
-def _solve(problems: list[Problem], args: argparse.Namespace) -> Iterator[Answer]:
-    """Yield the answers in order; each thread has its own solvers, which Ctrl-C stops."""
-    solvers: dict[tuple[int, str], Solver] = {}
+class _Solving:
+    """Solves the lines of standard input as they arrive; each thread has its own solvers."""
 
-    def solve(problem: Problem) -> Answer:
-        position = problem.position
-        solver = _solver_of_thread(solvers, position, args.empties == "winner")
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Begin to read, in a thread, since answers are printed while it waits for the next line."""
+        self._args = args
+        self._solvers: dict[tuple[int, str], Solver] = {}
+        self._pool = ThreadPoolExecutor(args.threads, "solve")
+        self._read: Queue[Problem | NotationError | ReversiError | None] = Queue(MOST_READ)
+        self._waiting: deque[Future[Answer]] = deque()
+        threading.Thread(target=self._pump, name="positions", daemon=True).start()
+
+    def lines(self) -> Iterator[Problem | NotationError]:
+        """Yield every line; those that could be parsed are being solved."""
+        while (line := self._read.get()) is not None:
+            if isinstance(line, ReversiError) and not isinstance(line, NotationError):
+                raise line
+            yield line
+
+    def answers(self) -> Iterator[Answer]:
+        """Yield the answer to each problem of `lines`, after that has been read."""
+        while True:
+            yield self._waiting[0].result()
+            self._waiting.popleft()
+
+    def close(self) -> None:
+        """Stop solving, as after Ctrl-C."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        while wait([each for each in list(self._waiting) if each.running()], timeout=STOP_AGAIN_S).not_done:
+            for solver in list(self._solvers.values()):
+                solver.stop()
+
+    def _pump(self) -> None:
+        from reversi.games.rules import reversi_of_size
+
+        try:
+            game = None if self._args.size is None else reversi_of_size(self._args.size)
+            for line in read_problems(game, arriving_lines()):
+                if not isinstance(line, NotationError):
+                    self._waiting.append(self._pool.submit(self._solve, line))
+                self._read.put(line)
+            self._read.put(None)
+        except ReversiError as error:
+            self._read.put(error)
+        except RuntimeError:  # the pool was shut down
+            return
+
+    def _solve(self, problem: Problem) -> Answer:
+        args, position = self._args, problem.position
+        solver = _solver_of_thread(self._solvers, position, args.empties == "winner")
         ask: Callable[..., Solution] = solver.solve if args.best else solver.solve_moves
         found = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
+        if not args.wdl and found.score is not None and found.best not in problem.best and found.score == problem.score:
+            found = _with_moves(solver, position, found, problem.best, args)
         return Answer(problem, found, args.wdl)
 
-    with ThreadPoolExecutor(min(args.threads, max(len(problems), 1)), "solve") as pool:
-        waiting = [pool.submit(solve, problem) for problem in problems]
-        try:
-            for each in waiting:
-                yield each.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            while wait(waiting, timeout=STOP_AGAIN_S).not_done:
-                for solver in list(solvers.values()):
-                    solver.stop()
+
+def _with_moves(
+    solver: Solver, position: Position, found: Solution, moves: set[int], args: argparse.Namespace
+) -> Solution:
+    """Return the solution with the scores of `moves` too, so far as the limits allow: they may be as good as ours."""
+    for move in moves - found.moves.keys():
+        after = position.play(move)
+        reply = solver.solve(after.own, after.opp, nodes=args.nodes, seconds=args.seconds)
+        scored = {} if reply.score is None else {move: -reply.score}
+        nodes, spent_s = found.nodes + reply.nodes, found.seconds + reply.seconds
+        found = replace(found, moves={**found.moves, **scored}, nodes=nodes, seconds=spent_s)
+    return found
 
 
 def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from reversi.archive import write_atomic
+from reversi.archive import write_output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,4 +68,4 @@ def to_json(outcomes: Sequence[Outcome]) -> str:
 
 def write(path: Path, outcomes: Sequence[Outcome]) -> None:
     """Replace the file with the outcomes so far."""
-    write_atomic(path, to_json(outcomes).encode())
+    write_output(path, to_json(outcomes).encode())

@@ -21,14 +21,14 @@ Row = dict[str, Any]
 
 def picture_of(folder: Path, target: Path) -> Path:
     """Draw the run in `folder` into `target` and return that; a run without metrics is a RunError."""
-    from reversi.archive import write_atomic
+    from reversi.archive import write_output
 
     rows = rows_of(folder)
     panels = panels_of(rows)
     if not panels:
         raise RunError(f"expected metrics of training in {folder / 'metrics.jsonl'}, but it has none yet")
     by_games = any("play/wins" in row for row in rows)
-    write_atomic(target, draw(folder.name, "games" if by_games else "minutes of training", panels).encode())
+    write_output(target, draw(folder.name, "games" if by_games else "minutes of training", panels).encode())
     return target
 
 

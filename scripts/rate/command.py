@@ -31,10 +31,11 @@ from scripts.arguments.common import (
     add_simulations,
     add_size,
     engine_limits,
+    file_path,
     natural,
     positive,
 )
-from scripts.arguments.openings import add_openings, choose_openings
+from scripts.arguments.openings import add_openings, check_openings, choose_openings
 
 if TYPE_CHECKING:
     from evaluator.config import LadderConfig
@@ -49,6 +50,12 @@ reversi rate --truth labels6.safetensors --players policy:gated mcts:gated:64 mc
 reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --engine-move 10 --anchor alphabeta:3 --json
 reversi rate --ladder edax8
 """
+
+NOT_WITH_TRUTH = (
+    *("size", "games", "anchor", "one_sided", "results", "openings", "balanced", "bound", "opening_plies", "workers"),
+    *("engine_start", "engine_move", "engine_restarts"),
+)
+"""Arguments about games, which --truth does not play."""
 
 POOL = 200
 """Fewest openings drawn; up to 400 games per pair, a longer rating therefore extends a shorter one."""
@@ -79,13 +86,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--results",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="results file (default: ladder-reversiN.jsonl in the current folder)",
     )
     parser.add_argument(
         "--truth",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="measure the players on exactly labelled positions instead of by games",
     )
@@ -99,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--picture",
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="draw the ratings, or with --truth the accuracy by empty squares, as an SVG picture",
     )
@@ -118,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
     config = _config(args)
     game = reversi_of_size(config.size)
+    check_openings(args, game)
     entrants = _entrants(args, config, game)
     anchor = _anchor(args, config, game, entrants)
     ledger = Ledger(args.results or Path(f"ladder-{game.name}.jsonl"))
@@ -127,10 +135,10 @@ def run(args: argparse.Namespace) -> int:
     _play(ladder, args.workers)
     ratings, forfeits = ladder.ratings(anchor), ladder.forfeits()
     if args.picture is not None:
-        from reversi.archive import write_atomic
+        from reversi.archive import write_output
         from scripts.rate.picture import draw
 
-        write_atomic(args.picture, draw(ratings, game).encode())
+        write_output(args.picture, draw(ratings, game).encode())
     if args.json:
         print(as_json(ladder, ratings, forfeits))
     else:
@@ -140,6 +148,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _truth(args: argparse.Namespace) -> int:
     """Measure the players on labelled positions."""
+    _check_truth(args)
     from evaluator.labels import load_labels
     from reversi.games.rules import game_named
     from reversi.players import make_player
@@ -149,14 +158,31 @@ def _truth(args: argparse.Namespace) -> int:
     game = game_named(labels.game)
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
     options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations}
-    limits = engine_limits(args)
-    found = rate_truth.judge(labels, [make_player(spec, game, **options, limits=limits) for spec in specs])
+    found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
     if args.picture is not None:
-        from reversi.archive import write_atomic
+        from reversi.archive import write_output
 
-        write_atomic(args.picture, rate_truth.draw(found, labels).encode())
+        write_output(args.picture, rate_truth.draw(found, labels).encode())
     print((rate_truth.as_json if args.json else rate_truth.as_text)(labels, args.truth, found))
     return 0
+
+
+def _check_truth(args: argparse.Namespace) -> None:
+    """Raise UsageError for players that cannot be asked about single positions, and for arguments about games."""
+    from reversi.errors import UsageError
+
+    for spec in args.players or []:
+        if spec.startswith(("gtp:", "nboard:")):
+            raise UsageError(
+                f"expected players of this program with --truth, got {spec!r}: such a program follows whole games, "
+                f"and a labelled position has no moves before it"
+            )
+    for name in NOT_WITH_TRUTH:
+        if getattr(args, name) is not None:
+            option = "--" + name.replace("_", "-")
+            raise UsageError(
+                f"expected no {option} with --truth, which plays no games: positions and board are its own"
+            )
 
 
 def _config(args: argparse.Namespace) -> LadderConfig:

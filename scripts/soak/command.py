@@ -16,11 +16,10 @@ import json
 import statistics
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Literal
 
 from reversi.errors import RunError
-from scripts.arguments.common import add_json
+from scripts.arguments.common import add_json, file_path
 from scripts.curves import Curve, Panel, draw
 from scripts.job.learning_curves import rows_of
 from scripts.job.run_state import find_run
@@ -72,13 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="allowed growth per part in MB/hour (default 20)"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="draw memory over time into this SVG file")
+    parser.add_argument("--out", type=file_path, metavar="FILE", help="draw memory over time into this SVG file")
     add_json(parser, "a JSON list with one object per part")
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge every part of the run; the exit code is 1 if one grows."""
-    from reversi.archive import write_atomic
+    from reversi.archive import write_output
 
     folder = find_run(args.run)
     series = series_of(rows_of(folder))
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if not findings:
         raise RunError(f"expected metrics of memory in {folder / 'metrics.jsonl'}, found none")
     if args.out is not None:
-        write_atomic(args.out, picture(folder.name, series, findings).encode())
+        write_output(args.out, picture(folder.name, series, findings).encode())
     print(json.dumps([asdict(finding) for finding in findings]) if args.json else table(findings))
     verdicts = {finding.verdict for finding in findings}
     if "too short" in verdicts:

@@ -66,9 +66,11 @@ def test_the_same_games_come_out_of_every_format(tmp_path: Path, name: str, data
     assert ends(read_games_of(tmp_path / "a.records")) == ENDS
 
 
-def test_an_sgf_file_is_one_game(tmp_path: Path) -> None:
+def test_an_sgf_file_has_one_game_or_several(tmp_path: Path) -> None:
     (tmp_path / "a.sgf").write_text(sgf(3))
     assert ends(read_games_of(tmp_path / "a.sgf")) == [ENDS[3]]
+    (tmp_path / "a.sgf").write_text("\n".join(map(sgf, range(5))))
+    assert ends(read_games_of(tmp_path / "a.sgf")) == ENDS
 
 
 @pytest.mark.parametrize("board", ["reversi4", "reversi6", "reversi8", "tictactoe"])

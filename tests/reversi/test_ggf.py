@@ -9,7 +9,7 @@ from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.ggf import GgfGame, GgfMove, parse_ggf
+from reversi.ggf import GgfGame, GgfMove, GgfResult, parse_ggf
 
 START8 = "8 ---------------------------O*------*O--------------------------- *"
 NBOARD = (
@@ -119,3 +119,27 @@ def test_damaged_games_never_fail_otherwise() -> None:
 
 def test_the_result_is_blacks_whoever_moved_last() -> None:
     assert "RE[+3.000]" in str(GgfGame(Position.parse("XO-------------- X"), (GgfMove(2),)))
+
+
+@pytest.mark.parametrize(
+    ("written", "result"),
+    [
+        ("-64.000:r", GgfResult(-64, "r")),
+        ("+12:t", GgfResult(12, "t")),
+        ("64.5:l", GgfResult(64.5, "l")),
+        (" 0:s ", GgfResult(0, "s")),
+        ("+2.000", GgfResult(2)),
+        *((text, None) for text in ("?", "", "win", "+1e9", "nan", "-64:x", "+" + "9" * 99, "r", ":r")),
+    ],
+)
+def test_the_result_of_an_unfinished_game_is_read_and_written(written: str, result: GgfResult | None) -> None:
+    game = parse_ggf(f"(;GM[Othello]RE[{written}]BO[{START8}]B[F5];)")
+    assert game.result == result
+    assert parse_ggf(str(game)).result == result
+    assert f"RE[{'?' if result is None else result}]" in str(game)
+
+
+def test_a_finished_game_has_the_result_of_its_board() -> None:
+    game = parse_ggf(PASSING.format("RE[+16.000:r]W[A1]W[A3]"))
+    assert game.result is None
+    assert "RE[-12.000]" in str(game)

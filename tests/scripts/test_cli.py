@@ -112,3 +112,21 @@ def test_the_signature_is_one_number(reversi: Reversi) -> None:
 
     assert reversi("signature").out == f"{computed()}\n"
     assert reversi("signature", "--json").out == f'{{"signature": {computed()}}}\n'
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("solve <&-", 0),
+        ("solve <&- >&-", 0),
+        ("play greedy --size 4 <&-", 0),
+        ("play greedy --size 4 >&-", 0),
+        ("play greedy --size 4 <&- >&- 2>&-", 0),
+        ("perft 2 --size 4 >&- 2>&-", 0),
+        ("nope 2>&-", 2),
+    ],
+)
+def test_streams_that_are_closed_are_as_good_as_dev_null(command: str, code: int) -> None:
+    line = f"{sys.executable} -m scripts.cli {command}"
+    done = subprocess.run(["sh", "-c", line], cwd=ROOT, text=True, capture_output=True, input="quit\n", timeout=120)
+    assert (done.returncode, done.stderr) == (code, "")

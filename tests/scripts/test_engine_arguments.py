@@ -77,6 +77,13 @@ def test_a_model_speaks_nboard(reversi: Reversi, registry: Path) -> None:
     assert float(best[1]) == float(hints[0][2])
 
 
+@pytest.mark.parametrize("player", ["policy:gated", "mcts:gated:4", "gated"])
+def test_a_player_with_a_model_plays_on_its_board(reversi: Reversi, registry: Path, player: str) -> None:
+    options = ("--registry", registry, "--player", player)
+    assert reversi("gtp", *options, stdin="gogui-rules_board_size\n").out == "= 6\n\n"
+    assert reversi("nboard", *options, stdin="ping 1\n").out == "pong 1\n"
+
+
 def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
     text = "".join(f"boardsize {size}\n" + "genmove b\ngenmove w\n" * (size * size) for size in (4, 6, 8))
     answer = reversi("gtp", "--player", "greedy", stdin=text + "final_score\n")

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import stat
+import sys
 from pathlib import Path
 
 import pytest
 
+from evaluator.match import Match
 from reversi.ggf import parse_ggf
 from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
@@ -90,11 +95,24 @@ def test_a_test_without_enough_games_has_no_verdict(reversi: Reversi) -> None:
         (["--sprt", "20,0"], "the lower one first, got 20 and 0"),
         (["--sprt", "0,20", "--beta", 0.7], "expected an error rate beta between 0 and 0.5, got 0.7"),
         (["--bound", "wide"], "expected a value from 0 to 1, got 'wide'"),
+        (["--bound", 0.1], "expected --balanced MODEL with --bound 0.1"),
+        (["--alpha", 0.01], "expected --sprt with --alpha"),
+        (["--beta", 0.05], "expected --sprt with --beta"),
+        (
+            ["--openings", "file", "--opening-plies", 0],
+            "--openings or --opening-plies, got both: 'file' and 0",
+        ),
+        (["--opening-plies", 100], "--opening-plies: expected at most 11 plies in reversi4, got 100"),
+        (["--games", "x"], "expected a whole number from 0 to 2147483647, got 'x'"),
+        (["--engine-move", "nan"], "--engine-move: expected seconds above 0 and at most a day, got 'nan'"),
+        (["--engine-start", "inf"], "--engine-start: expected seconds above 0 and at most a day, got 'inf'"),
+        (["--registry", ""], "--registry: expected a name, got ''"),
+        (["--save", ""], "--save: expected a name, got ''"),
     ],
 )
 def test_a_wrong_test_is_one_line(reversi: Reversi, arguments: list[object], words: str) -> None:
     answer = reversi("match", "--a", "random", "--b", "greedy", "--size", 4, *arguments)
-    assert answer.code == 2
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert words in answer.err
 
 
@@ -142,4 +160,136 @@ def test_a_program_gets_the_patience_that_was_asked_for(reversi: Reversi) -> Non
     assert "forfeits, counted as lost: 2 by gtp:" in answer.out
     answer = reversi("match", *silent, "--engine-move", 0)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "expected times above 0" in answer.err
+    assert "expected seconds above 0" in answer.err
+
+
+def test_games_are_saved_into_a_pipe_and_it_stays_one(reversi: Reversi, tmp_path: Path) -> None:
+    """A device, such as /dev/null, is a special file too; it was replaced by a regular one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", pipe).code == 0
+    assert os.read(reading, 1 << 16).count(b"(;GM[Othello]") == 2
+    os.close(reading)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_the_first_game(reversi: Reversi, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    for path in (tmp_path, tmp_path / "file" / "games.ggf"):
+        answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", path)
+        assert (answer.code, answer.out, answer.err.count("\n")) == (1, "", 1)
+        assert answer.err.startswith(f"error: {path}: ")
+
+
+def test_a_result_is_printed_even_if_the_games_cannot_be_saved(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("reversi.archive.write_output", full)
+    saved = tmp_path / "games.ggf"
+    answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", saved)
+    assert (answer.code, answer.err) == (1, f"error: {saved}: No space left on device\n")
+    assert answer.out.startswith("greedy against random, reversi4, 2 games: ")
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, plies: int) -> None:
+    """Let Ctrl-C arrive after so many lockstep plies."""
+    step, left = Match._step, [plies]
+
+    def interrupted(match: Match) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        step(match)
+
+    monkeypatch.setattr(Match, "_step", interrupted)
+
+
+def test_ctrl_c_prints_the_score_and_saves_the_games_so_far(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "games.ggf"
+    match = ("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 200, "--save", saved)
+    interrupt_after(monkeypatch, 5)
+    answer = reversi(*match, "--json")
+    games = [parse_ggf(line) for line in saved.read_text().splitlines()]
+    assert answer.code == 130
+    assert answer.err == f"interrupted: {len(games)} of 200 games are finished\n"
+    assert 0 < len(games) == json.loads(answer.out)["games"] < 200
+    assert all(game.positions[-1].is_over for game in games)
+
+
+def test_ctrl_c_before_the_first_result_leaves_an_older_file_alone(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = tmp_path / "games.ggf"
+    saved.write_text("kept")
+    interrupt_after(monkeypatch, 1)
+    answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", saved)
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err == "interrupted: 0 of 2 games are finished\n"
+    assert saved.read_text() == "kept"
+
+
+def test_a_test_that_ends_the_match_saves_the_finished_games_alone(reversi: Reversi, tmp_path: Path) -> None:
+    saved = tmp_path / "games.ggf"
+    match = ("match", "--a", "flat-mc:30", "--b", "random", "--size", 4, "--games", 800, "--sprt", "0,100")
+    found = json.loads(reversi(*match, "--save", saved, "--json").out)
+    games = [parse_ggf(line) for line in saved.read_text().splitlines()]
+    assert len(games) == found["games"] < 800
+    assert all(game.positions[-1].is_over for game in games)
+
+
+@pytest.mark.parametrize(("fault", "how", "words"), [("resign", "r", "resigned"), ("crash", "l", "left")])
+def test_a_game_that_was_given_up_is_saved_as_lost(
+    reversi: Reversi, tmp_path: Path, fault: str, how: str, words: str
+) -> None:
+    saved = tmp_path / "games.ggf"
+    quitter = spec("gtp", "--fault", fault, "--at", 2)
+    match = ("match", "--a", quitter, "--b", "random", "--size", 6, "--games", 2, "--save", saved, "--json")
+    assert json.loads(reversi(*match).out)["forfeits"] == [2, 0]
+    as_black, as_white = saved.read_text().splitlines()
+    assert f"RE[-36.000:{how}]" in as_black
+    assert f"RE[+36.000:{how}]" in as_white
+    assert str(parse_ggf(as_black)) == as_black
+    answer = reversi("replay", saved, "--game", 2, "--ascii")
+    assert answer.code == 0
+    assert answer.out.splitlines()[0].endswith(f", Black wins by 36: White {words}")
+
+
+@pytest.fixture
+def plies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a match show its progress after every lockstep ply."""
+
+    def one(match: Match, seconds: float) -> bool:
+        match._step()
+        return match.done
+
+    monkeypatch.setattr(Match, "round", one)
+
+
+MATCH = ("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 8)
+
+
+@pytest.mark.usefixtures("plies")
+def test_progress_is_shown_in_a_terminal_from_the_first_ply(
+    reversi: Reversi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    *shown, last = reversi(*MATCH).err.split("\r\033[K")[1:]
+    assert last == ""
+    assert shown[0] == "0 of 8 games; 8 in progress, at ply 4"
+    assert re.fullmatch(r"[1-7] of 8 games, score [01]\.\d{3}; [1-7] in progress, at ply \d+", shown[-1])
+    assert len(shown) > 5
+
+
+@pytest.mark.usefixtures("plies")
+def test_progress_off_a_terminal_is_a_line_a_minute(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reversi(*MATCH).err == ""
+    monkeypatch.setattr("scripts.commands.match.REPORT_S", 0.0)
+    lines = reversi(*MATCH).err.splitlines()
+    assert lines[0] == "0 of 8 games; 8 in progress, at ply 4"
+    assert len(lines) > 5

@@ -56,3 +56,11 @@ def test_the_newest_run_is_the_default(
     assert reversi("models").code == 4
     shutil.copytree(registry, tmp_path / "runs" / "mine" / "registry")
     assert json.loads(reversi("pull", "-o", "here", "--json").out)["version"] == 3
+
+
+def test_a_folder_without_a_name_is_refused(reversi: Reversi, registry: Path) -> None:
+    """An empty name would be the current folder."""
+    for arguments in (("--registry", registry, "-o", ""), ("--registry", "", "-o", "there")):
+        answer = reversi("pull", *arguments)
+        assert (answer.code, answer.err.count("\n")) == (2, 1)
+        assert "expected a name, got ''" in answer.err

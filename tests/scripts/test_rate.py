@@ -208,3 +208,22 @@ def test_a_file_that_is_no_ledger_is_left_alone(reversi: Reversi) -> None:
     assert answer.code == 1
     assert "notes.txt:1: expected the result of a batch of games" in answer.err
     assert file.read_text() == "milk, eggs\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["--players", "random", "gtp:edax -gtp"],
+            "players of this program with --truth, got 'gtp:edax -gtp'",
+        ),
+        (["--size", 6], "expected no --size with --truth"),
+        (["--one-sided", 4], "expected no --one-sided with --truth"),
+        (["--engine-move", 4], "expected no --engine-move with --truth"),
+    ],
+)
+def test_truth_refuses_what_it_cannot_use(reversi: Reversi, arguments: list[object], words: str) -> None:
+    """Before the labels are opened, so that nothing is started or measured in vain."""
+    answer = reversi("rate", "--truth", "labels", *arguments)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert words in answer.err

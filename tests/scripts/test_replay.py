@@ -9,6 +9,8 @@ import pytest
 from tests.reversi.wthor_files import random_game, transcript, wtb
 from tests.scripts.conftest import Reversi
 
+START = "-" * 27 + "O*" + "-" * 6 + "*O" + "-" * 27
+
 
 @pytest.fixture
 def games(tmp_path: Path) -> Path:
@@ -60,6 +62,44 @@ def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -
     assert len(every.out.splitlines()) == sum(played) + 3
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        (None, "f5d6f5", ": expected a legal move, got f5"),
+        (None, "f5d6x", ": expected a move like d3, got something else"),
+        ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[F5];)", ": expected one of c3, c4, c5, c6, c7; got 'f5'"),
+        ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[Z9];)", ": expected a square from a1 to h8"),
+        ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]W[C3];)", ": expected a move of black, one of"),
+        ("g.sgf", "(;GM[2];B[f5];W[d6];B[f5];W[a1])", ": expected one of c3, c4, c5, c6, c7; got 'f5'"),
+        ("g.sgf", "(;GM[2];B[f5];W[d6];B[xx])", ": expected a square from a1 to h8"),
+    ],
+)
+def test_a_broken_game_of_any_format_is_shown_up_to_its_fault(
+    reversi: Reversi, tmp_path: Path, name: str | None, text: str, says: str
+) -> None:
+    source = text
+    if name is not None:
+        source = str(tmp_path / name)
+        Path(source).write_text(text)
+    answer = reversi("replay", source, "--ascii")
+    assert answer.code == 1
+    assert answer.out.count("\n\n") == 3
+    assert "Ply 2 of 2: White O plays d6" in answer.out
+    assert answer.err.startswith("error: ")
+    assert f", game 1, ply 3{says}" in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_every_game_of_an_sgf_collection_can_be_shown(reversi: Reversi, tmp_path: Path) -> None:
+    games = "(;GM[2]C[one (1\\])];B[f5](;W[d6];B[c3])(;W[f6]))  (;GM[2];B[d3])\n(;GM[2];B[c4]"
+    (tmp_path / "g.sgf").write_text(games)
+    for number, moves in ((1, ["f5", "d6", "c3"]), (2, ["d3"]), (3, ["c4"])):
+        lines = reversi("replay", tmp_path / "g.sgf", "--game", number, "--json").out.splitlines()
+        assert [json.loads(line)["move"] for line in lines[1:]] == moves
+    answer = reversi("replay", tmp_path / "g.sgf", "--game", 4)
+    assert "--game: expected a game from 1 to 3, got 4" in answer.err
+
+
 def test_in_a_terminal_it_steps(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = iter(["", "g 0", "q"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
@@ -99,8 +139,6 @@ def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, mo
     [
         (["nonsense"], "expected a file of games or a transcript like f5d6c3, got 'nonsense'"),
         ([""], "expected a file of games or a transcript like f5d6c3, got ''"),
-        (["f5d6f5"], "game 1, ply 3: expected a legal move, got f5"),
-        (["f5d6x"], "game 1, ply 3: expected a move like d3, got something else"),
         (["nowhere.wtb"], "expected a file of games, found none at 'nowhere.wtb'"),
         (["f5", "--size", "7"], "--size: expected 3, 4, 6 or 8, got 7"),
         (["f5", "--size", "6"], "expected a file of games or a transcript like f5d6c3, got 'f5'"),

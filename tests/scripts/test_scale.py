@@ -70,7 +70,7 @@ def test_groups_are_asked_one_by_one(tmp_path: Path, reversi: Reversi) -> None:
         ([], ["night", "1000000000"], 2, "actors in all, got 1,000,000,000"),
         ([], ["night", "9" * 30], 2, "expected a whole number from 0"),
         ([], ["night", "-1"], 2, "-1"),
-        ([], ["night", "many"], 2, "expected a whole number from 0, got 'many'"),
+        ([], ["night", "many"], 2, "expected a whole number from 0 to 2147483647, got 'many'"),
         ([], ["night", "2", "--group", "gpu"], 2, "expected a group among actors, got 'gpu'"),
         ([], ["night", "2"], 1, "is not training; go on with it by `reversi train resume="),
         (["cluster=serial"], ["night", "2"], 2, "with cluster=serial there is only one process"),

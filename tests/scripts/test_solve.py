@@ -1,6 +1,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
 
 from reversi.games.position import Position
 from tests.scripts.conftest import Reversi
@@ -58,6 +65,22 @@ def test_a_line_of_obf_is_checked(reversi: Reversi) -> None:
     assert answer.err == "1 of 3 answers agree with the expected scores\n"
 
 
+@pytest.mark.parametrize("how", [(), ("--best",), ("--wdl",)])
+@pytest.mark.parametrize("listed", ["a2:-8; b1:-8", "d3:-8", "c4:-8; a2:-10; b1:-10; d3:-10"])
+def test_moves_that_are_as_good_as_ours_agree(reversi: Reversi, listed: str, how: tuple[str, ...]) -> None:
+    """All four first moves on 4x4 lose by 8; a line that says otherwise of ours is wrong."""
+    answer = reversi("solve", "--json", *how, stdin=f"{Position.start('reversi4')}; {listed}\n")
+    found = json.loads(answer.out)
+    assert found["agrees"] is (how == ("--wdl",) or "-10" not in listed or found["best"] == "c4")
+    assert answer.code == (0 if found["agrees"] else 1)
+
+
+def test_a_listed_move_that_is_worse_than_its_score_does_not_agree(reversi: Reversi) -> None:
+    """With every move scored, g8 is known to be the only one worth 18."""
+    answer = reversi("solve", "--empties", "winner", "--json", stdin=FFO_1.replace("H1:+12", "H1:+18"))
+    assert json.loads(answer.out)["agrees"] is False
+
+
 def test_what_agrees_is_no_error_and_what_was_not_solved_is_not_judged(reversi: Reversi) -> None:
     answer = reversi("solve", "--empties", "winner", "--wdl", stdin=FFO_1)
     assert (answer.code, answer.err) == (0, "1 of 1 answers agree with the expected scores\n")
@@ -99,3 +122,39 @@ def test_wrong_arguments_are_named(reversi: Reversi) -> None:
         answer = reversi("solve", *arguments)
         assert answer.code == 2
         assert str(arguments[1]) in answer.err
+
+
+COMMAND = [sys.executable, "-m", "scripts.cli", "solve", "--json"]
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_line_is_answered_before_the_next_one_arrives() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(COMMAND, cwd=ROOT, text=True, bufsize=1, **pipes) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        for line, answer in ((LAST, ("score", 36)), ("nonsense", ("line", 2)), (PASS, ("score", -36))):
+            program.stdin.write(line + "\n")
+            assert answer in json.loads(program.stdout.readline()).items()
+        _, complaint = program.communicate(timeout=30)
+    assert (program.returncode, complaint) == (1, "error: 1 of 3 lines could not be parsed as positions\n")
+
+
+def test_ctrl_c_stops_the_solvers_while_more_lines_may_come() -> None:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "--threads", "1"], cwd=ROOT, text=True, bufsize=1, **pipes) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(f"{LAST}\n{HARD}\n{HARD}\n")
+        assert json.loads(program.stdout.readline())["score"] == 36
+        time.sleep(0.5)
+        program.send_signal(signal.SIGINT)
+        program.wait(20)
+        assert program.stderr is not None
+        assert (program.returncode, program.stderr.read()) == (130, "error: interrupted\n")
+
+
+def test_more_lines_than_are_read_ahead_are_answered(reversi: Reversi) -> None:
+    answer = reversi("solve", "--json", stdin=f"{LAST}\nnonsense\n" * 1500)
+    assert [json.loads(line).get("score") for line in answer.out.splitlines()] == [36, None] * 1500
+    assert answer.err == "error: 1500 of 3000 lines could not be parsed as positions\n"

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from reversi.engines.player import EnginePlayer
+from reversi.errors import EngineError
 from reversi.frontends.console import Console
 from reversi.games.bitboard import Masks
 from reversi.games.position import Position
 from reversi.games.rules import game_named, legal_actions_mask
+from reversi.players import Player
 
 GAME = game_named("reversi4")
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"
@@ -28,7 +31,12 @@ class First:
 
 
 def played(
-    lines: list[str], *, black: bool = True, start: str | None = None, unicode: bool = False
+    lines: list[str],
+    *,
+    black: bool = True,
+    start: str | None = None,
+    unicode: bool = False,
+    opponent: Player | None = None,
 ) -> tuple[Console, str]:
     """Return a console after a person typed `lines` and then closed the input, and what it said."""
     said: list[str] = []
@@ -40,7 +48,7 @@ def played(
         except StopIteration:
             raise EOFError from None
 
-    console = Console(GAME, First(), person_is_black=black, ask=ask, say=said.append, unicode=unicode)
+    console = Console(GAME, opponent or First(), person_is_black=black, ask=ask, say=said.append, unicode=unicode)
     if start is not None:
         console.position = Position.parse(start, GAME)
     console.play()
@@ -125,3 +133,76 @@ def test_a_person_may_leave(line: str, answer: str) -> None:
 def test_discs_are_drawn_where_the_terminal_has_them() -> None:
     assert "2 * ○ ● ·" in played([], unicode=True)[1]
     assert "2 * O X -" in played([])[1]
+
+
+class Program:
+    """An engine that plays random legal moves, and does something else at its move number `gives_up_at`."""
+
+    def __init__(self, seed: int = 0, gives_up_at: int = 0, fails: bool = False) -> None:
+        self._rng, self._left, self._fails = np.random.default_rng(seed), gives_up_at, fails
+
+    def choose(self, history: Sequence[int], /) -> int | None:
+        self._left -= 1
+        if self._left == 0 and self._fails:
+            raise EngineError("it broke")
+        if self._left == 0:
+            return None
+        position = Position.start(GAME)
+        for action in history:
+            position = position.play(action)
+        return int(self._rng.choice(position.legal_actions()))
+
+    def stop(self) -> None:
+        pass
+
+
+def engine(program: Program) -> EnginePlayer:
+    return EnginePlayer("gtp:it", GAME, lambda: program, restarts=0)
+
+
+@pytest.mark.parametrize("black", [True, False])
+def test_an_engine_that_has_to_pass_plays_on(black: bool) -> None:
+    """It is not asked on a pass; half of these games on 4x4 have one."""
+    anywhere = [f"{column}{row}" for column in "abcd" for row in "1234"] * 16
+    passes = 0
+    for seed in range(30):
+        console, said = played(anywhere, black=black, opponent=engine(Program(seed)))
+        assert console.position.is_over
+        passes += said.count("gtp:it has no move and passes.")
+    assert passes > 10
+
+
+def test_an_engine_that_resigns_has_lost() -> None:
+    console, said = played(["b1"], opponent=engine(Program(gives_up_at=1)))
+    assert said.endswith("gtp:it resigns; you win.\nThe game: b1")
+    assert not console.position.is_over
+
+
+def test_an_engine_that_fails_ends_the_game_and_its_moves_are_said() -> None:
+    said: list[str] = []
+    failing = engine(Program(gives_up_at=1, fails=True))
+    console = Console(GAME, failing, person_is_black=True, ask=lambda _: "b1", say=said.append, unicode=False)
+    with pytest.raises(EngineError, match="gtp:it: it broke"):
+        console.play()
+    assert said[-1] == "The game: b1"
+
+
+def test_an_engine_without_a_hint_does_not_end_the_game() -> None:
+    said = played(["hint", "b1"], opponent=engine(Program(gives_up_at=1)))[1]
+    assert "gtp:it has no hint: it resigned.\n" in said
+    assert "gtp:it plays " in said
+
+
+def test_ctrl_c_says_the_moves_too() -> None:
+    said: list[str] = []
+    typed = iter(["b1"])
+
+    def ask(prompt: str) -> str:
+        for line in typed:
+            return line
+        raise KeyboardInterrupt
+
+    console = Console(GAME, First(), person_is_black=True, ask=ask, say=said.append, unicode=False)
+    with pytest.raises(KeyboardInterrupt):
+        console.play()
+    assert said[-2:] == ["\nGoodbye.", "The game: b1a1"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -185,6 +186,20 @@ def test_a_ping_stops_the_thinking(command: str, answer: list[str], ends: str) -
     found = [line.strip() for line in said]
     assert found[1:-1] == [*answer, "status"][: len(found) - 2]
     assert found[-1] == ("pong 7" if ends == "ping 7" else "status")
+
+
+def test_a_quit_that_was_waiting_before_does_not_stop_the_thinking() -> None:
+    """As in `printf 'go\\nquit\\n' | reversi nboard`, where every search would get no simulation."""
+    session = model_session(0, Limit(simulations=100))
+    lines = lines_of("go\nhint 1\nanalyze\nquit\n")
+    while not lines.holds(lambda line: line == "quit"):
+        time.sleep(0.001)
+    said: list[str] = []
+    NBoard(session, lines, said.append).serve()
+    searched = [int(line.split()[1]) for line in said if line.startswith("nodestats")]
+    assert len(searched) == 2
+    assert min(searched) >= 100
+    assert sum(line.startswith("analysis ") for line in said) == 1
 
 
 def test_values_in_discs_rise_with_the_value_and_are_odd() -> None:
