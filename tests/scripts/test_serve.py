@@ -171,6 +171,20 @@ def test_undo_and_steps_through_the_game(page: Page) -> None:
     assert page.locator("#moves li").count() == 0
 
 
+def test_a_page_that_is_loaded_again_goes_on_with_its_game(page: Page, address: str) -> None:
+    page.click("[data-square=c2]")
+    page.locator("#moves li").nth(1).wait_for()
+    status(page, "Your move")
+    shown = discs(page)
+    page.reload()
+    status(page, "Your move")
+    assert discs(page) == shown
+    page.goto(f"{address}#c2nonsense")
+    page.reload()
+    status(page, "Your move")
+    assert discs(page) == str(Position.start("reversi6"))[:36]
+
+
 def test_the_opponent_begins_if_the_person_is_white(page: Page) -> None:
     page.select_option("#color", "O")
     page.click("text=New game")

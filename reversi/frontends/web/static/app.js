@@ -94,6 +94,7 @@ async function take(body, at) {
     fault = "";
   } catch (error) {
     fault = error.message;
+    if (game === null) return false;
   }
   show();
   proceed();
@@ -219,7 +220,9 @@ function classOf(value) {
 // ---- showing
 
 function show() {
-  const { side, legal, over } = position();
+  const { side, over } = position();
+  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
+  history.replaceState(null, "", location.pathname + link); // a page that is loaded again goes on with the game
   board.show(position(), ply > 0 ? game.moves[ply - 1] : null, !over && isMine(side));
   const person = mine === "none" ? "" : mine;
   const bottom = person === "O" ? "O" : "X";
@@ -391,4 +394,5 @@ $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
 for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
 $("analysis-card").hidden = true;
 if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
-await take({ start: null, moves: [] }, 0);
+const linked = location.hash !== "" && (await take({ text: location.hash.slice(1) }, null));
+if (!linked) await take({ start: null, moves: [] }, 0);
