@@ -80,7 +80,7 @@ def make_player(
 
     Raises UsageError for an invalid specification, and the errors of loading a model or starting a program.
     """
-    kind, _, rest = spec.partition(":")
+    kind = spec.partition(":")[0]
     if kind in ("gtp", "nboard"):
         from reversi.engines.player import engine_player
 
@@ -88,22 +88,16 @@ def make_player(
     plain = _plain_player(spec, game, seed, threads)
     if plain is not None:
         return plain
-    if kind in ("policy", "mcts") and not rest:
+    (model, search), options = _model_and_search(spec), ""
+    if not model and kind in ("policy", "mcts"):
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
-    model, options = spec, ""
-    if kind == "policy":
-        model, simulations = rest, 0
-    elif kind == "mcts":
-        model, _, last = rest.rpartition(":")
-        if model:
-            number, comma, options = last.partition(",")
-            simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options
-            if options and simulations == 0:
-                raise UsageError(f"expected at least one simulation with options of the search, got {spec!r}")
-        else:
-            model = rest
-    elif not (spec in ("gated", "latest") or spec.isdecimal() or _is_file(spec)):
+    if not model:
         raise UsageError(f"unknown player {spec!r}; see 'reversi match --help' for players")
+    if search is not None:
+        number, comma, options = search.partition(",")
+        simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options
+        if options and simulations == 0:
+            raise UsageError(f"expected at least one simulation with options of the search, got {spec!r}")
     from reversi.model.registry import load_model
 
     weights = load_model(model, registry)
@@ -116,13 +110,19 @@ def make_player(
 
 def model_of_spec(spec: str) -> str | None:
     """Return the model in the specification of a player, None if it has none."""
+    return _model_and_search(spec)[0] or None
+
+
+def _model_and_search(spec: str) -> tuple[str, str | None]:
+    """Return the model of a specification, "" if it has none, and the search that it asks for: N[,OPT=V...] or None."""
     kind, _, rest = spec.partition(":")
     if kind == "policy":
-        return rest or None
+        return rest, "0"
     if kind == "mcts":
-        return rest.rpartition(":")[0] or rest or None
-    is_model = spec in ("gated", "latest") or spec.isdecimal() or _is_file(spec)
-    return spec if is_model and kind not in PREFIXES else None
+        model, _, search = rest.rpartition(":")
+        return (model, search) if model else (rest, None)
+    is_model = spec in MOVING or spec.isdecimal() or (kind not in PREFIXES and _is_file(spec))
+    return spec if is_model else "", None
 
 
 def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | None:

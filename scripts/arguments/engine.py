@@ -154,13 +154,11 @@ def input_lines() -> InputLines:
     """
     from reversi.frontends.input_lines import InputLines
 
-    stream = sys.stdin
-    if stream is None:  # closed before we began
-        return InputLines(lambda: b"")
     try:
-        descriptor = stream.fileno()
+        descriptor = sys.stdin.fileno()
     except OSError:  # a stream in memory has none
-        return InputLines(lambda: stream.buffer.read(1 << 16))
+        stream = sys.stdin.buffer
+        return InputLines(lambda: stream.read(1 << 16))
     return InputLines(lambda: os.read(descriptor, 1 << 16))
 
 

@@ -197,7 +197,8 @@ def test_the_board_is_played_by_keys(page: Page) -> None:
     page.locator("[data-square=a1]").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    page.locator("#moves li", has_text="c2").wait_for()
+    page.locator("#moves li").first.wait_for()
+    assert page.locator("#moves li").first.inner_text().strip() == "c2"
 
 
 def test_the_evaluation_is_shown_on_the_board_and_as_a_table(page: Page) -> None:
