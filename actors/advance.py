@@ -222,7 +222,7 @@ def _judge(
 ) -> None:
     """Expand a node, back its value up, and add noise at the root of a full search; `logits` are overwritten."""
     expand(tree, params.game_id, search_params, node, logits)
-    back_up(tree, node, value, 0)
+    back_up(tree, search_params, node, value, 0)
     if node == 0 and state.full:
         _draw_noise(state, tree, search_params, params, logits)
 

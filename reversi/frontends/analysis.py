@@ -12,7 +12,7 @@ import numpy as np
 
 from reversi.games.position import Position
 from reversi.games.rules import Game
-from reversi.players import MARGIN_WEIGHT, Player, playing_config
+from reversi.players import PLAYING, Player, playing_config
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.search.evaluate import Evaluate
@@ -97,7 +97,7 @@ class SearchAnalyzer:
     uses_limit = True
 
     def __init__(
-        self, name: str, game: Game, evaluate: Evaluate, simulations: int, margin_weight: float = MARGIN_WEIGHT
+        self, name: str, game: Game, evaluate: Evaluate, simulations: int, margin_weight: float = PLAYING.margin_weight
     ) -> None:
         """`simulations` is the default without a limit; `evaluate` must be opened with the same `margin_weight`."""
         self.name, self.game = name, game

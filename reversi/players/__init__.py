@@ -1,6 +1,6 @@
 """Players: everything that can choose a move, behind one protocol, a batch of positions at a time."""
 
-from reversi.players.model import MARGIN_WEIGHT, SearchPlayer, batch_of, model_player, playing_config
+from reversi.players.model import PLAYING, SearchPlayer, batch_of, model_player, playing_config
 from reversi.players.plain import (
     AlphaBetaPlayer,
     FlatMonteCarloPlayer,
@@ -12,7 +12,7 @@ from reversi.players.player import Forfeit, HistoryPlayer, Player
 from reversi.players.spec import PREFIXES, SIMULATIONS, make_player
 
 __all__ = [
-    "MARGIN_WEIGHT",
+    "PLAYING",
     "PREFIXES",
     "SIMULATIONS",
     "AlphaBetaPlayer",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +17,16 @@ from reversi.search.evaluate import Evaluate
 if TYPE_CHECKING:
     from reversi.model.weights import Weights
 
-MARGIN_WEIGHT = 0.0
-"""Default of `SearchConfig.margin_weight` in play."""
-
-SOLVE_EMPTIES = 12
-"""Default of `SearchConfig.solve_empties` in play: docs/experiments.md 21."""
-
-POLICY_TEMPERATURE = 2.0
-"""Default of `SearchConfig.policy_temperature` in play: flatter priors find moves with low network priors.  Together
-with `C_PUCT` it gains about 20 Elo over self-play's 1 and 1.5 (docs/experiments.md 25)."""
-
-C_PUCT = 0.8
-"""Default of `SearchConfig.c_puct` in play: with flatter priors, values get more weight."""
-
-MIN_VISIT_SHARE = 0.5
-"""Default of `SearchConfig.min_visit_share` in play: docs/experiments.md 27."""
-
-BOUNDS = True
-"""Default of `SearchConfig.bounds` in play, about 7 Elo: docs/experiments.md 30."""
-
-WIPEOUTS = True
-"""Default of `SearchConfig.wipeouts` in play: docs/experiments.md 37."""
+PLAYING = SearchConfig(
+    solve_empties=12,  # docs/experiments.md 21
+    policy_temperature=2.0,  # flatter priors find moves with low network priors; with `c_puct` about 20 Elo: 25
+    c_puct=0.8,  # with flatter priors, values get more weight
+    min_visit_share=0.5,  # 27
+    backup_temperature=0.2,  # truer values, the same strength: 46
+    bounds=True,  # about 7 Elo: 30
+    wipeouts=True,  # 37
+)
+"""The search in play; the numbers are entries of docs/experiments.md."""
 
 _BATCH = 256
 """Positions searched at once; larger batches do not make the network faster."""
@@ -81,18 +71,8 @@ def model_player(
     return SearchPlayer(name, game, evaluate, config)
 
 
-def playing_config(
-    simulations: int,
-    *,
-    margin_weight: float = MARGIN_WEIGHT,
-    solve_empties: int = SOLVE_EMPTIES,
-    c_puct: float = C_PUCT,
-    policy_temperature: float = POLICY_TEMPERATURE,
-    min_visit_share: float = MIN_VISIT_SHARE,
-    bounds: bool = BOUNDS,
-    wipeouts: bool = WIPEOUTS,
-) -> SearchConfig:
-    """Return the config of a search of `simulations` in play, without noise.
+def playing_config(simulations: int, **changes: Any) -> SearchConfig:
+    """Return the config of a search of `simulations` in play, without noise: `PLAYING` with these `changes`.
 
     A search of thousands of simulations gathers several leaves at a time, which fills the network's batch even for a
     single position; below 256 simulations it takes one leaf at a time, which is strongest.  With 0 simulations the bare
@@ -101,17 +81,7 @@ def playing_config(
     if simulations == 0:
         return SearchConfig(simulations=0)
     leaves = max(1, min(32, simulations // 128))
-    return SearchConfig(
-        simulations=simulations,
-        leaves=leaves,
-        margin_weight=margin_weight,
-        solve_empties=solve_empties,
-        c_puct=c_puct,
-        policy_temperature=policy_temperature,
-        min_visit_share=min_visit_share,
-        bounds=bool(bounds),
-        wipeouts=bool(wipeouts),
-    )
+    return replace(PLAYING, simulations=simulations, leaves=leaves, **changes)
 
 
 def batch_of(simulations: int) -> int:

@@ -8,7 +8,8 @@
     policy:M        model M without search: the move with the highest prior
     mcts:M:N        model M with N simulations, without noise; options of the search may follow, as in
                     mcts:M:64,margin=0.1,solve=8 (margin is margin_weight, solve is solve_empties, temperature
-                    is policy_temperature, share is min_visit_share; c_puct; bounds and wipeouts are 0 or 1)
+                    is policy_temperature, share is min_visit_share, backup is backup_temperature; c_puct; bounds
+                    and wipeouts are 0 or 1)
     M               model M with the command's number of simulations
     gtp:COMMAND     an external program that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  an external program that speaks the NBoard protocol
@@ -47,14 +48,21 @@ PLAYOUTS = 150
 MAX_PLAYOUTS = 1_000_000
 """Maximum for `flat-mc` and `uct`."""
 
+
+def _switch(text: str) -> bool:
+    """Read 0 or 1; raises ValueError otherwise."""
+    return bool(("0", "1").index(text))
+
+
 OPTIONS: dict[str, tuple[str, Callable[[str], float]]] = {
     "margin": ("margin_weight", float),
     "solve": ("solve_empties", int),
     "c_puct": ("c_puct", float),
     "temperature": ("policy_temperature", float),
     "share": ("min_visit_share", float),
-    "bounds": ("bounds", int),
-    "wipeouts": ("wipeouts", int),
+    "backup": ("backup_temperature", float),
+    "bounds": ("bounds", _switch),
+    "wipeouts": ("wipeouts", _switch),
 }
 """Options of `mcts`: the field of `SearchConfig` that each sets, and the parser of its value."""
 

@@ -66,7 +66,7 @@ def back_up_settled(tree: Tree, params: SearchParams, node: int) -> None:
     """Back up the value of a settled node; if `params.bounds` is on, update the bounds of the nodes above first."""
     if params.bounds:
         settle(tree, node)
-    back_up(tree, node, tree.nodes[node].lower, 0)
+    back_up(tree, params, node, tree.nodes[node].lower, 0)
 
 
 @bare_kernel

@@ -17,6 +17,7 @@ class SearchParams(NamedTuple):
     fpu_reduction: np.float32
     policy_temperature: np.float32
     min_visit_share: np.float32
+    backup_temperature: np.float32
     virtual_loss: int
     considered: int
     c_visit: np.float32
@@ -35,6 +36,7 @@ def params_of(config: SearchConfig) -> SearchParams:
         fpu_reduction=np.float32(config.fpu_reduction),
         policy_temperature=np.float32(config.policy_temperature),
         min_visit_share=np.float32(config.min_visit_share),
+        backup_temperature=np.float32(config.backup_temperature),
         virtual_loss=config.virtual_loss,
         considered=config.considered,
         c_visit=np.float32(config.c_visit),

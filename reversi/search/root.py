@@ -188,7 +188,7 @@ def plant(trees: Trees, game_id: int, params: SearchParams, own: Masks, opp: Mas
         root = tree.nodes[0]
         plant_root(tree, game_id, params, own[g], opp[g])
         if root.degree == TERMINAL:
-            back_up(tree, 0, root.value, 0)
+            back_up(tree, params, 0, root.value, 0)
         else:
             add_leaf(tree, g, 0, leaves, count)
             count += 1

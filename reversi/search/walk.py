@@ -213,4 +213,4 @@ def expand_leaves(
     for b in range(count):
         tree, node = tree_of(trees, int(leaves.game[b])), int(leaves.node[b])
         expand(tree, game_id, params, node, logits[b])
-        back_up(tree, node, value[b], 1)
+        back_up(tree, params, node, value[b], 1)

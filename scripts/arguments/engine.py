@@ -113,10 +113,10 @@ def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> S
     from reversi.frontends.analysis import MOST_LEAVES, SearchAnalyzer
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
-    from reversi.players import MARGIN_WEIGHT
+    from reversi.players import PLAYING
 
     weights.check_game(game)
-    margin_weight = MARGIN_WEIGHT if args.margin is None else args.margin
+    margin_weight = PLAYING.margin_weight if args.margin is None else args.margin
     precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
     evaluate = open_evaluator(
         weights,

@@ -251,9 +251,10 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
         ("mcts:gated:9999999", "got '9999999'"),
         (
             "mcts:gated:9,depth=3",
-            "expected options margin, solve, .*, share, bounds, wipeouts with numbers at the end of .*, got 'depth=3'",
+            "expected options margin, solve, .*, share, backup, bounds, wipeouts with numbers at the end of .*, got 'depth=3'",
         ),
         ("mcts:gated:9,margin=much", "got 'margin=much'"),
+        ("mcts:gated:9,bounds=7", "got 'bounds=7'"),
         ("mcts:gated:9,", "got ''"),
         ("mcts:gated:0,solve=8", "at least one simulation with options of the search, got 'mcts:gated:0,solve=8'"),
         ("mcts", "expected a model in 'mcts', as in mcts:gated"),

@@ -73,7 +73,7 @@ def grow(tree: Tree, game: Game, params: SearchParams, simulations: int, evaluat
         else:
             logits, value = evaluate(tree.nodes["own"][node : node + 1], tree.nodes["opp"][node : node + 1])
             expand(tree, game.id, params, node, logits[0])
-            back_up(tree, node, value[0], 0)
+            back_up(tree, params, node, value[0], 0)
 
 
 def root_edges(tree: Tree) -> NDArray[np.void]:

@@ -26,6 +26,7 @@ from reversi.search.params import SearchParams, params_of
         ("policy_temperature", 0),
         ("min_visit_share", 0),
         ("min_visit_share", 1.1),
+        ("backup_temperature", -0.1),
         ("dirichlet_alpha", 0),
         ("dirichlet_weight", 1.5),
         ("leaves", 0),
@@ -78,8 +79,9 @@ def test_a_rule_holds_what_kernels_need() -> None:
     scalars = map(np.float32, (1.25, 0.5, 1, 0.75, 50, 0.25, 0.125))
     c_puct, fpu, temperature, share, c_visit, c_scale, margin_weight = scalars
     assert params_of(config) == SearchParams(
-        True, c_puct, fpu, temperature, share, 3, 7, c_visit, c_scale, margin_weight, 9, False, False
+        True, c_puct, fpu, temperature, share, np.float32(0), 3, 7, c_visit, c_scale, margin_weight, 9, False, False
     )
     assert not params_of(SearchConfig()).gumbel
     assert params_of(SearchConfig(bounds=True)).bounds
     assert params_of(SearchConfig(wipeouts=True)).wipeouts
+    assert params_of(SearchConfig(backup_temperature=0.25)).backup_temperature == np.float32(0.25)

@@ -51,11 +51,11 @@ def step(tree: Tree, game: Game, root: Node, path: list[int], evaluate: HashEval
     leaf = upper.child.get(path[-1]) or Node.judged(position, evaluate)
     upper.child[path[-1]] = leaf
     if tree.nodes[node]["degree"] == TERMINAL:
-        back_up(tree, node, tree.nodes[node]["value"], 0)
+        back_up(tree, PARAMS, node, tree.nodes[node]["value"], 0)
     else:
         logits, judged = evaluate(*arrays(position))
         expand(tree, game.id, PARAMS, node, logits[0])
-        back_up(tree, node, judged[0], 0)
+        back_up(tree, PARAMS, node, judged[0], 0)
     value, walked = leaf.value, [root]
     for action in path[:-1]:
         walked.append(walked[-1].child[action])

@@ -159,11 +159,11 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
             tree, params = tree_of(make_trees(game, 1, 32), 0), params_of(SearchConfig())
             plant_root(tree, game.id, params, own, opp)
             expand(tree, game.id, params, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
-            back_up(tree, 0, np.float32(0), 0)
+            back_up(tree, params, 0, np.float32(0), 0)
             node = walk(tree, game.id, params, 32)
             assert (int(tree.nodes[node]["own"]), int(tree.nodes[node]["opp"])) == (leaf.own, leaf.opp)
             assert node == plies
-            back_up(tree, node, np.float32(0.5), 0)
+            back_up(tree, params, node, np.float32(0.5), 0)
             assert root_value(tree) == np.float32(0.5 * (-1) ** plies / 2)
             return
     pytest.fail("no such position among these")
