@@ -13,6 +13,7 @@ sources with kernels and of all that these import.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -86,12 +87,13 @@ def _use_cache_of_these_sources() -> None:
     folder = Path(root) / "reversi-zero-kernels" / _sources_hash(Path(__file__).parent.parent)
     if not folder.is_dir():
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)  # processes that start together make the same one
         except OSError:
             return
-        others = sorted((p for p in folder.parent.iterdir() if p != folder), key=lambda p: p.stat().st_mtime)
-        for other in others[:-KEPT_CACHES]:
-            shutil.rmtree(other, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another process removes the same old ones
+            others = sorted((p for p in folder.parent.iterdir() if p != folder), key=lambda p: p.stat().st_mtime)
+            for other in others[:-KEPT_CACHES]:
+                shutil.rmtree(other, ignore_errors=True)
     numba.config.CACHE_DIR = str(folder)
 
 

@@ -44,6 +44,7 @@ def use_token(token_file: str | None) -> None:
         if not Path(token_file).is_file():
             raise ConfigError(f"expected the cluster's token in a file, there is none at {token_file}")
         os.environ["RAY_AUTH_TOKEN_PATH"] = token_file
+        os.environ.pop("RAY_AUTH_TOKEN", None)  # Ray would take it before the file
         os.environ["RAY_AUTH_MODE"] = "token"
     given = "RAY_AUTH_TOKEN_PATH" in os.environ or "RAY_AUTH_TOKEN" in os.environ
     os.environ.setdefault("RAY_AUTH_MODE", "token" if given else "disabled")

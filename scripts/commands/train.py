@@ -98,7 +98,9 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
     from scripts.job.summary import announce, summarise
     from scripts.job.warm import warm
 
-    sitting = Sitting(job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values)))
+    sitting = Sitting(
+        job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values), hang_up=interrupt.request)
+    )
     if resumed:
         sitting.load_checkpoint()
     check_registry(job, sitting.open_registry())

@@ -43,6 +43,11 @@ class Interrupt:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
+    def request(self) -> None:
+        """Ask the run to save and end, as the first signal does."""
+        self.requested = True
+        self._requested_at = time.monotonic()
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
             return
@@ -50,7 +55,7 @@ class Interrupt:
             _say(b"\nstopped now; what came after the last checkpoint is lost\n")
             kill_children(os.getpid())
             os._exit(EXIT_INTERRUPTED)
-        self.requested, self._requested_at = True, time.monotonic()
+        self.request()
         _say(b"\nstopping: saving the run (again to stop now)\n")
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 from learner.tracking.metrics import Tracker, flatten
@@ -41,8 +42,11 @@ RESULTS_EVERY = 100
 class Progress:
     """Receives every report; writes the metrics and the dashboard of one sitting."""
 
-    def __init__(self, trackers: list[Tracker], out: IO[str] = sys.stdout) -> None:
-        self._trackers, self._out = trackers, out
+    def __init__(
+        self, trackers: list[Tracker], out: IO[str] = sys.stdout, hang_up: Callable[[], None] = lambda: None
+    ) -> None:
+        """`hang_up` is called once nobody reads `out` any more."""
+        self._trackers, self._out, self._hang_up = trackers, out, hang_up
         self._sum, self._last_row, self._last_line, self._last_results = (Counters() for _ in range(4))
         self._newest = Newest()
         self._began = self._drawn = self._written = self._printed = time.monotonic()
@@ -161,7 +165,8 @@ class Progress:
         try:
             print(text, file=self._out, flush=True)
         except BrokenPipeError:
-            raise
+            log.warning("nobody reads the output any more, as after a closed terminal: the run is saved and ends")
+            self._hang_up()
         except OSError as error:
             log.warning("a line is lost: %s", error)
 

@@ -116,7 +116,7 @@ def read_run(folder: Path) -> RunState:
         games=games,
         positions_per_s=row.get("run/positions_per_s", 0.0) if held else 0.0,
         step=int(row.get("learner/step", 0)),
-        version=int(row.get("learner/version", -1)),
+        version=max(int(row.get("learner/version", -1)), -1 if champion is None else champion),
         champion=champion,
         candidates=candidates,
         restarts=int(row.get("run/restarts", 0)),
@@ -127,15 +127,27 @@ def read_run(folder: Path) -> RunState:
         health=_health(row) if held and _heard_since_start(folder) else {},
         actors_asked=_actors_asked(folder),
         keeps_records=_at(config, "replay", "kind") == "redis",
-        more=more(*limits, int(row.get("replay/games_total", games))) if state == "finished" else None,
+        more=more(*limits, row.get("run/elapsed_s", 0.0), int(row.get("replay/games_total", games)))
+        if state == "finished"
+        else None,
     )
 
 
-def more(minutes: float | None, games: int | None, played: int) -> str:
-    """Return the setting that doubles the limit which ended a run."""
+def more(minutes: float | None, games: int | None, trained_s: float, played: int) -> str:
+    """Return the setting that lets a run go on: the limit that ended it, doubled until it is above what was done.
+
+    A round of many games can go far beyond a small limit.
+    """
     if games is not None and (minutes is None or played >= games):
-        return f"run.games={2 * games}"
-    return f"run.minutes={2 * (minutes or 0.0):g}"
+        return f"run.games={_doubled(games, played)}"
+    return f"run.minutes={_doubled(minutes or 1.0, trained_s / 60):g}"
+
+
+def _doubled(limit: float, done: float) -> float:
+    limit *= 2
+    while limit <= done:
+        limit *= 2
+    return limit
 
 
 def lock_holder(folder: Path) -> tuple[bool, int | None]:

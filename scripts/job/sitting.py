@@ -105,11 +105,11 @@ class Sitting:
         """Raise ConfigError for a finished run that was not given more minutes or games."""
         run = self.job.run
         if run.minutes is not None and self._time_share >= 1.0:
-            again = f"{self.resume_command} {more(run.minutes, None, 0)}"
+            again = f"{self.resume_command} {more(run.minutes, None, self._before_s, 0)}"
             trained = f"{self._before_s / 60:.3g} of {run.minutes:g} minutes"
             raise ConfigError(f"this run has trained {trained}; give it more, as in {again}")
         if run.games is not None and self._games_share >= 1.0:
-            again = f"{self.resume_command} {more(None, run.games, 0)}"
+            again = f"{self.resume_command} {more(None, run.games, 0.0, self.games)}"
             raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
 
     def begin(self) -> None:

@@ -68,7 +68,7 @@ def summarise(sitting: Sitting) -> None:
         f"next:  reversi serve --open --registry {models}\n"
         f"       reversi play --registry {models}\n"
         f"       reversi pull --registry {models} -o champion\n"
-        f"       {sitting.resume_command} {more(job.run.minutes, job.run.games, sitting.games)}"
+        f"       {sitting.resume_command} {more(job.run.minutes, job.run.games, sitting.elapsed_s, sitting.games)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -91,3 +92,17 @@ def test_output_on_a_full_disk_costs_lines_and_not_the_run(caplog: pytest.LogCap
         progress._printed = float("-inf")
         progress.tick()
     assert caplog.messages == ["a line is lost: [Errno 28] No space left on device"]
+
+
+def test_output_that_nobody_reads_any_more_ends_the_run_which_is_saved() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    interrupt = Interrupt()
+    with os.fdopen(writing, "w") as out:
+        progress = Progress([], out, hang_up=interrupt.request)
+        progress.begin(0.0, None, 10)
+        progress._printed = float("-inf")
+        progress.tick()
+        assert interrupt.requested
+        with contextlib.suppress(BrokenPipeError):
+            out.close()

@@ -69,3 +69,16 @@ def test_what_no_kernel_can_use_keeps_the_folder(sources: Path) -> None:
 def test_numba_uses_the_folder_of_these_sources() -> None:
     root = Path(reversi.kernel.__file__).parents[1]
     assert Path(numba.config.CACHE_DIR).name == _sources_hash(root)
+
+
+def test_processes_that_start_together_share_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    reversi.kernel._use_cache_of_these_sources()
+    folder = numba.config.CACHE_DIR
+    assert Path(folder).parent == tmp_path / "reversi-zero-kernels"
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    is_dir = Path.is_dir  # another process makes it right after this look
+    monkeypatch.setattr(Path, "is_dir", lambda path: path != Path(folder) and is_dir(path))
+    reversi.kernel._use_cache_of_these_sources()
+    assert folder == numba.config.CACHE_DIR

@@ -168,15 +168,17 @@ def test_a_job_carries_the_name_that_was_chosen_here() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "played", "says"),
+    ("limits", "minutes", "played", "says"),
     [
-        ((10, None), 5_000, "run.minutes=20"),
-        ((10.5, 5_001), 5_000, "run.minutes=21"),
-        ((10, 5_000), 5_000, "run.games=10000"),
-        ((None, 5_000), 4_990, "run.games=10000"),
+        ((10, None), 10.1, 5_000, "run.minutes=20"),
+        ((0.01, None), 0.05, 5_000, "run.minutes=0.08"),
+        ((10.5, 5_001), 10.5, 5_000, "run.minutes=21"),
+        ((10, 5_000), 3.0, 5_000, "run.games=10000"),
+        ((None, 5_000), 3.0, 4_990, "run.games=10000"),
+        ((None, 600), 3.0, 6_500, "run.games=9600"),
     ],
 )
 def test_what_has_ended_is_told_what_to_be_given(
-    limits: tuple[float | None, int | None], played: int, says: str
+    limits: tuple[float | None, int | None], minutes: float, played: int, says: str
 ) -> None:
-    assert more(*limits, played) == says
+    assert more(*limits, 60 * minutes, played) == says
