@@ -72,13 +72,14 @@ def test_numba_uses_the_folder_of_these_sources() -> None:
 
 
 def test_processes_that_start_together_share_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Path.mkdir
+
+    def mkdir_second(path: Path, **how: bool) -> None:
+        made(path, parents=True, exist_ok=True)  # by another process, a moment before
+        made(path, **how)
+
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(Path, "mkdir", mkdir_second)
     reversi.kernel._use_cache_of_these_sources()
-    folder = numba.config.CACHE_DIR
-    assert Path(folder).parent == tmp_path / "reversi-zero-kernels"
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    is_dir = Path.is_dir  # another process makes it right after this look
-    monkeypatch.setattr(Path, "is_dir", lambda path: path != Path(folder) and is_dir(path))
-    reversi.kernel._use_cache_of_these_sources()
-    assert folder == numba.config.CACHE_DIR
+    assert Path(numba.config.CACHE_DIR).parent == tmp_path / "reversi-zero-kernels"
