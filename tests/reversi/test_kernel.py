@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numba
@@ -74,9 +75,9 @@ def test_numba_uses_the_folder_of_these_sources() -> None:
 def test_processes_that_start_together_share_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Path.mkdir
 
-    def mkdir_second(path: Path, **how: bool) -> None:
-        made(path, parents=True, exist_ok=True)  # by another process, a moment before
-        made(path, **how)
+    def mkdir_second(path: Path, *mode: int, **how: bool) -> None:
+        os.makedirs(path, exist_ok=True)  # by another process, a moment before
+        made(path, *mode, **how)
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
