@@ -31,6 +31,7 @@ def config(tmp_path: Path) -> GamesActorConfig:
         kind="games",
         count=None,
         paths=(str(tmp_path / "*.wtb"), str(tmp_path / "b.txt")),
+        column=None,
         max_games=None,
         validation_share=0.25,
         round_games=64,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluator.config import GateConfig
 from reversi.errors import ConfigError
+from tests.evaluator.gates import gate_config
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ from reversi.errors import ConfigError
 )
 def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        GateConfig(**change)  # type: ignore[arg-type]
+        gate_config(**change)

@@ -25,9 +25,10 @@ from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
 from reversi.search.config import SearchConfig
 from scripts.bench.setup import Settings, random_weights
+from tests.evaluator.gates import gate_config
 
 GAME = GAMES["reversi6"]
-CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)
+CONFIG = gate_config(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)
 NETWORK = ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
 
 

@@ -27,6 +27,8 @@ CONFIG = LearnerConfig(
     threads=1,
     precision="float32",
     batch=32,
+    optimiser="adamw",
+    momentum=0.0,
     learning_rate=0.01,
     final_learning_rate=0.1,
     warmup_steps=4,
@@ -37,6 +39,8 @@ CONFIG = LearnerConfig(
     candidate_every_steps=6,
     chunk_batches=2,
     round_s=60.0,
+    prefetch=None,
+    compile=False,
 )
 
 
