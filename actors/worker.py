@@ -25,7 +25,7 @@ from reversi.model.weights import Weights
 from reversi.record import encode
 from reversi.search.config import SearchConfig
 
-STATE_FORMAT = 4
+STATE_FORMAT = 5
 
 
 class WeightSource(Protocol):
@@ -149,7 +149,7 @@ class Worker:
             self.producer, self._sequence = str(header["producer"]), int(header["sequence"])
             if header["shape"] == self._shape:
                 self._seed, self._resumed = int(header["seed"]), arrays
-                self._resumed_version = header.get("version")
+                self._resumed_version = header["version"]
 
     @property
     def _shape(self) -> list[Any]:

@@ -33,7 +33,7 @@ from reversi.search.config import SearchConfig
 
 log = logging.getLogger(__name__)
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 UNWRITABLE_S = 12 * 3600.0
 """Longest time in seconds that the registry may fail to accept a verdict before the run ends: someone has to make room

@@ -197,9 +197,7 @@ class Match:
         """Continue from `arrays()` of a match with the same openings and number of games."""
         self._own[:], self._opp[:], self._a_to_move[:] = arrays["own"], arrays["opp"], arrays["a_to_move"]
         self._margin[:], self._begun = arrays["margin"], int(arrays["begun"][0])
-        if "actions" in arrays:  # missing in older checkpoints, whose models do not follow games
-            self._actions[:], self._plies[:] = arrays["actions"], arrays["plies"]
-            self._forfeits[:] = arrays["forfeits"]
+        self._actions[:], self._plies[:], self._forfeits[:] = arrays["actions"], arrays["plies"], arrays["forfeits"]
         self._stopped = self._certain(self.result())
 
     def _step(self) -> None:

@@ -30,7 +30,7 @@ from reversi.record import Records
 if TYPE_CHECKING:
     from learner.validation import Validation
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 
 class BatchSource(Protocol):

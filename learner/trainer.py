@@ -46,7 +46,7 @@ CUDA_PREFETCH = 2
 """Batches made ahead on a GPU unless `learner.prefetch` is set; on a CPU a batch takes 0.5 % of a step."""
 
 _OPTIMISER = "optimiser"
-"""Name of the array that names the optimiser of the saved moments; older checkpoints lack it."""
+"""Name of the array that names the optimiser of the saved moments."""
 
 CUDA_CHECK_EVERY = 16
 """Steps between two checks for divergence on a GPU; each check synchronises with it once."""
@@ -172,8 +172,7 @@ class Trainer:
         Another optimiser than the saved one starts anew: the moments would mean nothing to it.
         """
         arrays = dict(arrays)
-        saved = arrays.pop(_OPTIMISER, None)
-        same = saved is None or saved.tobytes().decode() == self.config.optimiser
+        same = arrays.pop(_OPTIMISER).tobytes().decode() == self.config.optimiser
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         try:
             self._network.load_state_dict(_under("network.", tensors))

@@ -76,8 +76,9 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
             f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read"
         ) from error
     if found != (kind, format_number):
+        advice = "; use the version of this program that wrote it" if found[0] == kind else ""
         raise CorruptFileError(
-            f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}"
+            f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}{advice}"
         )
     if not intact:
         raise CorruptFileError(f"{where}: the checksum does not match; the {kind} archive was damaged or cut short")

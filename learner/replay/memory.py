@@ -25,7 +25,7 @@ from reversi.errors import ConfigError, CorruptFileError, CorruptRecordError
 from reversi.games.rules import Game
 from reversi.record import GOOD, REASONS, OtherRulesError, Records, check, decode
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 UNREADABLE, OTHER_RULES, OTHER_GAME = "unreadable", "other-rules", "other-game"
 """Reasons for refusing a whole delivery; `record.REASONS` are those for single games."""
@@ -172,9 +172,9 @@ class MemoryReplay:
     def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
         if header["game"] != self.game.name:
             raise CorruptFileError(f"replay state: expected one of {self.game.name}, got one of {header['game']!r}")
-        kind = header.get("samples", "positions")
-        if kind != self._kind.name:
-            raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
+        if header["samples"] != self._kind.name:
+            expected = f"{self._kind.name} for this algorithm"
+            raise CorruptFileError(f"replay state: expected {expected}, got {header['samples']}")
         for name, dtype in self._kind.columns.COLUMNS.items():
             if arrays[name].dtype != dtype:
                 raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")

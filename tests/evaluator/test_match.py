@@ -171,19 +171,6 @@ def test_a_match_goes_on_from_its_arrays() -> None:
     assert [resumed.history(number) for number in range(40)] == [whole.history(number) for number in range(40)]
 
 
-def test_a_match_goes_on_from_arrays_of_before_histories_were_kept() -> None:
-    openings = random_openings(REVERSI6, 20, 5, 1)
-    a, b = First(REVERSI6), First(REVERSI6, last=True)
-    whole = Match(REVERSI6, a, b, openings, 40, lockstep=10)
-    for _ in range(45):
-        whole.round(0)
-    new = ("actions", "plies", "forfeits")
-    kept = {name: array.copy() for name, array in whole.arrays().items() if name not in new}
-    resumed = Match(REVERSI6, a, b, openings, 40, lockstep=10)
-    resumed.restore(kept)
-    assert play(resumed) == play(whole)
-
-
 def test_a_history_leads_from_the_start_to_the_end_of_its_game() -> None:
     openings = random_openings(REVERSI4, 30, 5, 1)
     players = (RandomPlayer(REVERSI4, np.random.default_rng(seed)) for seed in (1, 2))
