@@ -212,8 +212,7 @@ class Gate:
                 self._trial = self._open_trial(candidate, self._champion)
                 if header["terms"] == self._terms(self._champion.version):
                     self._trial.seconds = header["seconds"]
-                    games = {name: array for name, array in arrays.items() if name.startswith(_MATCH)}
-                    self._trial.match.restore({name.removeprefix(_MATCH): array for name, array in games.items()})
+                    self._trial.match.restore(archive.under(_MATCH, arrays))
         if "waiting" in arrays:
             self.offer(arrays["waiting"].tobytes())
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reversi.archive import expect_writable, pack, read, unpack, write_atomic, write_output
+from reversi.archive import expect_writable, pack, read, under, unpack, write_atomic, write_output
 from reversi.errors import CorruptFileError
 
 ARRAYS = {
@@ -41,6 +41,10 @@ def test_another_kind_or_format_is_refused(kind: str, number: int, advice: str) 
     says = f"here: expected a {kind} archive of format {number}, got 'test' of 1{advice}$"
     with pytest.raises(CorruptFileError, match=says):
         unpack(pack("test", 1, ARRAYS, HEADER), kind, number, "here")
+
+
+def test_arrays_under_a_prefix_have_the_rest_of_their_names() -> None:
+    assert under("net.", {"net.w": 1, "net": 2, "old.net.w": 3, "net.net.b": 4}) == {"w": 1, "net.b": 4}
 
 
 def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:

@@ -214,7 +214,7 @@ def test_the_same_seed_is_the_same_run_and_another_is_not(tmp_path: Path) -> Non
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
         sit(job_in(tmp_path, name, *TABLE, f"run.seed={seed}"))
     assert differences(tmp_path / "one", tmp_path / "same") == []
-    assert "learner.q" in differences(tmp_path / "one", tmp_path / "other")
+    assert "learner.training.q" in differences(tmp_path / "one", tmp_path / "other")
 
 
 def test_with_other_settings_versions_that_were_judged_are_not_made_again(tmp_path: Path) -> None:
