@@ -145,13 +145,13 @@ class Learner:
             validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self, validate: bool = True) -> ValidationReport | None:
+    def offer_candidate(self) -> ValidationReport | None:
         """Publish the averaged weights, or the best validated ones, and offer them to the gate.
 
-        With `validate`, return their validation on all validation games, if there are any: it takes minutes for many
-        games and a large network.
+        Return their validation on all validation games, if there are any: it takes minutes for many games and a large
+        network.
         """
-        report = self._validation.validate_best() if validate and self._validation is not None else None
+        report = self._validation.validate_best() if self._validation is not None else None
         self._publish(candidate=True)
         return report
 
