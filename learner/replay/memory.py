@@ -85,13 +85,7 @@ class MemoryReplay:
         explanation = "\n".join([f"{origin}:", *(f"game {g}: {REASONS[reasons[g]]}" for g in bad[:MOST_NAMED])])
         taken = self._store(records.select(reasons == GOOD))
         refused = self._refuse(data, len(bad), REASONS[reasons[bad[0]]], explanation)
-        return AddReport(
-            games=taken.games,
-            positions=taken.positions,
-            rejected=refused.rejected,
-            room=taken.room,
-            reason=refused.reason,
-        )
+        return replace(taken, rejected=refused.rejected, reason=refused.reason)
 
     def has(self, producer: str, sequence: int) -> bool:
         """Return whether this batch was delivered before or is too old to tell; nothing is counted."""
