@@ -37,8 +37,9 @@ class GateConfig:
 
     opening_plies: int | None
     """Uniformly random plies before a game begins; null uses the fewest that give enough distinct openings to choose
-    from: 6 for 400 games on 6x6 and 8x8.  More plies give more openings, but more lopsided ones.  Not used with
-    `openings`.  AlphaGo Zero: none; its games differ by temperature."""
+    from: on 6x6 and 8x8 that is 6 for the 800 drawn for 400 games with `opening_choice` 4, and 5 for 200.
+    More plies give more openings, but more lopsided ones.  Not used with `openings`.  AlphaGo Zero: none; its games
+    differ by temperature."""
 
     opening_choice: int
     """Random openings drawn per opening played.  From these a match plays the ones that the champion evaluates as most
@@ -49,7 +50,7 @@ class GateConfig:
     """A file with one opening per line, such as `f5d6c3`, from which a match draws as many as it needs; null draws
     random plies."""
 
-    lockstep: int
+    games_at_once: int
     """Games in progress at once.  Half of them share a network batch, so fewer games make inference slower; with more,
     more games are unfinished, and wasted, when the verdict is certain."""
 
@@ -75,7 +76,7 @@ class GateConfig:
         return self.games // 2 * self.opening_choice
 
     def __post_init__(self) -> None:
-        for name in ("games", "lockstep"):
+        for name in ("games", "games_at_once"):
             value = getattr(self, name)
             require(value >= 2 and value % 2 == 0, f"gate.{name}", "even and at least 2", value)
         require(1 <= self.wins <= self.games, "gate.wins", f"from 1 to gate.games ({self.games})", self.wins)

@@ -264,7 +264,7 @@ class Gate:
             opponent,
             self._openings.choose(candidate.version, opponent),
             config.games,
-            lockstep=config.lockstep,
+            games_at_once=config.games_at_once,
             certain=lambda result: verdict_of(config, result) is not None,
         )
         return _Trial(candidate, champion.version, match, self._truth(candidate))

@@ -23,7 +23,7 @@ from tests.evaluator.gates import gate_config
         ({"truth_simulations": -1}, "gate.truth_simulations must be from 0 to 100000, got -1"),
         ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
         ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
-        ({"lockstep": 3}, "gate.lockstep must be even"),
+        ({"games_at_once": 3}, "gate.games_at_once must be even"),
         ({"threads": 0}, "gate.threads must be at least 1, got 0"),
     ],
 )
