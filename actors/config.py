@@ -191,7 +191,7 @@ class GamesActorConfig:
     round_games: int
     """Games delivered in one round, 1 to 20,000."""
 
-    column: str | None = None
+    column: str | None
     """Header of the column of transcripts in CSV files; null finds `transcript`, `moves` or `game_transcript`."""
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
     Raises ConfigError for a path that matches no file, and if there is no game to train on.
     """
     collections, problems = list[Collection](), list[str]()
-    for path in _files(config.paths):
+    for path in game_files(config.paths):
         try:
             found = read_games_of(path, game, config.column)
         except (CorruptFileError, UsageError) as error:
@@ -92,6 +92,21 @@ def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
         digest=hashlib.sha256(hashes[~aside].tobytes()).hexdigest(),
         read=sum(map(len, collections)),
     )
+
+
+def game_files(patterns: tuple[str, ...]) -> list[Path]:
+    """Return the files of all patterns, each once, sorted by name; ConfigError for a pattern that matches none."""
+    found = set[Path]()
+    for pattern in patterns:
+        files = {path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()}
+        if not files:
+            raise ConfigError(
+                f"actors.paths: expected files of games, found none at {pattern!r}; name yours, as in "
+                "'actors.paths=[FOLDER/*.wtb]': the French Othello federation publishes WTHOR, the games of all "
+                "tournaments, at https://www.ffothello.org/informatique/la-base-wthor/"
+            )
+        found |= files
+    return sorted(found)
 
 
 class RecordedGameSource:
@@ -148,17 +163,6 @@ class RecordedGameSource:
         delivered, games = arrays["delivered"]
         if games == len(self._order):
             self._delivered = int(delivered)
-
-
-def _files(patterns: tuple[str, ...]) -> list[Path]:
-    """Return the files of all patterns, each once, sorted by name."""
-    found = set[Path]()
-    for pattern in patterns:
-        files = {path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()}
-        if not files:
-            raise ConfigError(f"actors.paths: expected files of games, found none at {pattern!r}")
-        found |= files
-    return sorted(found)
 
 
 def _good_games(collections: list[Collection]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

@@ -25,7 +25,7 @@ from reversi.model.weights import Weights
 from reversi.record import encode
 from reversi.search.config import SearchConfig
 
-STATE_FORMAT = 4
+STATE_FORMAT = 5
 
 
 class WeightSource(Protocol):
@@ -149,7 +149,7 @@ class Worker:
             self.producer, self._sequence = str(header["producer"]), int(header["sequence"])
             if header["shape"] == self._shape:
                 self._seed, self._resumed = int(header["seed"]), arrays
-                self._resumed_version = header.get("version")
+                self._resumed_version = header["version"]
 
     @property
     def _shape(self) -> list[Any]:
@@ -188,7 +188,7 @@ class Worker:
         self.producer, self._sequence = source.producer, source.rounds
         return source
 
-    def _begin(self, source: GameSource) -> GameSource:
+    def _begin(self, source: GameSource) -> None:
         """Install `source`, restore a resumed actor's games, and drop cached evaluations of other weights."""
         self._source = source
         if self._resumed:
@@ -196,7 +196,6 @@ class Worker:
                 source.restore(self._resumed)
             if self._resumed_version != self._version:
                 source.clear_cache()
-        return source
 
     def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameSource:
         """Open the first network and return the source that plays with it."""

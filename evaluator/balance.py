@@ -60,19 +60,10 @@ def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judg
             f"expected {count} openings of {plies} plies in {game.name} with a value within {bound:g} of 0, but only "
             f"{have} of {len(seen)} tried are; allow a larger bound, more opening plies or fewer games"
         )
-    return _joined(found).take(np.arange(count))
+    return Openings.concatenate(found).take(np.arange(count))
 
 
 def most_even(openings: Openings, count: int, judge: Judge) -> Openings:
     """Return the `count` openings with the values nearest to 0, in their original order."""
     nearest = np.argsort(np.abs(judge(openings.own, openings.opp)), kind="stable")[:count]
     return openings.take(np.sort(nearest))
-
-
-def _joined(parts: list[Openings]) -> Openings:
-    return Openings(
-        np.concatenate([part.own for part in parts]),
-        np.concatenate([part.opp for part in parts]),
-        np.concatenate([part.black_to_move for part in parts]),
-        np.concatenate([part.actions for part in parts]),
-    )

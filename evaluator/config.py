@@ -15,58 +15,59 @@ from reversi.settings import require, require_ranges
 class GateConfig:
     """When a candidate replaces the champion.  AlphaZero has no gate; AlphaGo Zero's is the default."""
 
-    games: int = 400
+    games: int
     """Games per match; even, since every opening is played twice with the colours swapped.  AlphaGo Zero: 400."""
 
-    wins: int = 220
+    wins: int
     """Points needed for promotion; see `rule`.  With 220 of 400 an equal candidate passes once in 40 matches, one that
     is 35 Elo stronger every other time.  AlphaGo Zero: 220 (55 %)."""
 
-    rule: Literal["wins", "score"] = "wins"
+    rule: Literal["wins", "score"]
     """What counts as a point: a won game only (`wins`), or a draw as half a point too (`score`).  Where strong players
     draw often, as on 8x8, `wins` requires far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
 
-    simulations: int = 16
+    simulations: int
     """Simulations per move for both sides, which search as models play (`players/model.py`).  Small numbers show what a
     network has learned: in two pairs of models the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.
     AlphaGo Zero: 1600."""
 
-    solve_empties: int = 0
+    solve_empties: int
     """`SearchConfig.solve_empties` for both sides.  Solved endings hide what a candidate has learned about them:
     four candidates on 6x6 led by 36, 29, 41 and 32 Elo with 12, by 68, 56, 45 and 47 with 0."""
 
-    opening_plies: int | None = None
+    opening_plies: int | None
     """Uniformly random plies before a game begins; null uses the fewest that give enough distinct openings to choose
-    from: 6 for 400 games on 6x6 and 8x8.  More plies give more openings, but more lopsided ones.  Not used with
-    `openings`.  AlphaGo Zero: none; its games differ by temperature."""
+    from: on 6x6 and 8x8 that is 6 for the 800 drawn for 400 games with `opening_choice` 4, and 5 for 200.
+    More plies give more openings, but more lopsided ones.  Not used with `openings`.  AlphaGo Zero: none; its games
+    differ by temperature."""
 
-    opening_choice: int = 4
+    opening_choice: int
     """Random openings drawn per opening played.  From these a match plays the ones that the champion evaluates as most
     even, since most of the others are won by the same side whoever plays it; if the game has fewer, the match chooses
     from all of them.  1 plays them as drawn.  Not used with `openings`.  AlphaGo Zero: none."""
 
-    openings: str | None = None
+    openings: str | None
     """A file with one opening per line, such as `f5d6c3`, from which a match draws as many as it needs; null draws
     random plies."""
 
-    lockstep: int = 128
+    games_at_once: int
     """Games in progress at once.  Half of them share a network batch, so fewer games make inference slower; with more,
     more games are unfinished, and wasted, when the verdict is certain."""
 
-    truth_positions: int = 300
+    truth_positions: int
     """Positions with few empty squares, solved when the gate starts, on which the moves of every candidate are checked:
     for metrics only, without effect on the verdict.  0 turns the check off; tic-tac-toe has none."""
 
-    truth_empties: int = 12
+    truth_empties: int
     """Most empty squares of those positions, limited to a third of the board; the fewest are a sixth of the board."""
 
-    truth_simulations: int = 64
+    truth_simulations: int
     """Simulations per move in this check; it runs without the solver, which would get all of the positions right."""
 
-    threads: int = 1
+    threads: int
     """Threads of the network's inference."""
 
-    backend: Literal["auto", "openvino", "torch"] = "auto"
+    backend: Literal["auto", "openvino", "torch"]
     """Inference backend; `auto` takes OpenVINO where it is installed."""
 
     @property
@@ -75,7 +76,7 @@ class GateConfig:
         return self.games // 2 * self.opening_choice
 
     def __post_init__(self) -> None:
-        for name in ("games", "lockstep"):
+        for name in ("games", "games_at_once"):
             value = getattr(self, name)
             require(value >= 2 and value % 2 == 0, f"gate.{name}", "even and at least 2", value)
         require(1 <= self.wins <= self.games, "gate.wins", f"from 1 to gate.games ({self.games})", self.wins)

@@ -33,7 +33,7 @@ from reversi.search.config import SearchConfig
 
 log = logging.getLogger(__name__)
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 UNWRITABLE_S = 12 * 3600.0
 """Longest time in seconds that the registry may fail to accept a verdict before the run ends: someone has to make room
@@ -212,8 +212,7 @@ class Gate:
                 self._trial = self._open_trial(candidate, self._champion)
                 if header["terms"] == self._terms(self._champion.version):
                     self._trial.seconds = header["seconds"]
-                    games = {name: array for name, array in arrays.items() if name.startswith(_MATCH)}
-                    self._trial.match.restore({name.removeprefix(_MATCH): array for name, array in games.items()})
+                    self._trial.match.restore(archive.under(_MATCH, arrays))
         if "waiting" in arrays:
             self.offer(arrays["waiting"].tobytes())
 
@@ -265,7 +264,7 @@ class Gate:
             opponent,
             self._openings.choose(candidate.version, opponent),
             config.games,
-            lockstep=config.lockstep,
+            games_at_once=config.games_at_once,
             certain=lambda result: verdict_of(config, result) is not None,
         )
         return _Trial(candidate, champion.version, match, self._truth(candidate))

@@ -1,8 +1,8 @@
 """A match: many games between two players, in lockstep, every opening twice with the colours swapped.
 
 In each lockstep ply a player is asked once, for all games where it is to move, so that its network gets one large
-batch.  At most `lockstep` games are in progress; the next ones begin, pair by pair, as games end.  A match that may
-stop early therefore loses few unfinished games, and its batches stay full.
+batch.  At most `games_at_once` games are in progress; the next ones begin, pair by pair, as games end.  A match that
+may stop early therefore loses few unfinished games, and its batches stay full.
 
 A player that follows games move by move, as external programs do, receives each game from its start and plays one game
 at a time.  If it fails, it loses that game by forfeit and the match continues.
@@ -101,12 +101,12 @@ class Match:
         openings: Openings,
         games: int,
         *,
-        lockstep: int = 400,
+        games_at_once: int = 400,
         certain: Callable[[MatchResult], bool] = lambda _: False,
     ) -> None:
         """`certain` is called after every ply in which a game ended; if it returns True, the match is done.
 
-        With a `HistoryPlayer` games are played one after another, regardless of `lockstep`.
+        With a `HistoryPlayer` games are played one after another, regardless of `games_at_once`.
         """
         if games < 2 or games % 2:
             raise UsageError(
@@ -116,7 +116,7 @@ class Match:
             raise UsageError(f"expected at least {games // 2} openings for {games} games, got {len(openings)}")
         self.game, self.player_a, self.player_b = game, player_a, player_b
         follows = any(isinstance(player, HistoryPlayer) for player in (player_a, player_b))
-        self._lockstep, self._certain = 1 if follows else lockstep, certain
+        self._games_at_once, self._certain = 1 if follows else games_at_once, certain
         opening = np.arange(games) // 2
         self._a_is_black = np.arange(games) % 2 == 0  # [G]
         self._own = openings.own[opening]  # uint64[G]  discs of the side to move
@@ -197,9 +197,7 @@ class Match:
         """Continue from `arrays()` of a match with the same openings and number of games."""
         self._own[:], self._opp[:], self._a_to_move[:] = arrays["own"], arrays["opp"], arrays["a_to_move"]
         self._margin[:], self._begun = arrays["margin"], int(arrays["begun"][0])
-        if "actions" in arrays:  # missing in older checkpoints, whose models do not follow games
-            self._actions[:], self._plies[:] = arrays["actions"], arrays["plies"]
-            self._forfeits[:] = arrays["forfeits"]
+        self._actions[:], self._plies[:], self._forfeits[:] = arrays["actions"], arrays["plies"], arrays["forfeits"]
         self._stopped = self._certain(self.result())
 
     def _step(self) -> None:
@@ -237,9 +235,9 @@ class Match:
         self._margin[rows] = np.where(a_to_move, -self.game.squares, self.game.squares)
 
     def _live(self) -> NDArray[np.int64]:
-        """Return the games in progress, after starting new ones up to `lockstep`."""
+        """Return the games in progress, after starting new ones up to `games_at_once`."""
         live = int((self._margin[: self._begun] == UNFINISHED).sum())
-        self._begun = min(len(self._margin), self._begun + max(0, self._lockstep - live))
+        self._begun = min(len(self._margin), self._begun + max(0, self._games_at_once - live))
         return np.flatnonzero(self._margin[: self._begun] == UNFINISHED)
 
     def _ask(self, player: Player, rows: NDArray[np.int64], legal: NDArray[np.uint8]) -> NDArray[np.int32]:

@@ -7,7 +7,7 @@ swapped colours measure strength instead.  Two openings are the same if a symmet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,11 @@ class Openings:
     def take(self, rows: NDArray[np.integer[Any]]) -> Openings:
         """Return the openings with the given numbers, in that order."""
         return Openings(self.own[rows], self.opp[rows], self.black_to_move[rows], self.actions[rows])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Openings]) -> Openings:
+        """Return the openings of all `parts`, at least one and of equally many plies, in their order."""
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
 
 
 def random_openings(

@@ -54,10 +54,10 @@ class _Level:
     action: NDArray[np.int64]  # [P]  action played there
 
 
-def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = False) -> Proof:
+def prove(game: Game, player: Player, *, moves_first: bool, first_random: bool) -> Proof:
     """Play every game of `player` against every reply, as the first or the second to move.
 
-    any_first  try every first move of the game, even if it is the player's
+    first_random  try every first move of the game, even if it is the player's
 
     Raises UsageError if the game is too large, IllegalMoveError if the player makes an illegal move.
     """
@@ -69,7 +69,7 @@ def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = Fa
     while len(levels[-1].own):
         ply, level = len(levels) - 1, levels[-1]
         mine = (ply % 2 == 0) == moves_first
-        legal = _answers(game, player, level) if mine and not (any_first and ply == 0) else _legal(game, level)
+        legal = _answers(game, player, level) if mine and not (first_random and ply == 0) else _legal(game, level)
         parent, action = legal.nonzero()
         own, opp = level.own[parent], level.opp[parent]
         play_batch(game.id, own, opp, action.astype(np.int32))
@@ -91,7 +91,7 @@ def prove(game: Game, player: Player, *, moves_first: bool, any_first: bool = Fa
 def prove_both_sides(game: Game, player: Player, first_random: bool) -> dict[str, Proof]:
     """Return all games of `player`, moving `first` and moving `second`."""
     sides: dict[str, Any] = {"first": True, "second": False}
-    return {side: prove(game, player, moves_first=first, any_first=first_random) for side, first in sides.items()}
+    return {side: prove(game, player, moves_first=first, first_random=first_random) for side, first in sides.items()}
 
 
 def as_json(game: Game, found: dict[str, Proof]) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import action_table, transform_mask
 from reversi.kernel import kernel
 
+ILLEGAL = -1e4
+"""Logit or value of illegal actions: their probability and gradient are exactly 0."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
@@ -52,6 +55,11 @@ class TrainingBatch(Batch):
     margin: Tensor  # f32[B] discs at the end, own minus opponent's, over N * N: -1 to 1
     owner: Tensor  # f32[B, N, N] at the end: +1 own disc, -1 opponent's, 0 empty
     legal: Tensor  # u8[B, A] 1 at every legal action
+
+
+def masked(logits: Tensor, legal: Tensor) -> Tensor:
+    """Return `logits` [B, A] as float32, with `ILLEGAL` where `legal` u8[B, A] is 0."""
+    return logits.float().masked_fill(legal == 0, ILLEGAL)
 
 
 class BatchArrays(NamedTuple):

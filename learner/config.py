@@ -27,11 +27,11 @@ class LearnerConfig:
     batch: int
     """Samples per step.  AlphaZero: 4,096; a small network on few games needs fewer."""
 
-    optimiser: Literal["adamw", "adam", "sgd", "rmsprop", "muon"] = "adamw"
+    optimiser: Literal["adamw", "adam", "sgd", "rmsprop", "muon"]
     """The optimiser; `muon` is Muon for kernels and AdamW for the rest, which learns most from each sample.
      AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
 
-    momentum: float = 0.0
+    momentum: float
     """Momentum, 0 to below 1; for sgd and rmsprop only, the others have their own.  AlphaZero: 0.9."""
 
     learning_rate: float
@@ -67,11 +67,11 @@ class LearnerConfig:
     round_s: float
     """Seconds of training per round; between rounds a learner can be stopped."""
 
-    prefetch: int | None = None
+    prefetch: int | None
     """Batches that a thread assembles and sends to the device ahead of the step; 0 assembles each before its step.
     null is 2 on a GPU and 0 on a CPU, where a batch takes 0.5 % of its step.  The batches are the same."""
 
-    compile: bool = False
+    compile: bool
     """Whether to compile the step with torch.compile, which takes up to a minute.  Worth trying on a GPU; on a CPU the
     default step is faster.  If compilation fails, training continues without it."""
 

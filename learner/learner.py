@@ -30,7 +30,7 @@ from reversi.record import Records
 if TYPE_CHECKING:
     from learner.validation import Validation
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 
 class BatchSource(Protocol):
@@ -145,13 +145,13 @@ class Learner:
             validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self, validate: bool = True) -> ValidationReport | None:
+    def offer_candidate(self) -> ValidationReport | None:
         """Publish the averaged weights, or the best validated ones, and offer them to the gate.
 
-        With `validate`, return their validation on all validation games, if there are any: it takes minutes for many
-        games and a large network.
+        Return their validation on all validation games, if there are any: it takes minutes for many games and a large
+        network.
         """
-        report = self._validation.validate_best() if validate and self._validation is not None else None
+        report = self._validation.validate_best() if self._validation is not None else None
         self._publish(candidate=True)
         return report
 
@@ -166,7 +166,7 @@ class Learner:
     def state(self) -> bytes:
         """Return network, average, optimiser, counters, random state, the newest published weights and the samples that
         `hold` added, as an archive."""
-        arrays = self.trainer.arrays()
+        arrays = {f"training.{name}": array for name, array in self.trainer.arrays().items()}
         if self._published is not None:
             arrays["published"] = np.frombuffer(self._published, np.uint8)
         if self._drawn:
@@ -196,11 +196,10 @@ class Learner:
             raise CorruptFileError(
                 f"learner state: expected {self.algorithm.name} on {self.game.name}, got {found[1]} on {found[0]}"
             )
-        published = arrays.pop("published", None)
-        drawn, best = _taken("drawn.", arrays), _taken("validation.", arrays)
-        self.trainer.restore(arrays, header["step"])
+        published, drawn = arrays.get("published"), archive.under("drawn.", arrays)
+        self.trainer.restore(archive.under("training.", arrays), header["step"])
         if self._validation is not None and "validation" in header:
-            self._validation.restore(best, header["validation"])
+            self._validation.restore(archive.under("validation.", arrays), header["validation"])
         self._drawn = [sample_kind(self.algorithm).columns(**drawn)] if drawn else []
         self._published = None if published is None else published.tobytes()
         self._version = max(self._version, header["version"])
@@ -277,9 +276,3 @@ def _trainer(
     from learner.validation import Validation
 
     return trainer, Validation(validation, algorithm, trainer)
-
-
-def _taken(prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Remove the arrays named `prefix...` from `arrays` and return them by the rest of their names."""
-    names = [name for name in arrays if name.startswith(prefix)]
-    return {name.removeprefix(prefix): arrays.pop(name) for name in names}

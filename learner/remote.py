@@ -84,9 +84,9 @@ class RemoteLearner(Learner):
         newest = max(newest, self._weights.newest())
         super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=newest, **rest)
 
-    def offer_candidate(self, validate: bool = True) -> ValidationReport | None:
+    def offer_candidate(self) -> ValidationReport | None:
         """Publish and offer the averaged weights; on return the weights actor has the candidate."""
-        report = super().offer_candidate(validate)
+        report = super().offer_candidate()
         self._weights.settle()
         return report
 

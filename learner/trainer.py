@@ -26,6 +26,7 @@ from learner.replay.columns import SampleColumns
 from learner.schedule import schedule
 from learner.strips import StripPass
 from learner.transfer import Transfer
+from reversi.archive import under
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, StackConfig
@@ -46,7 +47,7 @@ CUDA_PREFETCH = 2
 """Batches made ahead on a GPU unless `learner.prefetch` is set; on a CPU a batch takes 0.5 % of a step."""
 
 _OPTIMISER = "optimiser"
-"""Name of the array that names the optimiser of the saved moments; older checkpoints lack it."""
+"""Name of the array that names the optimiser of the saved moments."""
 
 CUDA_CHECK_EVERY = 16
 """Steps between two checks for divergence on a GPU; each check synchronises with it once."""
@@ -172,13 +173,12 @@ class Trainer:
         Another optimiser than the saved one starts anew: the moments would mean nothing to it.
         """
         arrays = dict(arrays)
-        saved = arrays.pop(_OPTIMISER, None)
-        same = saved is None or saved.tobytes().decode() == self.config.optimiser
+        same = arrays.pop(_OPTIMISER).tobytes().decode() == self.config.optimiser
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         try:
-            self._network.load_state_dict(_under("network.", tensors))
-            self._average.load_state_dict(_under("average.", tensors))
-            self.objective.restore(_under("objective.", tensors))
+            self._network.load_state_dict(under("network.", tensors))
+            self._average.load_state_dict(under("average.", tensors))
+            self.objective.restore(under("objective.", tensors))
         except RuntimeError as error:
             raise CorruptFileError("learner state: expected this job's network, got one of another shape") from error
         for key, moment in self._optimiser.moments.items():
@@ -309,7 +309,3 @@ def _dtype(config: LearnerConfig, device: torch.device) -> torch.dtype:
         fast = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
         return torch.bfloat16 if fast or device.type == "cuda" else torch.float32
     return torch.bfloat16 if config.precision == "bf16" else torch.float32
-
-
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from reversi.errors import CorruptFileError, ReversiError
 
 Arrays = Mapping[str, NDArray[Any]]
 Header = dict[str, Any]
+T = TypeVar("T")
 
 METADATA_KEY = "archive"
 """The key of the safetensors metadata that stores kind, format, checksum and header as one JSON text."""
@@ -76,8 +77,9 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
             f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read"
         ) from error
     if found != (kind, format_number):
+        advice = "; use the version of this program that wrote it" if found[0] == kind else ""
         raise CorruptFileError(
-            f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}"
+            f"{where}: expected a {kind} archive of format {format_number}, got {found[0]!r} of {found[1]}{advice}"
         )
     if not intact:
         raise CorruptFileError(f"{where}: the checksum does not match; the {kind} archive was damaged or cut short")
@@ -103,6 +105,11 @@ def read_bytes(path: Path, what: str) -> bytes:
             return file.read(about.st_size + 1)  # a larger number would be allocated before the first byte
     except OSError as error:
         raise CorruptFileError(f"{path}: expected {what}, but {error.strerror or error}") from error
+
+
+def under(prefix: str, arrays: Mapping[str, T]) -> dict[str, T]:
+    """Return the arrays named `prefix...` by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 @contextmanager

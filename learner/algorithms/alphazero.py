@@ -16,15 +16,12 @@ from torch.nn import functional
 
 from learner.algorithms.config import AlphaZeroConfig
 from learner.algorithms.stateless import Stateless
-from learner.batches import TrainingBatch, training_batch
+from learner.batches import TrainingBatch, masked, training_batch
 from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
 from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
-
-ILLEGAL = -1e4
-"""Logit of illegal actions: their probability and gradient are exactly 0."""
 
 
 class AlphaZero(Stateless):
@@ -40,24 +37,19 @@ class AlphaZero(Stateless):
         return training_batch(self._game, samples, symmetry, self._config.value_mix, pinned=pinned)
 
     def losses(self, outputs: Outputs, batch: TrainingBatch) -> Tensor:
-        """Return f32[5]; see `losses`."""
-        return losses(outputs, batch, self._config)
-
-
-def losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
-    """Return the losses as f32[5] in the order of `AlphaZeroLosses`; the first is minimised."""
-    policies, weight = _policy_losses(outputs, batch, config), batch.policy_weight
-    policy = (policies * weight).sum() / weight.sum().clamp(min=1)
-    value = _value_loss(outputs.wdl.float(), batch.wdl, config)
-    margin = functional.mse_loss(outputs.margin.float(), batch.margin)
-    owner = functional.mse_loss(outputs.owner.float(), batch.owner)
-    total = policy + config.value_weight * value + config.margin_weight * margin + config.owner_weight * owner
-    return torch.stack((total, policy, value, margin, owner))
+        """Return f32[5] in the order of `AlphaZeroLosses`; the first is minimised."""
+        config, weight = self._config, batch.policy_weight
+        policy = (_policy_losses(outputs, batch, config) * weight).sum() / weight.sum().clamp(min=1)
+        value = _value_loss(outputs.wdl.float(), batch.wdl, config)
+        margin = functional.mse_loss(outputs.margin.float(), batch.margin)
+        owner = functional.mse_loss(outputs.owner.float(), batch.owner)
+        total = policy + config.value_weight * value + config.margin_weight * margin + config.owner_weight * owner
+        return torch.stack((total, policy, value, margin, owner))
 
 
 def _policy_losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConfig) -> Tensor:
     """Return the policy loss of every position, f32[B]."""
-    logits = outputs.policy.float().masked_fill(batch.legal == 0, ILLEGAL)
+    logits = masked(outputs.policy, batch.legal)
     target = batch.policy if config.policy_temperature == 1 else tempered(batch.policy, config.policy_temperature)
     if config.policy_loss == "squared":
         return (logits.softmax(1) - target).square().sum(1)

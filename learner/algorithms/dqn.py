@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import DqnConfig
-from learner.batches import Batch
+from learner.batches import Batch, masked
 from learner.replay.columns import SampleColumns
 from learner.replay.transitions import TransitionArrays, Transitions
 from reversi.games.planes import PLANES, write_planes
@@ -63,7 +62,7 @@ class Dqn:
         """Return f32[4] in the order of `DqnLosses`."""
         values = outputs.float().gather(1, batch.action[:, None]).squeeze(1)
         with torch.no_grad():
-            best = self._target(batch.next_planes).float().masked_fill(batch.next_legal == 0, ILLEGAL).amax(1)
+            best = masked(self._target(batch.next_planes), batch.next_legal).amax(1)
             targets = batch.reward + batch.factor * best  # without a next position: 0 times a finite value
         loss = functional.mse_loss if self._config.loss == "squared" else functional.smooth_l1_loss
         error = (values.detach() - targets).abs().mean()

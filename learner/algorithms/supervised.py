@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from learner.algorithms.alphazero import ILLEGAL
 from learner.algorithms.config import SupervisedConfig
 from learner.algorithms.stateless import Stateless
-from learner.batches import TrainingBatch, training_batch
+from learner.batches import TrainingBatch, masked, training_batch
 from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
 from reversi.games.rules import Game
@@ -50,8 +49,7 @@ class Supervised(Stateless):
 
 def move_logits(outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
     """Return the policy logits f32[B, A] of a dual or a policy network, those of illegal actions at `ILLEGAL`."""
-    logits = outputs.policy if isinstance(outputs, Outputs) else outputs
-    return logits.float().masked_fill(batch.legal == 0, ILLEGAL)
+    return masked(outputs.policy if isinstance(outputs, Outputs) else outputs, batch.legal)
 
 
 def places(logits: Tensor, batch: TrainingBatch) -> Tensor:

@@ -25,7 +25,7 @@ from reversi.errors import ConfigError, CorruptFileError, CorruptRecordError
 from reversi.games.rules import Game
 from reversi.record import GOOD, REASONS, OtherRulesError, Records, check, decode
 
-STATE_FORMAT = 1
+STATE_FORMAT = 2
 
 UNREADABLE, OTHER_RULES, OTHER_GAME = "unreadable", "other-rules", "other-game"
 """Reasons for refusing a whole delivery; `record.REASONS` are those for single games."""
@@ -85,13 +85,7 @@ class MemoryReplay:
         explanation = "\n".join([f"{origin}:", *(f"game {g}: {REASONS[reasons[g]]}" for g in bad[:MOST_NAMED])])
         taken = self._store(records.select(reasons == GOOD))
         refused = self._refuse(data, len(bad), REASONS[reasons[bad[0]]], explanation)
-        return AddReport(
-            games=taken.games,
-            positions=taken.positions,
-            rejected=refused.rejected,
-            room=taken.room,
-            reason=refused.reason,
-        )
+        return replace(taken, rejected=refused.rejected, reason=refused.reason)
 
     def has(self, producer: str, sequence: int) -> bool:
         """Return whether this batch was delivered before or is too old to tell; nothing is counted."""
@@ -172,9 +166,9 @@ class MemoryReplay:
     def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
         if header["game"] != self.game.name:
             raise CorruptFileError(f"replay state: expected one of {self.game.name}, got one of {header['game']!r}")
-        kind = header.get("samples", "positions")
-        if kind != self._kind.name:
-            raise CorruptFileError(f"replay state: expected {self._kind.name} for this algorithm, got {kind}")
+        if header["samples"] != self._kind.name:
+            expected = f"{self._kind.name} for this algorithm"
+            raise CorruptFileError(f"replay state: expected {expected}, got {header['samples']}")
         for name, dtype in self._kind.columns.COLUMNS.items():
             if arrays[name].dtype != dtype:
                 raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")

@@ -17,19 +17,6 @@ from reversi.games.rules import game_named, play
 from reversi.kernel import kernel
 from reversi.record import OPENING, SEARCHED, RecordColumns, Records, sign_of
 
-COLUMNS: dict[str, type[np.generic]] = {
-    "own": np.uint64,
-    "opp": np.uint64,
-    "policy": np.uint8,
-    "policy_weight": np.uint8,
-    "value": np.float16,
-    "result": np.int8,
-    "margin": np.int8,
-    "final_own": np.uint64,
-    "final_opp": np.uint64,
-}
-"""Every column's type; `policy` has A entries a row, the others one."""
-
 
 class SampleArrays(NamedTuple):
     """The columns of `Samples` for kernels, float16 as bits."""
@@ -49,7 +36,17 @@ class SampleArrays(NamedTuple):
 class Samples(SampleColumns):
     """B positions with their targets; `own` is the side to move in each."""
 
-    COLUMNS: ClassVar[dict[str, type[np.generic]]] = COLUMNS
+    COLUMNS: ClassVar[dict[str, type[np.generic]]] = {
+        "own": np.uint64,
+        "opp": np.uint64,
+        "policy": np.uint8,
+        "policy_weight": np.uint8,
+        "value": np.float16,
+        "result": np.int8,
+        "margin": np.int8,
+        "final_own": np.uint64,
+        "final_opp": np.uint64,
+    }
     PER_ACTION: ClassVar[tuple[str, ...]] = ("policy",)
 
     policy: NDArray[np.uint8]  # [B, A] visits, the largest 255; all 0 without a policy target

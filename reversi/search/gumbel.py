@@ -98,7 +98,7 @@ def _best_of_visits(tree: Tree, params: SearchParams, visits: int) -> int:
     """
     root, scale, mixed = tree.nodes[0], _root_scale(tree, params), np.float32(0)
     if tree.edges[0].pending > 0:
-        mixed = mixed_value(tree, 0)
+        mixed = mixed_value(tree)
     best, best_score = int(root.first), np.float32(-np.inf)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
@@ -127,22 +127,22 @@ def _q(total: np.float32, visits: int) -> np.float32:
 
 
 @bare_kernel
-def mixed_value(tree: Tree, index: int) -> np.float32:
-    """Return the mixed value of node `index`, from 0 to 1.
+def mixed_value(tree: Tree) -> np.float32:
+    """Return the mixed value of the root, from 0 to 1.
 
     The paper's appendix D: the network's value with weight 1, and the prior-weighted mean of the visited actions'
     values with the number of visits as its weight.
     """
-    node = tree.nodes[index]
+    root = tree.nodes[0]
     visits, mass, weighted = 0, np.float32(0), np.float32(0)
-    for i in range(node.first, node.first + node.degree):
+    for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
         if edge.visits > 0:
             prior = max(edge.prior, _TINY)
             visits += edge.visits
             mass += prior
             weighted += prior * _q(edge.total, edge.visits)
-    return _mix(node.value, visits, mass, weighted)
+    return _mix(root.value, visits, mass, weighted)
 
 
 @bare_kernel
@@ -211,7 +211,7 @@ def interior_edge(tree: Tree, index: int, params: SearchParams) -> int:
 def improved_policy(tree: Tree, params: SearchParams, out: NDArray[np.float32]) -> None:
     """Write the root's improved policy, without the noise, to `out` (float32[A], zero before)."""
     root = tree.nodes[0]
-    mixed, scale = mixed_value(tree, 0), _root_scale(tree, params)
+    mixed, scale = mixed_value(tree), _root_scale(tree, params)
     largest = np.float32(-np.inf)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
@@ -237,7 +237,7 @@ def improved_value(tree: Tree, policy: NDArray[np.float32]) -> np.float32:
     policy  float32[A]  from `improved_policy`
     """
     root = tree.nodes[0]
-    mixed = mixed_value(tree, 0)
+    mixed = mixed_value(tree)
     value = np.float32(0)
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]

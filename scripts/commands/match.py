@@ -52,7 +52,7 @@ INTERRUPTED = 130
 REPORT_S = 60.0
 """Time between two lines about the progress where standard error is no terminal."""
 
-SPRT_LOCKSTEP = 64
+SPRT_GAMES_AT_ONCE = 64
 """Games in progress at once with --sprt; when the test ends the match, the unfinished ones are wasted."""
 
 
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         settings: dict[str, Any] = {}
         if test is not None:
             settings = {
-                "lockstep": SPRT_LOCKSTEP,
+                "games_at_once": SPRT_GAMES_AT_ONCE,
                 "certain": lambda result: test.verdict(result.first_pairs) is not None,
             }
         match = Match(game, player_a, player_b, openings, args.games, **settings)

@@ -5,11 +5,11 @@ Each failure is a one-line error here; later it would crash a process, perhaps o
 
 from __future__ import annotations
 
-import glob
 import os
 from pathlib import Path
 
 from actors.config import GamesActorConfig, actor_threads
+from actors.recorded import game_files
 from evaluator.openings import load_openings, random_openings
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_server import RedisServer
@@ -88,15 +88,8 @@ def check_openings(job: JobConfig) -> None:
 
 def check_game_files(job: JobConfig) -> None:
     """Raise ConfigError for a job that learns from game files if there are none, and say where to find some."""
-    if not isinstance(job.actors, GamesActorConfig):
-        return
-    for pattern in job.actors.paths:
-        if not any(Path(path).is_file() for path in glob.iglob(pattern, recursive=True)):
-            raise ConfigError(
-                f"actors.paths: expected files of games, found none at {pattern!r}; name yours, as in "
-                "'actors.paths=[FOLDER/*.wtb]': the French Othello federation publishes WTHOR, the games of all "
-                "tournaments, at https://www.ffothello.org/informatique/la-base-wthor/"
-            )
+    if isinstance(job.actors, GamesActorConfig):
+        game_files(job.actors.paths)
 
 
 def check_registry(job: JobConfig, registry: Registry) -> None:

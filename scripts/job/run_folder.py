@@ -162,7 +162,7 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 
 def newest_whole(folder: Path) -> dict[str, bytes]:
-    """Return the files of the newest checkpoint in `folder` that agrees with its manifest; one without is believed."""
+    """Return the files of the newest checkpoint in `folder` that agrees with its manifest."""
     wrong = "there is none"
     for place in reversed(checkpoints_in(folder)):
         files = {file.name: file.read_bytes() for file in sorted(place.iterdir())}
@@ -177,7 +177,7 @@ def newest_whole(folder: Path) -> dict[str, bytes]:
 def _damaged(files: Mapping[str, bytes], place: Path) -> str | None:
     """Return the name of a file that its checkpoint's manifest does not know so, None if there is no such file."""
     try:
-        hashes = read_json(files, MANIFEST, place) if MANIFEST in files else {}
+        hashes = read_json(files, MANIFEST, place)
     except CorruptFileError:
         return MANIFEST
     for name, written in hashes.items():

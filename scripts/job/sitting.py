@@ -84,16 +84,19 @@ class Sitting:
             self.games = int(state["games"])
             missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
-            self.repeats = self.job.repeats and state.get("setup") == self._setup
-            end = state.get("end", {"reached": True})
+            self.repeats = self.job.repeats and state["setup"] == self._setup
+            end = state["end"]
             over = end["reached"] and self.folder.is_summarised
-            if not over and "learned" in end:
+            if not over:
                 self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
                 self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
                 # a run that has been given more time or games will have another last candidate
                 self.last_offered = bool(end["last_offered"]) and not self.goes_on
         except (KeyError, TypeError, ValueError) as error:
-            raise CorruptFileError(f"{where}: the newest checkpoint's run.json lacks {error}") from error
+            raise CorruptFileError(
+                f"{where}: the newest checkpoint's run.json lacks {error}; use the version of this program that "
+                "wrote it"
+            ) from error
         if missing:
             raise CorruptFileError(
                 f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"

@@ -79,14 +79,10 @@ def _mark_filling(found: list[Series], rows: list[Row]) -> None:
 
 
 def _sittings(rows: list[Row]) -> Iterator[list[Row]]:
-    """Split the rows where the run was resumed: the seconds of the sitting, or of all training, decrease there.
-
-    Rows of older versions lack the seconds of the sitting; they end where rows with it begin.
-    """
+    """Split the rows where the run was resumed: the seconds of the sitting, or of all training, decrease there."""
     begin, last_s, last_sitting_s = 0, 0.0, 0.0
     for index, row in enumerate(rows):
-        untold_s = float("inf") if "run/elapsed_s" in row else last_sitting_s
-        sitting_s = row.get("run/sitting_s", untold_s)
+        sitting_s = row.get("run/sitting_s", last_sitting_s)
         if row["elapsed_s"] < last_s or sitting_s < last_sitting_s:
             yield rows[begin:index]
             begin = index

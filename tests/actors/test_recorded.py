@@ -31,6 +31,7 @@ def config(tmp_path: Path) -> GamesActorConfig:
         kind="games",
         count=None,
         paths=(str(tmp_path / "*.wtb"), str(tmp_path / "b.txt")),
+        column=None,
         max_games=None,
         validation_share=0.25,
         round_games=64,
@@ -114,7 +115,7 @@ def test_a_restored_delivery_goes_on_in_the_middle(config: GamesActorConfig) -> 
 
 def test_nothing_to_train_on_is_a_wrong_configuration(config: GamesActorConfig, tmp_path: Path) -> None:
     missing = str(tmp_path / "*.ggf")
-    with pytest.raises(ConfigError, match=r"actors\.paths: expected files of games, found none at "):
+    with pytest.raises(ConfigError, match=r"actors\.paths: expected files of games, found none at .*; name yours, "):
         read_games(dataclasses.replace(config, paths=(*config.paths, missing)), GAME)
     with pytest.raises(ConfigError, match=r"games of reversi6 to train on, got none; .*a\.wtb: expected games of reve"):
         read_games(config, game_named("reversi6"))

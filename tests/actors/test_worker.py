@@ -143,7 +143,13 @@ def recorded(file: Path, seeds: range) -> GamesActorConfig:
     """Write a game for each seed into `file`; return the configuration that reads them, ten a round."""
     file.write_text("\n".join(transcript(seed, "reversi4") for seed in seeds))
     return GamesActorConfig(
-        kind="games", count=1, paths=(str(file),), max_games=None, validation_share=0.0, round_games=10
+        kind="games",
+        count=1,
+        paths=(str(file),),
+        column=None,
+        max_games=None,
+        validation_share=0.0,
+        round_games=10,
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaluator.config import GateConfig
 from reversi.errors import ConfigError
+from tests.evaluator.gates import gate_config
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ from reversi.errors import ConfigError
         ({"truth_simulations": -1}, "gate.truth_simulations must be from 0 to 100000, got -1"),
         ({"opening_plies": -1}, "gate.opening_plies must be from 0 to 30, got -1"),
         ({"opening_choice": 0}, "gate.opening_choice must be from 1 to 100, got 0"),
-        ({"lockstep": 3}, "gate.lockstep must be even"),
+        ({"games_at_once": 3}, "gate.games_at_once must be even"),
         ({"threads": 0}, "gate.threads must be at least 1, got 0"),
     ],
 )
 def test_a_wrong_value_is_named(change: dict[str, object], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        GateConfig(**change)  # type: ignore[arg-type]
+        gate_config(**change)

@@ -25,9 +25,10 @@ from reversi.model.weights import Weights, array_shapes
 from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
 from reversi.search.config import SearchConfig
 from scripts.bench.setup import Settings, random_weights
+from tests.evaluator.gates import gate_config
 
 GAME = GAMES["reversi6"]
-CONFIG = GateConfig(games=40, wins=22, simulations=2, lockstep=8, truth_positions=0)
+CONFIG = gate_config(games=40, wins=22, simulations=2, games_at_once=8, truth_positions=0)
 NETWORK = ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
 
 
@@ -135,7 +136,7 @@ def test_a_stronger_candidate_is_promoted_and_a_weaker_one_kept_with_its_verdict
 
 
 def test_an_equal_candidate_needs_its_margin(registry: Registry, store: Store) -> None:
-    gate = make(registry, store, dataclasses.replace(CONFIG, games=400, wins=260, lockstep=400))
+    gate = make(registry, store, dataclasses.replace(CONFIG, games=400, wins=260, games_at_once=400))
     _, report = judge(gate, 1, 2)
     assert report.verdict == "rejected"
     assert report.score_low < 0.5 < report.score_high

@@ -66,11 +66,11 @@ def one_by_one(game: Game, a: First, b: First, openings: Openings, games: int) -
 
 
 @pytest.mark.parametrize("plies", [4, 5])
-@pytest.mark.parametrize("lockstep", [2, 10, 400])
-def test_a_match_in_lockstep_is_the_same_games_one_by_one(plies: int, lockstep: int) -> None:
+@pytest.mark.parametrize("games_at_once", [2, 10, 400])
+def test_a_match_in_lockstep_is_the_same_games_one_by_one(plies: int, games_at_once: int) -> None:
     openings = random_openings(REVERSI6, 30, plies, 1)
     a, b = First(REVERSI6), First(REVERSI6, last=True)
-    result = play(Match(REVERSI6, a, b, openings, 60, lockstep=lockstep))
+    result = play(Match(REVERSI6, a, b, openings, 60, games_at_once=games_at_once))
     margins = np.sign(one_by_one(REVERSI6, a, b, openings, 60))
     counts = [tuple(int((margins[colour::2] == sign).sum()) for sign in (1, 0, -1)) for colour in (0, 1)]
     assert [result.black, result.white] == counts
@@ -100,10 +100,10 @@ def test_a_player_is_asked_once_a_ply_for_all_its_games_and_never_when_forced() 
     assert max(len(a.asked), len(b.asked)) <= REVERSI4.max_plies
 
 
-def test_no_more_games_than_lockstep_are_in_progress_and_pairs_come_in_order() -> None:
+def test_no_more_than_games_at_once_are_in_progress_and_pairs_come_in_order() -> None:
     a = Recorder(First(REVERSI6))
     openings = random_openings(REVERSI6, 20, 4, 1)
-    match = Match(REVERSI6, a, a, openings, 40, lockstep=8)
+    match = Match(REVERSI6, a, a, openings, 40, games_at_once=8)
     match.round(0)
     begun = {(int(x), int(y)) for x, y in zip(openings.own[:4], openings.opp[:4], strict=True)}
     assert {position for batch in a.asked for position in batch} <= begun
@@ -117,7 +117,7 @@ def test_a_match_stops_when_the_predicate_says_so() -> None:
         FlatMonteCarloPlayer(REVERSI6, 20, np.random.default_rng(1)),
         RandomPlayer(REVERSI6, np.random.default_rng(2)),
     )
-    match = Match(REVERSI6, *players, openings, 200, lockstep=20, certain=lambda result: result.wins >= 30)
+    match = Match(REVERSI6, *players, openings, 200, games_at_once=20, certain=lambda result: result.wins >= 30)
     result = play(match)
     assert match.done
     assert 30 <= result.wins <= 35
@@ -128,7 +128,7 @@ def test_a_match_stops_when_the_predicate_says_so() -> None:
 def test_the_first_pairs_are_those_before_the_first_open_one() -> None:
     openings = random_openings(REVERSI6, 20, 5, 1)
     players = (RandomPlayer(REVERSI6, np.random.default_rng(1)), RandomPlayer(REVERSI6, np.random.default_rng(2)))
-    match, seen = Match(REVERSI6, *players, openings, 40, lockstep=12), []
+    match, seen = Match(REVERSI6, *players, openings, 40, games_at_once=12), []
     while not match.round(0):
         result = match.result()
         finished = match.arrays()["margin"] != UNFINISHED
@@ -148,8 +148,8 @@ def test_rounds_of_any_length_play_the_same_match() -> None:
         )
 
     openings = random_openings(REVERSI4, 40, 5, 1)
-    whole = play(Match(REVERSI4, *players(), openings, 80, lockstep=16))
-    match, rounds = Match(REVERSI4, *players(), openings, 80, lockstep=16), 0
+    whole = play(Match(REVERSI4, *players(), openings, 80, games_at_once=16))
+    match, rounds = Match(REVERSI4, *players(), openings, 80, games_at_once=16), 0
     while not match.round(0):
         rounds += 1
     assert rounds > 20
@@ -159,11 +159,11 @@ def test_rounds_of_any_length_play_the_same_match() -> None:
 def test_a_match_goes_on_from_its_arrays() -> None:
     openings = random_openings(REVERSI6, 20, 5, 1)
     a, b = First(REVERSI6), First(REVERSI6, last=True)
-    whole = Match(REVERSI6, a, b, openings, 40, lockstep=10)
+    whole = Match(REVERSI6, a, b, openings, 40, games_at_once=10)
     for _ in range(45):
         whole.round(0)
     kept = {name: array.copy() for name, array in whole.arrays().items()}
-    resumed = Match(REVERSI6, a, b, openings, 40, lockstep=10)
+    resumed = Match(REVERSI6, a, b, openings, 40, games_at_once=10)
     resumed.restore(kept)
     assert resumed.result() == whole.result()
     assert 0 < resumed.result().remaining < 40
@@ -171,23 +171,10 @@ def test_a_match_goes_on_from_its_arrays() -> None:
     assert [resumed.history(number) for number in range(40)] == [whole.history(number) for number in range(40)]
 
 
-def test_a_match_goes_on_from_arrays_of_before_histories_were_kept() -> None:
-    openings = random_openings(REVERSI6, 20, 5, 1)
-    a, b = First(REVERSI6), First(REVERSI6, last=True)
-    whole = Match(REVERSI6, a, b, openings, 40, lockstep=10)
-    for _ in range(45):
-        whole.round(0)
-    new = ("actions", "plies", "forfeits")
-    kept = {name: array.copy() for name, array in whole.arrays().items() if name not in new}
-    resumed = Match(REVERSI6, a, b, openings, 40, lockstep=10)
-    resumed.restore(kept)
-    assert play(resumed) == play(whole)
-
-
 def test_a_history_leads_from_the_start_to_the_end_of_its_game() -> None:
     openings = random_openings(REVERSI4, 30, 5, 1)
     players = (RandomPlayer(REVERSI4, np.random.default_rng(seed)) for seed in (1, 2))
-    match = Match(REVERSI4, *players, openings, 60, lockstep=10)
+    match = Match(REVERSI4, *players, openings, 60, games_at_once=10)
     result, won = play(match), 0
     for number in range(60):
         history = match.history(number)
@@ -230,7 +217,7 @@ def test_a_player_who_follows_games_is_told_them_one_after_another_and_may_forfe
     openings = random_openings(REVERSI6, 10, 4, 1)
     for moody_is_a in (True, False):
         moody, other = Moody(REVERSI6, until=7), First(REVERSI6, last=True)
-        match = Match(REVERSI6, *((moody, other) if moody_is_a else (other, moody)), openings, 20, lockstep=20)
+        match = Match(REVERSI6, *((moody, other) if moody_is_a else (other, moody)), openings, 20, games_at_once=20)
         result = play(match)
         assert result.forfeits == ((10, 0) if moody_is_a else (0, 10))
         lost_with_white = result.white if moody_is_a else result.black[::-1]

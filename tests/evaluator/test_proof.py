@@ -37,7 +37,7 @@ class Broken(Lowest):
         return np.zeros(len(own), np.int32)
 
 
-def slow(game: Game, player: Lowest, moves_first: bool, any_first: bool) -> list[int]:
+def slow(game: Game, player: Lowest, moves_first: bool, first_random: bool) -> list[int]:
     """Wins, draws and losses by plain recursion, one game after another."""
     counts = [0, 0, 0]
 
@@ -51,22 +51,22 @@ def slow(game: Game, player: Lowest, moves_first: bool, any_first: bool) -> list
         legal = np.zeros((1, game.actions), np.uint8)
         legal_actions_mask(game.id, *masks, legal)
         actions = np.flatnonzero(legal[0])
-        for action in player.choose(*masks) if mine and not (any_first and ply == 0) else actions:
+        for action in player.choose(*masks) if mine and not (first_random and ply == 0) else actions:
             walk(*map(np.uint64, play(game.id, own, opp, action)), ply + 1)
 
     walk(np.uint64(game.start_own), np.uint64(game.start_opp), 0)
     return counts
 
 
-@pytest.mark.parametrize("any_first", [False, True])
+@pytest.mark.parametrize("first_random", [False, True])
 @pytest.mark.parametrize("moves_first", [True, False])
 @pytest.mark.parametrize("name", ["tictactoe", "reversi4"])
-def test_every_line_is_counted_once(name: str, moves_first: bool, any_first: bool) -> None:
+def test_every_line_is_counted_once(name: str, moves_first: bool, first_random: bool) -> None:
     game = game_named(name)
     player = Lowest(game)
-    found = prove(game, player, moves_first=moves_first, any_first=any_first)
+    found = prove(game, player, moves_first=moves_first, first_random=first_random)
     assert len(player.asked) == len(set(player.asked)), "a position is asked about once"
-    assert [found.wins, found.draws, found.losses] == slow(game, player, moves_first, any_first)
+    assert [found.wins, found.draws, found.losses] == slow(game, player, moves_first, first_random)
     assert found.losing_line is not None
     assert lost(game, found, moves_first)
 
@@ -74,7 +74,7 @@ def test_every_line_is_counted_once(name: str, moves_first: bool, any_first: boo
 def test_a_search_to_the_end_never_loses_tic_tac_toe() -> None:
     perfect = make_player("alphabeta:9", TICTACTOE, seed=0)
     for moves_first in (True, False):
-        found = prove(TICTACTOE, perfect, moves_first=moves_first, any_first=True)
+        found = prove(TICTACTOE, perfect, moves_first=moves_first, first_random=True)
         assert (found.losses, found.losing_line) == (0, None)
         assert found.wins > found.draws > 0
         assert found.lines == found.wins + found.draws
@@ -82,14 +82,14 @@ def test_a_search_to_the_end_never_loses_tic_tac_toe() -> None:
 
 def test_a_player_that_breaks_the_rules_is_named() -> None:
     with pytest.raises(IllegalMoveError, match="expected a legal move of lowest, got 'a1'"):
-        prove(TICTACTOE, Broken(TICTACTOE), moves_first=True)
+        prove(TICTACTOE, Broken(TICTACTOE), moves_first=True, first_random=False)
 
 
 def test_a_game_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluator.proof, "MOST_POSITIONS", 1000)
     game = game_named("reversi8")
     with pytest.raises(UsageError, match="played out whole, such as tictactoe, got reversi8"):
-        prove(game, Lowest(game), moves_first=True)
+        prove(game, Lowest(game), moves_first=True, first_random=False)
 
 
 def lost(game: Game, found: Proof, moves_first: bool) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from evaluator.config import GateConfig
 from evaluator.gate import verdict_of
 from evaluator.match import MatchResult
+from tests.evaluator.gates import gate_config
 
 
 def results(games: int, seed: int, chances: list[float]) -> Iterator[MatchResult]:
@@ -25,7 +25,7 @@ def results(games: int, seed: int, chances: list[float]) -> Iterator[MatchResult
 @pytest.mark.parametrize("rule", ["wins", "score"])
 @pytest.mark.parametrize("seed", range(60))
 def test_stopping_when_certain_gives_the_full_matchs_verdict(rule: str, seed: int) -> None:
-    config = GateConfig(games=400, wins=220, rule=rule)  # type: ignore[arg-type]
+    config = gate_config(games=400, wins=220, rule=rule)
     draw = (0.0, 0.1, 0.3)[seed % 3]
     win = (0.55 if rule == "wins" else 0.55 - draw / 2) + (seed % 5 - 2) * 0.01
     stages = list(results(400, seed, [win, draw, 1 - win - draw]))
@@ -42,5 +42,5 @@ def test_stopping_when_certain_gives_the_full_matchs_verdict(rule: str, seed: in
 
 def test_half_points_count_only_under_the_rule_that_says_so() -> None:
     level = MatchResult(games=400, black=(100, 20, 80), white=(110, 0, 90), pairs=(0, 0, 0, 0, 0))
-    assert verdict_of(GateConfig(rule="wins"), level) is False
-    assert verdict_of(GateConfig(rule="score"), level) is True
+    assert verdict_of(gate_config(rule="wins"), level) is False
+    assert verdict_of(gate_config(rule="score"), level) is True

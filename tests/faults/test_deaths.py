@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from learner.replay.memory import STATE_FORMAT
 from reversi import archive
 from scripts.job.processes import children, runs
 from tests.scripts.test_train import command, metrics, wait_for
@@ -79,7 +80,7 @@ def test_a_killed_replay_goes_on_from_the_last_checkpoint_and_says_what_is_lost(
     assert process.returncode == 130, err
     newest = max((run / "checkpoints").glob("0*"))
     heard = json.loads((newest / "run.json").read_text())["progress"]["games"]
-    held = archive.unpack((newest / "replay.safetensors").read_bytes(), "replay", 1, "replay")[1]["counts"]
+    held = archive.unpack((newest / "replay.safetensors").read_bytes(), "replay", STATE_FORMAT, "replay")[1]["counts"]
     told = sum(map(int, re.findall(r"the replay lost (\d+) games", log.read_text())))
     assert held["games_total"] >= heard - told
     assert held["rejected_games"] == 0

@@ -64,13 +64,13 @@ def _learner_state(folder: Path) -> Opened:
 
 
 def _gate_state(folder: Path) -> Opened:
-    from evaluator.config import GateConfig
     from evaluator.gate import Gate
     from reversi.model.registry import Registry
+    from tests.evaluator.gates import gate_config
     from tests.evaluator.test_gate import Store, weights
 
     registry = Registry(str(folder / "registry"), create=True)
-    config = GateConfig(games=4, wins=3, simulations=1, lockstep=2, truth_positions=0, opening_plies=4)
+    config = gate_config(games=4, wins=3, simulations=1, games_at_once=2, truth_positions=0, opening_plies=4)
 
     def gate() -> Gate:
         return Gate(config, REVERSI6, registry, source=Store(), sink=Store(), seed=1)

@@ -11,7 +11,7 @@ import numpy as np
 from learner.algorithms.config import AlphaZeroConfig
 from learner.batches import TrainingBatch, training_batch
 from learner.config import LearnerConfig
-from learner.replay.samples import COLUMNS, Samples, samples_of
+from learner.replay.samples import Samples, samples_of
 from learner.trainer import Trainer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
@@ -27,6 +27,8 @@ CONFIG = LearnerConfig(
     threads=1,
     precision="float32",
     batch=32,
+    optimiser="adamw",
+    momentum=0.0,
     learning_rate=0.01,
     final_learning_rate=0.1,
     warmup_steps=4,
@@ -37,6 +39,8 @@ CONFIG = LearnerConfig(
     candidate_every_steps=6,
     chunk_batches=2,
     round_s=60.0,
+    prefetch=None,
+    compile=False,
 )
 
 
@@ -74,7 +78,7 @@ def samples(count: int, seed: int = 5, name: str = "reversi4") -> Samples:
     """`count` samples of random games, drawn with repetition."""
     pool = samples_of(random_records(name, 30, seed))
     rows = np.random.default_rng(seed).integers(0, len(pool), count)
-    return Samples(**{column: getattr(pool, column)[rows] for column in COLUMNS})
+    return Samples(**{column: getattr(pool, column)[rows] for column in Samples.COLUMNS})
 
 
 def batch(count: int = 32, seed: int = 5, pinned: bool = False) -> TrainingBatch:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from learner.algorithms.alphazero import losses, tempered
+from learner.algorithms.alphazero import AlphaZero, tempered
 from learner.algorithms.config import AlphaZeroConfig
 from learner.algorithms.reports import AlphaZeroLosses
 from learner.batches import TrainingBatch
@@ -28,6 +28,10 @@ def outputs(count: int, seed: int = 0) -> Outputs:
         return torch.randn(count, *shape, generator=generator, dtype=torch.float32).requires_grad_()
 
     return Outputs(normal(GAME.actions), normal(3), normal(), normal(GAME.size, GAME.size))
+
+
+def losses(given: Outputs, target: TrainingBatch, algorithm: AlphaZeroConfig) -> torch.Tensor:
+    return AlphaZero(GAME, algorithm).losses(given, target)
 
 
 def two_squares() -> TrainingBatch:

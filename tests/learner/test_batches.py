@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learner.batches import TrainingBatch, training_batch
-from learner.replay.samples import COLUMNS, Samples, samples_of
+from learner.replay.samples import Samples, samples_of
 from reversi.games.planes import write_planes
 from reversi.games.rules import GAMES, Game, legal_actions_mask
 from tests.random_games import random_records
@@ -20,7 +20,7 @@ def some(name: str, count: int, seed: int = 3) -> Samples:
 
 
 def picked(samples: Samples, rows: Any) -> Samples:
-    return Samples(**{name: getattr(samples, name)[rows] for name in COLUMNS})
+    return Samples(**{name: getattr(samples, name)[rows] for name in Samples.COLUMNS})
 
 
 def squares(game: Game, mask: int) -> np.ndarray:
@@ -134,7 +134,7 @@ def test_a_sample_does_not_depend_on_its_batch(count: int) -> None:
 def test_read_only_samples_give_the_same_batch() -> None:
     """As they come out of Ray's object store."""
     samples, frozen = some("reversi6", 20), some("reversi6", 20)
-    for name in COLUMNS:
+    for name in Samples.COLUMNS:
         getattr(frozen, name).flags.writeable = False
     symmetry = np.arange(20) % 8
     expected = arrays(training_batch(GAMES["reversi6"], samples, symmetry))

@@ -79,9 +79,9 @@ def test_games_learned_by_heart_end_the_training_and_the_best_network_is_the_can
     assert isinstance(report.losses, SupervisedLosses)
     again = made.round(0.0)
     assert (again.steps, again.finished) == (0, True)
-    assert made.offer_candidate(validate=False) is None
     offered = made.offer_candidate()
     assert offered is not None
+    assert made.offer_candidate() == offered
     assert offered.loss == pytest.approx(report.validation.best_loss, rel=1e-5)
     last = Weights.from_bytes(sink.taken[-1][0], "test")
     newest = made.trainer.averaged(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reversi.archive import expect_writable, pack, read, unpack, write_atomic, write_output
+from reversi.archive import expect_writable, pack, read, under, unpack, write_atomic, write_output
 from reversi.errors import CorruptFileError
 
 ARRAYS = {
@@ -34,12 +34,17 @@ def test_equal_content_is_equal_bytes() -> None:
     assert len({pack("test", 1, ARRAYS, dict(reversed(HEADER.items()))) for _ in range(20)}) == 1
 
 
-@pytest.mark.parametrize(("kind", "number"), [("other", 1), ("test", 2)])
-def test_another_kind_or_format_is_refused(kind: str, number: int) -> None:
-    with pytest.raises(
-        CorruptFileError, match=r"here: expected a (other|test) archive of format [12], got 'test' of 1"
-    ):
+@pytest.mark.parametrize(
+    ("kind", "number", "advice"), [("other", 1, ""), ("test", 2, "; use the version of this program that wrote it")]
+)
+def test_another_kind_or_format_is_refused(kind: str, number: int, advice: str) -> None:
+    says = f"here: expected a {kind} archive of format {number}, got 'test' of 1{advice}$"
+    with pytest.raises(CorruptFileError, match=says):
         unpack(pack("test", 1, ARRAYS, HEADER), kind, number, "here")
+
+
+def test_arrays_under_a_prefix_have_the_rest_of_their_names() -> None:
+    assert under("net.", {"net.w": 1, "net": 2, "old.net.w": 3, "net.net.b": 4}) == {"w": 1, "net.b": 4}
 
 
 def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:

@@ -17,13 +17,13 @@ from typing import Any
 import psutil
 import pytest
 
-from actors.worker import STATE_FORMAT
 from learner.replay.deliveries import Deliveries
 from reversi import archive
 from reversi.model.registry import Registry
 from scripts.cli import main
 from scripts.drill.faults import AGENTS
 from scripts.job.processes import children, kill_children, runs
+from tests.scripts.test_resume import FORMATS
 from tests.scripts.test_train import command, metrics, wait_for
 
 FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gate.wins=31", "gate.simulations=1000")
@@ -120,8 +120,9 @@ def state_of(checkpoint: Path) -> dict[str, Any]:
     return value
 
 
-def header(checkpoint: Path, part: str, kind: str, number: int) -> archive.Header:
-    return archive.unpack((checkpoint / f"{part}.safetensors").read_bytes(), kind, number, part)[1]
+def header(checkpoint: Path, part: str) -> archive.Header:
+    kind = part.partition("-")[0]
+    return archive.unpack((checkpoint / f"{part}.safetensors").read_bytes(), kind, FORMATS[kind], part)[1]
 
 
 def actors_in(checkpoint: Path) -> list[str]:
@@ -133,10 +134,10 @@ def assert_counted_once(checkpoint: Path, actors: int) -> None:
 
     Of an actor that was left out the driver may not have heard yet what the replay has taken.
     """
-    replay = header(checkpoint, "replay", "replay", 1)
+    replay = header(checkpoint, "replay")
     taken = Deliveries.restored(replay["deliveries"])
     for actor in actors_in(checkpoint):
-        state = header(checkpoint, actor, "actor", STATE_FORMAT)
+        state = header(checkpoint, actor)
         delivered = range(max(0, state["sequence"] - 1000), state["sequence"])
         assert all((state["producer"], number) in taken for number in delivered)
         assert (state["producer"], state["sequence"]) not in taken
@@ -193,8 +194,8 @@ def test_actors_join_freeze_die_with_their_driver_and_leave(tmp_path: Path) -> N
 def counted(checkpoint: Path) -> tuple[int, dict[str, int]]:
     """The learner's steps, and what the replay has counted."""
     return (
-        header(checkpoint, "learner", "learner", 1)["step"],
-        header(checkpoint, "replay", "replay", 1)["counts"],
+        header(checkpoint, "learner")["step"],
+        header(checkpoint, "replay")["counts"],
     )
 
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from actors.worker import STATE_FORMAT
+from actors import worker
+from evaluator import gate
+from learner import learner
+from learner.replay import memory
 from reversi import archive
 from reversi.errors import ConfigError
 from scripts.job.compose import compose
@@ -20,6 +23,14 @@ from scripts.job.launch_serial import run_serial
 from scripts.job.progress import Progress
 from scripts.job.run_folder import RunFolder
 from scripts.job.sitting import Sitting
+
+FORMATS = {
+    "actor": worker.STATE_FORMAT,
+    "gate": gate.STATE_FORMAT,
+    "learner": learner.STATE_FORMAT,
+    "replay": memory.STATE_FORMAT,
+}
+"""The format of each kind of state in a checkpoint."""
 
 COUNTED = (
     "cluster=serial",
@@ -153,8 +164,8 @@ def whole_state(run: Path) -> dict[str, Any]:
     for name, data in files.items():
         if name.endswith(".safetensors"):
             part = name.removesuffix(".safetensors")
-            kind, number = ("actor", STATE_FORMAT) if part.startswith("actor") else (part, 1)
-            arrays, header = archive.unpack(data, kind, number, name)
+            kind = part.partition("-")[0]
+            arrays, header = archive.unpack(data, kind, FORMATS[kind], name)
             found[part] = without_clocks(dict(header))
             found |= {f"{part}.{key}": (array.dtype, array.shape, array.tobytes()) for key, array in arrays.items()}
     numbers = json.loads(files["run.json"])
@@ -203,7 +214,7 @@ def test_the_same_seed_is_the_same_run_and_another_is_not(tmp_path: Path) -> Non
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
         sit(job_in(tmp_path, name, *TABLE, f"run.seed={seed}"))
     assert differences(tmp_path / "one", tmp_path / "same") == []
-    assert "learner.q" in differences(tmp_path / "one", tmp_path / "other")
+    assert "learner.training.q" in differences(tmp_path / "one", tmp_path / "other")
 
 
 def test_with_other_settings_versions_that_were_judged_are_not_made_again(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 
 from learner.learner import LearnerReport
-from reversi.errors import ConfigError, RunError
+from reversi.errors import ConfigError, CorruptFileError, RunError
 from scripts.job.compose import compose
 from scripts.job.config import job_of
 from scripts.job.interrupt import Interrupt
@@ -128,3 +129,14 @@ def test_without_any_checkpoint_a_refused_save_names_none(
         assert run.save(PARTS) == "none yet"
     assert capsys.readouterr().err == "not saved, tried again until it is: no space left\n"
     assert run.save(PARTS) == str(folder.path / "checkpoints" / "000001")
+
+
+def test_a_checkpoint_of_another_version_is_refused_in_one_line(folder: RunFolder) -> None:
+    first = trained(folder, "run.minutes=9")
+    first.save(PARTS)
+    files = folder.newest_checkpoint()
+    state = json.loads(files["run.json"])
+    del state["end"]
+    folder.save_checkpoint(2, files | {"run.json": json.dumps(state).encode()})
+    with pytest.raises(CorruptFileError, match=r"run\.json lacks 'end'; use the version of this program that wrote it"):
+        after(folder, "run.minutes=9")

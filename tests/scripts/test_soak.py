@@ -152,16 +152,6 @@ def test_a_run_that_was_resumed_is_judged_from_there() -> None:
     assert len(found["whole run"].mb) == len(found["learner"].mb) == len(after)
 
 
-def test_a_run_resumed_by_a_newer_program_is_judged_from_there() -> None:
-    before, after = rows(0.0, hours=1.0), rows(0.0, hours=1.0, begin_s=HOUR_S)
-    for row in before:
-        del row["run/sitting_s"]
-        row["run/elapsed_s"] = row["elapsed_s"]
-    found = {series.part: series for series in series_of([*before, *after])}
-    assert len(found["whole run"].mb) == len(after)
-    assert {len(series.mb) for series in series_of(before)} == {len(before)}
-
-
 def test_actors_that_join_are_no_leak() -> None:
     joined = [
         {

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from learner.replay.ring import Ring
-from learner.replay.samples import COLUMNS, Samples
+from learner.replay.samples import Samples
 
 
 def numbered(first: int, count: int) -> Samples:
     """Samples whose every column tells their number."""
     numbers = np.arange(first, first + count)
     samples = Samples.empty(count, 5)
-    for name, dtype in COLUMNS.items():
+    for name, dtype in Samples.COLUMNS.items():
         column = (numbers % 100).astype(dtype)
         getattr(samples, name)[...] = column[:, None] if name == "policy" else column
     return replace(samples, own=numbers.astype(np.uint64))
@@ -23,7 +23,7 @@ def numbered(first: int, count: int) -> Samples:
 
 def assert_whole(samples: Samples) -> None:
     """Every row's columns belong together."""
-    for name in COLUMNS:
+    for name in Samples.COLUMNS:
         column = getattr(samples, name)
         column = column[:, 3] if name == "policy" else column
         np.testing.assert_array_equal(column.astype(np.int64) % 100, samples.own.astype(np.int64) % 100, err_msg=name)

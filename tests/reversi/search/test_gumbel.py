@@ -120,7 +120,7 @@ def test_unvisited_actions_are_completed_by_the_mixed_value() -> None:
     # they sum to 3.87868.
     searched, _ = search(START, GOLDEN, simulations=2)
     result = searched.run(*arrays(START))
-    assert mixed_value(tree_of(searched._trees, 0), 0) == pytest.approx(0.49762, abs=1e-5)
+    assert mixed_value(tree_of(searched._trees, 0)) == pytest.approx(0.49762, abs=1e-5)
     np.testing.assert_allclose(result.policy[0, [B1, A2, D3, C4]], [0.18791, 0.46792, 0.22945, 0.11472], atol=1e-5)
     # Value: .18791 * .2 + .46792 * .6 + (.22945 + .11472) * .49762 = .48960, from 0 to 1.
     assert result.value[0] == pytest.approx(2 * 0.48960 - 1, abs=2e-5)
