@@ -11,7 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
-from reversi.errors import ReversiError, RunError
+from reversi.errors import ConfigError, ReversiError, RunError
 
 TAIL_BYTES = 1 << 18
 """Bytes read from the end of `metrics.jsonl`: some hundred rows, of all kinds."""
@@ -222,13 +222,12 @@ def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    import yaml
+    from scripts.job.compose import saved_values
 
     try:
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise RunError(f"{folder}: expected the folder of a run, its config.yaml cannot be read: {error}") from error
-    return config if isinstance(config, dict) else {}
+        return saved_values(folder / "config.yaml")
+    except ConfigError as error:
+        raise RunError(f"expected the folder of a run: {error}") from error
 
 
 def _at(config: dict[str, Any], group: str, key: str) -> Any:
