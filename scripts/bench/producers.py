@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scripts.bench.measure import Row, row, share_below
+from scripts.bench.measure import Row, p99, row
 from scripts.bench.process_group import LEAD_S, ProcessGroup, Work
 from scripts.bench.setup import Settings, records_of
 
@@ -163,7 +163,7 @@ def _rows(turns: Sequence[Turn], memory_mb: float, note: str) -> Iterator[Row]:
     pushes = [turn.pushed["push_us"] / turn.pushed["deliveries"] / 1000 for turn in turns]
     yield of_each("redis_push_ms", "ms", pushes)
     yield of_each("redis_lag_ms", "ms", [1000 * median(turn.lag_s) for turn in turns])
-    yield of_each("redis_lag_p99_ms", "ms", [1000 * share_below(turn.lag_s, 0.99) for turn in turns])
+    yield of_each("redis_lag_p99_ms", "ms", [1000 * p99(turn.lag_s) for turn in turns])
     yield of_each("redis_received_mb_per_s", "MB/s", [turn.per_s["bytes"] / 1e6 for turn in turns])
     yield of_each("redis_server_cores", "cores", [turn.per_s["server_cpu_s"] for turn in turns])
     yield of_each("redis_learner_cores", "cores", [turn.per_s["learner_cpu_s"] for turn in turns])

@@ -83,17 +83,17 @@ RUNS = Path("runs")
 """The folder of runs, where names of runs are looked up."""
 
 
-def find_run(what: str | None, runs: Path = RUNS) -> Path:
-    """Return the folder of a run: `what` as a path or as a name in `runs`; for None the run that changed last."""
+def find_run(what: str | None) -> Path:
+    """Return the folder of a run: `what` as a path or as a name in `RUNS`; for None the run that changed last."""
     if what is None:
-        found = [path.parent for path in runs.glob("*/config.yaml")]
+        found = [path.parent for path in RUNS.glob("*/config.yaml")]
         if not found:
-            raise RunError(f"no run in {runs}/; start one with `reversi train` or name a folder")
+            raise RunError(f"no run in {RUNS}/; start one with `reversi train` or name a folder")
         return max(found, key=_changed).absolute()
-    for path in (Path(what), runs / what):
+    for path in (Path(what), RUNS / what):
         if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
             return path.absolute()
-    raise RunError(f"expected a run's folder or its name in {runs}/, got {what!r}; see `ls {runs}`")
+    raise RunError(f"expected a run's folder or its name in {RUNS}/, got {what!r}; see `ls {RUNS}`")
 
 
 def read_run(folder: Path) -> RunState:
