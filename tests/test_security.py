@@ -222,7 +222,7 @@ def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, t
 
 
 def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
-    from scripts.job.learning_curves import rows_of
+    from scripts.job.metric_rows import rows_of
     from scripts.job.run_folder import read_json
 
     deep = b"[" * 1_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,7 @@ from shlex import quote
 from typing import Any, Literal
 
 from reversi.errors import ConfigError, ReversiError, RunError
-
-TAIL_BYTES = 1 << 18
-"""Bytes read from the end of `metrics.jsonl`: some hundred rows, of all kinds."""
+from scripts.job.metric_rows import newest_values
 
 SAVED_S = 15.0
 """Seconds by which the metrics may be newer than the last checkpoint of a run that saved before it ended."""
@@ -100,7 +97,7 @@ def read_run(folder: Path) -> RunState:
     """Return the state of the run in `folder`."""
     from scripts.job.run_folder import checkpoints_in
 
-    config, row = _config(folder), _newest_values(folder / "metrics.jsonl")
+    config, row = _config(folder), newest_values(folder)
     held, pid = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
@@ -180,21 +177,6 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
         return registry.gated().version, count
     except ReversiError:  # none yet, or not reachable from here: the run's log says so
         return None, 0
-
-
-def _newest_values(path: Path) -> dict[str, float]:
-    """Return every metric's newest value among the last rows of the file."""
-    if not path.is_file():
-        return {}
-    with open(path, "rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-        lines = file.read().split(b"\n")
-    values: dict[str, float] = {}
-    for line in lines:
-        with contextlib.suppress(ValueError, RecursionError):  # the first line is cut, the last may be half written
-            row = json.loads(line)
-            values |= row if isinstance(row, dict) else {}
-    return values
 
 
 def _heard_since_start(folder: Path) -> bool:
