@@ -1,9 +1,9 @@
-"""Curves as a picture: panels one above the other over one axis, plain SVG."""
+"""Curves as a picture: panels one above the other over one axis, plain SVG; the scale is for other pictures too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -13,10 +13,12 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 36, 34, 44
 PLOT, GAP = 594, 32
 """Width of the axis; space between two panels, for the title and the curve names of the lower one."""
 
-LETTER = 6.6
-"""Width reserved per letter of a curve's name."""
+LETTER, LINE, SAMPLE = 6.6, 16, 18
+"""Width reserved per letter of a curve's name; height of a row of names; length of the line before such a name."""
 
-COLORS = ("#2166ac", "#b2182b", "#1b7837", "#762a83")
+COLORS = ("#2166ac", "#b2182b", "#1b7837", "#762a83", "#c77700", "#555555")
+DASHES = ("", "7 3", "2 2")
+"""The first curves of a panel are full lines of each colour; the next ones have the same colours, dashed."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Curve:
     y: Sequence[float]
     step: bool = False
     """Whether a value holds until the next one; a dot marks the start of each."""
+    dots: bool = False
+    """Whether a dot marks every value of a curve without steps too."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +47,34 @@ class Panel:
     """Upper end of the scale; None uses the largest value."""
 
 
-def draw(title: str, x_title: str, panels: Sequence[Panel]) -> str:
-    """Return the picture as SVG text."""
-    points = [x for panel in panels for curve in panel.curves for x in curve.x]
-    first, last = min(points, default=0.0), max(points, default=1.0)
-    scale = _Scale(min(0.0, first), max(last, first + 1e-9), LEFT, LEFT + PLOT)
-    parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(title)}</text>']
-    top = TOP
-    for panel in panels:
-        top += GAP - 8
-        parts += _panel(panel, scale, top)
-        top += panel.height + 8
-    for tick in scale.ticks:
-        parts.append(f'<text x="{scale(tick)}" y="{top + 8}" text-anchor="middle">{_number(tick)}</text>')
-    parts.append(f'<text x="{LEFT + PLOT / 2}" y="{top + 28}" text-anchor="middle">{escape(x_title)}</text>')
-    width, height = LEFT + PLOT + RIGHT, top + BOTTOM
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from the values `low` to `high` to the pixels `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    least_step: float = 0.0
+    """Smallest distance between two ticks."""
+
+    def __call__(self, value: float) -> float:
+        """Return the pixel of a value; a value outside the scale is at its end."""
+        inside = min(max(value, self.low), self.high)
+        return round(self.start + (self.end - self.start) * (inside - self.low) / (self.high - self.low), 1)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Pixel and text of round values within the scale: three to eight, or fewer by `least_step`."""
+        rough = (self.high - self.low) / 7
+        power = 10 ** math.floor(math.log10(rough))
+        step = max(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough), self.least_step)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [(self(index * step), _number(index * step)) for index in range(first, last + 1)]
+
+
+def svg(width: int, height: int, parts: Sequence[str]) -> str:
+    """Return the parts as the text of a whole picture, on white."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="12">'
@@ -65,54 +82,76 @@ def draw(title: str, x_title: str, panels: Sequence[Panel]) -> str:
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>"]) + "\n"
 
 
-class _Scale:
-    """A linear map from values to pixels."""
-
-    def __init__(self, low: float, high: float, start: float, end: float) -> None:
-        self.low, self.high, self.start, self.end = low, high, start, end
-
-    def __call__(self, value: float) -> float:
-        inside = min(max(value, self.low), self.high)
-        return round(self.start + (self.end - self.start) * (inside - self.low) / (self.high - self.low), 1)
-
-    @property
-    def ticks(self) -> list[float]:
-        """Three to eight round values within the scale."""
-        rough = (self.high - self.low) / 7
-        power = 10 ** math.floor(math.log10(rough))
-        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-        first = math.ceil(self.low / step - 1e-9)
-        return [index * step for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
+def draw(title: str, x_title: str, panels: Sequence[Panel], x_low: float = 0.0) -> str:
+    """Return the picture as SVG text; the axis starts at `x_low`, or at the smallest value if that is less."""
+    points = [x for panel in panels for curve in panel.curves for x in curve.x]
+    first, last = min(points, default=x_low), max(points, default=x_low + 1)
+    whole = all(float(x).is_integer() for x in points)
+    across = Scale(min(x_low, first), max(last, first + 1e-9), LEFT, LEFT + PLOT, least_step=1.0 if whole else 0.0)
+    parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(title)}</text>']
+    top = TOP
+    for panel in panels:
+        names, names_height = _names(panel, top + GAP - 14)
+        top += GAP - 8 + names_height
+        parts += [*names, *_panel(panel, across, top)]
+        top += panel.height + 8
+    parts += [f'<text x="{x}" y="{top + 8}" text-anchor="middle">{text}</text>' for x, text in across.ticks]
+    parts.append(f'<text x="{LEFT + PLOT / 2}" y="{top + 28}" text-anchor="middle">{escape(x_title)}</text>')
+    return svg(LEFT + PLOT + RIGHT, top + BOTTOM, parts)
 
 
-def _panel(panel: Panel, across: _Scale, top: int) -> list[str]:
+def _names(panel: Panel, y: int) -> tuple[list[str], int]:
+    """Return the title at height `y` with the curves' names, and the height of the names that do not fit beside it."""
+    parts = [f'<text x="{LEFT}" y="{y}">{escape(panel.title)}</text>']
+    letters = len(panel.title) + sum(len(curve.name) + 2 for curve in panel.curves)
+    if len(panel.curves) <= len(COLORS) and LETTER * letters <= PLOT:
+        end: float = LEFT + PLOT
+        for curve, (color, _) in reversed(list(zip(panel.curves, _styles(), strict=False))):
+            parts.append(f'<text x="{end:.0f}" y="{y}" text-anchor="end" fill="{color}">{escape(curve.name)}</text>')
+            end -= LETTER * (len(curve.name) + 2)
+        return parts, 0
+    width = SAMPLE + LETTER * (max(len(curve.name) for curve in panel.curves) + 2)
+    columns = max(1, int(PLOT // width))
+    for place, (curve, (color, dash)) in enumerate(zip(panel.curves, _styles(), strict=False)):
+        row, column = divmod(place, columns)
+        x, below = round(LEFT + column * PLOT / columns), y + LINE * (row + 1)
+        parts += [
+            f'<path d="M{x} {below - 4}h{SAMPLE}" stroke="{color}" stroke-width="1.5"{dash}/>',
+            f'<text x="{x + SAMPLE + 6}" y="{below}" fill="{color}">{escape(curve.name)}</text>',
+        ]
+    return parts, LINE * math.ceil(len(panel.curves) / columns) + 4
+
+
+def _panel(panel: Panel, across: Scale, top: int) -> list[str]:
     values = [y for curve in panel.curves for y in curve.y if math.isfinite(y)]
     low = min(values, default=0.0) if panel.low is None else panel.low
     high = max(values, default=1.0) if panel.high is None else panel.high
-    up = _Scale(low, max(high, low + 1e-6), top + panel.height, top)
-    parts = [f'<text x="{LEFT}" y="{top - 6}">{escape(panel.title)}</text>']
-    parts += [f'<path d="M{across(tick)} {top}V{top + panel.height}" stroke="#eee"/>' for tick in across.ticks]
-    for tick in up.ticks:
-        parts.append(f'<path d="M{LEFT} {up(tick)}H{LEFT + PLOT}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{up(tick) + 4}" text-anchor="end">{_number(tick)}</text>')
-    name_end: float = LEFT + PLOT
-    for curve, color in reversed(list(zip(panel.curves, COLORS, strict=False))):
-        parts.append(
-            f'<text x="{name_end:.0f}" y="{top - 6}" text-anchor="end" fill="{color}">{escape(curve.name)}</text>'
-        )
-        name_end -= LETTER * (len(curve.name) + 2)
-        parts += _curve(curve, across, up, color)
+    up = Scale(low, max(high, low + 1e-6), top + panel.height, top)
+    parts = [f'<path d="M{x} {top}V{top + panel.height}" stroke="#eee"/>' for x, _ in across.ticks]
+    for y, text in up.ticks:
+        parts.append(f'<path d="M{LEFT} {y}H{LEFT + PLOT}" stroke="#ddd"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{text}</text>')
+    for curve, (color, dash) in zip(panel.curves, _styles(), strict=False):
+        parts += _curve(curve, across, up, color, dash)
     return parts
 
 
-def _curve(curve: Curve, across: _Scale, up: _Scale, color: str) -> list[str]:
+def _styles() -> Iterator[tuple[str, str]]:
+    """Yield colour and attribute for dashes of a panel's curves, without end."""
+    while True:
+        for dash in DASHES:
+            yield from ((color, f' stroke-dasharray="{dash}"' if dash else "") for color in COLORS)
+
+
+def _curve(curve: Curve, across: Scale, up: Scale, color: str, dash: str) -> list[str]:
     points = [(across(x), up(y)) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(y)]
     if not points:
         return []
     path = f"M{points[0][0]} {points[0][1]}"
     path += "".join(f"H{x}V{y}" if curve.step else f"L{x} {y}" for x, y in points[1:])
-    dots = [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{color}"/>' for x, y in points] if curve.step else []
-    return [f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.5"/>', *dots]
+    marked = points if curve.step or curve.dots else []
+    dots = [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{color}"/>' for x, y in marked]
+    return [f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.5"{dash}/>', *dots]
 
 
 def _number(value: float) -> str:

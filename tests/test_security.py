@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import os
 import subprocess
@@ -218,12 +217,12 @@ def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, t
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigError, match=words):
         recompose(tmp_path / "config.yaml", ["run.minutes=2"])
-    with contextlib.suppress(RunError):  # `reversi status` reads it too
-        assert read_run(tmp_path).game == "unknown"
+    with pytest.raises(RunError, match="expected the folder of a run"):  # `reversi status` reads it too
+        read_run(tmp_path)
 
 
 def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
-    from scripts.job.learning_curves import rows_of
+    from scripts.job.metric_rows import rows_of
     from scripts.job.run_folder import read_json
 
     deep = b"[" * 1_000_000

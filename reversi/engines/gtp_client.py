@@ -26,7 +26,7 @@ class GtpEngine:
     def __init__(self, command: Sequence[str], game: Game, limits: EngineLimits) -> None:
         """Start `command`; raises EngineError if it does not start in time or does not support the board."""
         self._game, self._limits = game, limits
-        self._process = EngineProcess(command, farewell="quit")
+        self._process = EngineProcess(command)
         self._known: list[int] = []  # the actions played on the program's board since it was cleared
         self._says_passes = True
         try:

@@ -27,7 +27,7 @@ class NBoardEngine:
     def __init__(self, command: Sequence[str], game: Game, limits: EngineLimits) -> None:
         """Start `command`; raises EngineError if it does not start in time."""
         self._game, self._limits = game, limits
-        self._process = EngineProcess(command, farewell="quit")
+        self._process = EngineProcess(command)
         self._told: list[int] | None = None  # the actions of the program's game, None before the first game
         self._pings = 0
         try:

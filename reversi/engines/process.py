@@ -22,14 +22,14 @@ LONGEST_LINE = 65_536
 """Bytes without a newline after which a program's output is an error."""
 
 PATIENCE_S = 1.0
-"""Time from the farewell to SIGTERM, and from SIGTERM to SIGKILL."""
+"""Time from `quit` to SIGTERM, and from SIGTERM to SIGKILL."""
 
 
 class EngineProcess:
     """A running program in its own session, so that Ctrl-C does not reach it and its children end with it."""
 
-    def __init__(self, command: Sequence[str], farewell: str) -> None:
-        """Start `command` (no shell); the line `farewell` asks it to end.  Raises EngineError if it cannot start."""
+    def __init__(self, command: Sequence[str]) -> None:
+        """Start `command` (no shell).  Raises EngineError if it cannot start."""
         try:
             process = subprocess.Popen(
                 command,
@@ -53,7 +53,7 @@ class EngineProcess:
         self._rest = b""
         self._complaint = b""
         # Also runs when this object is garbage-collected and when this process ends, by Ctrl-C or an error too.
-        self._end = weakref.finalize(self, _end, process, self._selector, farewell.encode() + b"\n")
+        self._end = weakref.finalize(self, _end, process, self._selector)
 
     @property
     def pid(self) -> int:
@@ -128,13 +128,13 @@ class EngineProcess:
         return f" and complained {said!r}" if said else ""
 
 
-def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, farewell: bytes) -> None:
-    """End a program by its farewell, else SIGTERM, else SIGKILL; its children get SIGKILL in any case."""
+def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> None:
+    """End a program by `quit`, else SIGTERM, else SIGKILL; its children get SIGKILL in any case."""
     assert process.stdin is not None
     for ending in (None, signal.SIGTERM, signal.SIGKILL):
         if ending is None:
             with contextlib.suppress(OSError):
-                process.stdin.write(farewell)
+                process.stdin.write(b"quit\n")
                 process.stdin.close()
         else:
             _signal(process, ending)

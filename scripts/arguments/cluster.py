@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 JOB_COMMAND = ("python", "-m", "scripts.cli")
 """How a job calls `reversi`: the code that is installed on the nodes, or that was sent with the job."""
+
+ADDRESS_VARIABLE = "RAY_API_SERVER_ADDRESS"
+"""Environment variable that names the cluster if --address does not; Ray's own commands read it too."""
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -13,10 +17,15 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="URL",
-        help="the cluster's dashboard, as http://head:8265 (default: RAY_API_SERVER_ADDRESS)",
+        help=f"the cluster's dashboard, as http://head:8265 (default: {ADDRESS_VARIABLE})",
     )
     parser.add_argument(
         "--token-file",
         metavar="FILE",
         help="file with the cluster's token (default: RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN)",
     )
+
+
+def names_cluster(args: argparse.Namespace) -> bool:
+    """Return whether the command is about a job on a cluster, not about a run on this machine."""
+    return bool(args.address or os.environ.get(ADDRESS_VARIABLE))

@@ -44,12 +44,12 @@ def network_work(network: Evaluator, settings: Settings) -> Work:
     return work
 
 
-def selfplay_work(selfplay: SelfPlay, batches: int = BATCHES) -> Work:
+def selfplay_work(selfplay: SelfPlay) -> Work:
     """Return work that continues self-play, with the counts of `actors.source.ActorCounts`."""
 
     def work() -> dict[str, int]:
         before = selfplay.counts
-        selfplay.play(batches, 0)
+        selfplay.play(BATCHES, 0)
         return dict(vars(selfplay.counts - before))
 
     return work
@@ -88,9 +88,12 @@ def bench_selfplay(settings: Settings) -> Iterator[Row]:
         yield row("cache_hit_rate", [done.found / done.looked_up], "ratio", f"{play_note}, random network")
 
 
-def tree_work(settings: Settings, games: int, threads: int) -> Work:
-    """Return work that plays `games` games with a free network: an actor without network, cache and solver."""
-    sized, trees = replace(settings, batch=games), {"tree_threads": threads, "cache_positions": 0, "solve_empties": 0}
+def tree_work(settings: Settings, threads: int) -> Work:
+    """Return work that plays `TREE_GAMES` games as an actor without network, cache and solver."""
+    sized, trees = (
+        replace(settings, batch=TREE_GAMES),
+        {"tree_threads": threads, "cache_positions": 0, "solve_empties": 0},
+    )
     selfplay = open_selfplay(sized, free_network(sized), groups=1, **trees)
     spread_phases(selfplay)
     return selfplay_work(selfplay)
@@ -99,7 +102,7 @@ def tree_work(settings: Settings, games: int, threads: int) -> Work:
 def bench_tree_threads(settings: Settings) -> Iterator[Row]:
     """Self-play with a free network on one thread and on two: the gain of the trees from threads."""
     threads = min(2, os.cpu_count() or 1)
-    works = [tree_work(settings, TREE_GAMES, each) for each in (1, threads)]
+    works = [tree_work(settings, each) for each in (1, threads)]
     alone, together = in_turns([measured(work, "simulations") for work in works], settings.repeats)
     note = f"{settings.game.name}, self-play of {TREE_GAMES} games, {settings.simulations} simulations, free network"
     yield row("tree_threads_simulations_per_s", together, "simulations/s", f"{note}, {threads} threads")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from reversi.errors import ReversiError
-from scripts.bench.measure import Row, ratio, row, share_below
+from scripts.bench.measure import Row, p99, ratio, row
 from scripts.bench.setup import Settings, algorithm_config, learner_config, random_weights, training_batches
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def _rows(
 
     yield of_each("weights_pulls_per_turn", "pulls", [len(turn.pulls.pull_s) for turn in beside])
     yield of_each("weights_pull_ms", "ms", [1000 * median(turn.pulls.pull_s) for turn in beside])
-    yield of_each("weights_pull_p99_ms", "ms", [1000 * share_below(turn.pulls.pull_s, 0.99) for turn in beside])
+    yield of_each("weights_pull_p99_ms", "ms", [1000 * p99(turn.pulls.pull_s) for turn in beside])
     yield of_each("weights_ask_ms", "ms", [1000 * median(turn.pulls.ask_s) for turn in beside])
     yield of_each("weights_put_off_per_turn", "rounds", [turn.pulls.put_off for turn in beside])
     last = [max(turn.pulls.arrived_s) - turn.trained.published_s for turn in beside]

@@ -59,9 +59,9 @@ def ratio(name: str, above: list[float], below: list[float], measured_with: str)
     )
 
 
-def share_below(values: list[float], share: float) -> float:
-    """Return the smallest of the values, at least one, that `share` of them do not exceed."""
-    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+def p99(values: list[float]) -> float:
+    """Return the smallest of the values, at least one, that 99 % of them do not exceed."""
+    return sorted(values)[max(0, math.ceil(0.99 * len(values)) - 1)]
 
 
 def rates(work: Callable[[], int], repeats: int) -> list[float]:

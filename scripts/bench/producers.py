@@ -12,19 +12,17 @@ import contextlib
 import copy
 import functools
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scripts.bench.measure import Row, row, share_below
+from scripts.bench.measure import Row, p99, row
 from scripts.bench.process_group import LEAD_S, ProcessGroup, Work
-from scripts.bench.setup import Settings, records_of
+from scripts.bench.setup import Settings, records_of, redis_replay
 
 if TYPE_CHECKING:
     from learner.replay.redis import RedisReplay
@@ -65,22 +63,14 @@ class Turn:
 
 def bench_producers(settings: Settings) -> Iterator[Row]:
     """Deliveries of many producers, each at an actor's rate, through one server into the ring."""
-    from learner.replay.embedded import server_of
-    from learner.replay.memory import MemoryReplay
-    from learner.replay.redis import RedisReplay
-    from learner.replay.redis_config import RedisReplayConfig
-
-    config = RedisReplayConfig(min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=MEMORY_MB)
-    with tempfile.TemporaryDirectory() as folder, server_of(config, Path(folder)) as server:
-        memory = MemoryReplay(settings.game, config, 0, None)
+    numbers = range(settings.crowd)
+    shares = [numbers[first::PROCESSES] for first in range(PROCESSES)]
+    with redis_replay(settings, MEMORY_MB) as (server, replay):
         client = server.client()
-        with contextlib.closing(RedisReplay(memory, config, server, "bench")) as replay:
-            numbers = range(settings.crowd)
-            shares = [numbers[first::PROCESSES] for first in range(PROCESSES)]
-            producers = [functools.partial(_producers, replay.sink(), share, settings) for share in shares]
-            with contextlib.closing(ProcessGroup(producers)) as group:
-                turns = [_turn(group, replay, client, _games(settings, 1)) for _ in range(settings.repeats)]
-            memory_mb = client.info("memory")["used_memory"] / 1e6
+        producers = [functools.partial(_producers, replay.sink(), share, settings) for share in shares]
+        with contextlib.closing(ProcessGroup(producers)) as group:
+            turns = [_turn(group, replay, client, _games(settings, 1)) for _ in range(settings.repeats)]
+        memory_mb = client.info("memory")["used_memory"] / 1e6
     note = (
         f"{settings.crowd} simulated actors in {PROCESSES} processes, {settings.game.name}, {POSITIONS_PER_S} "
         f"positions/s each, a delivery every {ROUND_S:g} s, append-only file"
@@ -163,7 +153,7 @@ def _rows(turns: Sequence[Turn], memory_mb: float, note: str) -> Iterator[Row]:
     pushes = [turn.pushed["push_us"] / turn.pushed["deliveries"] / 1000 for turn in turns]
     yield of_each("redis_push_ms", "ms", pushes)
     yield of_each("redis_lag_ms", "ms", [1000 * median(turn.lag_s) for turn in turns])
-    yield of_each("redis_lag_p99_ms", "ms", [1000 * share_below(turn.lag_s, 0.99) for turn in turns])
+    yield of_each("redis_lag_p99_ms", "ms", [1000 * p99(turn.lag_s) for turn in turns])
     yield of_each("redis_received_mb_per_s", "MB/s", [turn.per_s["bytes"] / 1e6 for turn in turns])
     yield of_each("redis_server_cores", "cores", [turn.per_s["server_cpu_s"] for turn in turns])
     yield of_each("redis_learner_cores", "cores", [turn.per_s["learner_cpu_s"] for turn in turns])

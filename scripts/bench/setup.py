@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from learner.batches import TrainingBatch
     from learner.config import LearnerConfig
     from learner.replay.memory import MemoryReplay
+    from learner.replay.redis import RedisReplay
+    from learner.replay.redis_server import RedisServer
     from reversi.games.bitboard import Masks
     from reversi.games.rules import Game
     from reversi.model.config import ResNetConfig
@@ -203,6 +208,21 @@ def empty_replay(settings: Settings) -> MemoryReplay:
 
     config = ReplayConfig(min_positions=1, reuse=1e6, bucket_capacity=10**12)
     return MemoryReplay(settings.game, config, 0, None)
+
+
+@contextmanager
+def redis_replay(settings: Settings, memory_mb: int) -> Iterator[tuple[RedisServer, RedisReplay]]:
+    """Yield a Redis server of our own, with `memory_mb` and an append-only file, and an empty replay that reads it."""
+    from learner.replay.embedded import server_of
+    from learner.replay.memory import MemoryReplay
+    from learner.replay.redis import RedisReplay
+    from learner.replay.redis_config import RedisReplayConfig
+
+    config = RedisReplayConfig(min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=memory_mb)
+    with tempfile.TemporaryDirectory() as folder, server_of(config, Path(folder)) as server:
+        memory = MemoryReplay(settings.game, config, 0, None)
+        with closing(RedisReplay(memory, config, server, "bench")) as replay:
+            yield server, replay
 
 
 def training_batches(settings: Settings) -> Iterator[TrainingBatch]:

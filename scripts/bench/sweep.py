@@ -128,7 +128,7 @@ def sweep_threads(settings: Settings) -> Sweep:
         relative=True,
     )
     sweep.series["random games"] = _to_first([median(playout_rates(settings, threads)) for threads in points])
-    trees = [tree_work(settings, TREE_GAMES, threads) for threads in points]
+    trees = [tree_work(settings, threads) for threads in points]
     sweep.series[f"self-play of {TREE_GAMES:,} games, free network"] = _to_first(
         _medians(trees, "simulations", settings)
     )

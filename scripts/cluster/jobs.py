@@ -17,12 +17,10 @@ from datetime import UTC, datetime
 from typing import IO, Any, Literal, TypeVar
 
 from reversi.errors import RunError, UnreachableError, UsageError, first_line
+from scripts.arguments.cluster import ADDRESS_VARIABLE
 from scripts.cluster.ray_environment import use_token
 
 T = TypeVar("T")
-
-ADDRESS_VARIABLE = "RAY_API_SERVER_ADDRESS"
-"""Environment variable that names the cluster if --address does not; Ray's own commands read it too."""
 
 AGENT_WAIT_S = 60.0
 """Longest time in seconds that a submission waits for a head that has just started."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError, UsageError
-from scripts.arguments.cluster import JOB_COMMAND, add_cluster
+from scripts.arguments.cluster import JOB_COMMAND, add_cluster, names_cluster
 from scripts.arguments.common import add_json, natural
 from scripts.job.run_state import find_run, lock_holder
 
@@ -40,10 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the target where the driver reads it, and print it."""
-    from scripts.cluster.jobs import ADDRESS_VARIABLE
-
-    on_cluster = args.address or os.environ.get(ADDRESS_VARIABLE)
-    answer = _ask_job(args) if on_cluster else _ask_here(find_run(args.what), args.group, args.count)
+    answer = _ask_job(args) if names_cluster(args) else _ask_here(find_run(args.what), args.group, args.count)
     if args.json:
         print(json.dumps(answer))
     else:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError
-from scripts.arguments.cluster import JOB_COMMAND, add_cluster
+from scripts.arguments.cluster import JOB_COMMAND, add_cluster, names_cluster
 from scripts.arguments.common import add_json
 from scripts.job.run_state import RunState, find_run, read_run
 
@@ -38,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the state of the run, and of its job if it has one."""
-    from scripts.cluster.jobs import ADDRESS_VARIABLE
-
-    if not args.address and not os.environ.get(ADDRESS_VARIABLE):
+    if not names_cluster(args):
         state = read_run(find_run(args.what))
         _show(args.json, asdict(state), _lines(state))
         return 0

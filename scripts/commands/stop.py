@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reversi.errors import RunError, UsageError
-from scripts.arguments.cluster import add_cluster
+from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
 from scripts.job.interrupt import NOTHING_KEPT, SAVED
 from scripts.job.run_state import find_run, lock_holder, read_run
@@ -40,10 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Stop the run and print how to resume it."""
-    from scripts.cluster.jobs import ADDRESS_VARIABLE
-
-    on_cluster = args.address or os.environ.get(ADDRESS_VARIABLE)
-    answer = _stop_job(args) if on_cluster else _stop_here(find_run(args.what), args.timeout)
+    answer = _stop_job(args) if names_cluster(args) else _stop_here(find_run(args.what), args.timeout)
     if args.json:
         print(json.dumps(answer))
     elif answer["resume"]:

@@ -68,13 +68,12 @@ def kill_roles(
     overrides: Sequence[str],
     kills: int,
     hear: Callable[[list[Outcome], str], None],
-    seed: int = 1,
 ) -> list[Outcome]:
     """Kill each of `roles` `kills` times in one run; `hear` is called after every return, with the outcomes so far.
 
     If the run ends too early or a role does not return, the outcomes are not kept and show the error.
     """
-    chance = random.Random(seed)
+    chance = random.Random(1)
     servers = [role for role in roles if role in SERVERS]
     if servers:
         redis = ["replay=redis", f"replay.append_only={str('redis' in servers).lower()}"]

@@ -45,9 +45,9 @@ DEAF_S = 15.0
 class Relay:
     """Passes bytes between its port and a unix socket, in a thread of its own, until `close`."""
 
-    def __init__(self, target: str, seed: int = 1) -> None:
+    def __init__(self, target: str) -> None:
         """`target` is the socket's path."""
-        self._target, self._chance = target, random.Random(seed)
+        self._target, self._chance = target, random.Random(1)
         self._writers: set[asyncio.StreamWriter] = set()
         self._loss = 0.0
         self._loop = asyncio.new_event_loop()

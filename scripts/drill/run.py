@@ -81,14 +81,13 @@ class DrillRun:
         self,
         folder: Path,
         overrides: Sequence[str],
-        name: str = "drill",
         environment: Mapping[str, str] | None = None,
         machine: Machine | None = None,
     ) -> None:
         """Start the run, in its own `environment` and on its own `machine` if these are given."""
         self._environment, self._machine = environment, machine
-        self.path = folder / name
-        self._start = ["train", f"run.dir={folder}", f"run.name={name}", *SMALL, *overrides]
+        self.path = folder / "drill"
+        self._start = ["train", f"run.dir={folder}", "run.name=drill", *SMALL, *overrides]
         self._log = LogFollower(self.path / "logs" / "run.log")
         self.driver = self._spawn(self._start)
 
@@ -269,7 +268,6 @@ class DrillRun:
 def drill_run(
     folder: Path,
     overrides: Sequence[str],
-    name: str = "drill",
     environment: Mapping[str, str] | None = None,
     machine: Machine | None = None,
     server: RedisServer | None = None,
@@ -278,7 +276,7 @@ def drill_run(
 
     `server` says how to reach its Redis if that is not a child process of the run.
     """
-    run = DrillRun(folder, overrides, name, environment, machine)
+    run = DrillRun(folder, overrides, environment, machine)
     try:
         with run.acknowledged(server) as acknowledged:
             run.wait_until_under_way()

@@ -262,10 +262,10 @@ class Driver:
                 return role
         return answers
 
-    def _answer(self, role: Role, call: str, *arguments: Any) -> Any:
+    def _answer(self, role: Role, call: str) -> Any:
         """Return a role's answer to one call, or LOST."""
         if role.handle is None:
             self._supervisor.hear(POLL_S)
             return LOST
-        [answer] = self._supervisor.answers([(role, getattr(role.handle, call).remote(*arguments))], START_S)
+        [answer] = self._supervisor.answers([(role, getattr(role.handle, call).remote())], START_S)
         return answer

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def run_ray(sitting: Sitting) -> None:
     with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: sitting.interrupt.requested)
         watcher = TargetWatcher(sitting.folder.path, job)
-        driver = Driver(sitting, _parts_of(sitting, placement, redis, watcher), watcher)
+        driver = Driver(sitting, _Wiring(sitting, placement, redis).parts(watcher), watcher)
         if not driver.wait_until_up():
             return
         sitting.begin()
@@ -73,81 +73,102 @@ def run_ray(sitting: Sitting) -> None:
         driver.leave_behind()
 
 
-def _parts_of(sitting: Sitting, placement: Placement, redis: RedisRun | None, watcher: TargetWatcher) -> Parts:
-    """Return every role of the job, wired to the others; replay and weights are started here."""
-    job, progress, folder = sitting.job, sitting.progress, sitting.folder.path
-    common = {"game": job.game.name, "seed": job.run.seed}
-    weights = WeightActor.options(**options(placement.weights), **KEPT_UP).remote()
-    replay, records = _replay_of(sitting, placement, redis)
-    first_epoch = STARTS_APART * (redis.start if redis else sitting.starts)
-    epochs: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_epoch))
-    validation = validation_games(sitting)
+class _Wiring:
+    """The roles of a job, wired to each other; replay and weights are started here, the others by their roles."""
 
-    def learner() -> Any:
-        return LearnerActor.options(**options(placement.learner)).remote(
+    def __init__(self, sitting: Sitting, placement: Placement, redis: RedisRun | None) -> None:
+        self.sitting, self.placement = sitting, placement
+        self.weights = WeightActor.options(**options(placement.weights), **KEPT_UP).remote()
+        self.replay, self.records = _replay_of(sitting, placement, redis)
+        self.stateless = redis is not None
+        first_epoch = STARTS_APART * (redis.start if redis else sitting.starts)
+        self.epochs: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_epoch))
+        self.validation = validation_games(sitting)
+        self.common = {"game": sitting.job.game.name, "seed": sitting.job.run.seed}
+
+    def parts(self, watcher: TargetWatcher) -> Parts:
+        """Return every role; of the actors, as many as were asked for."""
+        sitting, places = self.sitting, self.placement.actors
+        target = dict(Counter(map(group_of, places))) | (watcher.changed() or {})
+        first = trimmed(places, target)
+        return Parts(
+            learner=self.role("learner", self.learner, lambda a: a.round.remote(sitting.fraction), sitting.learner),
+            gate=self.role("gate", self.gate, lambda a: a.round.remote(GATE_SLICE_S), sitting.progress.gate),
+            actors=ActorPool(
+                [self.actor(index, place, awaited=True) for index, place in enumerate(first)],
+                lambda group, index: self.actor(
+                    index, another_place(sitting.job, self.placement, group), awaited=False
+                ),
+                target,
+            ),
+            replay=self.role("replay", lambda: self.replay, lambda a: a.report.remote(), sitting.replay, by_ray=True),
+            weights=self.role("weights", lambda: self.weights, measured, lambda _: None, by_ray=True),
+            stateless=self.stateless,
+        )
+
+    def role(
+        self,
+        name: str,
+        start: Callable[[], Any],
+        ask: Callable[[Any], Any],
+        hear: Callable[[Any], None],
+        **more: Any,
+    ) -> Role:
+        """Return a role that may die as often as the job allows."""
+        return Role(name, start, ask, hear, RestartPolicy(self.sitting.job.cluster.max_restarts), **more)
+
+    def actor(self, index: int, actor: ActorPlace, awaited: bool) -> Role:
+        """Return the role of one actor."""
+        sitting = self.sitting
+
+        def hear(report: ActorReport) -> None:
+            role.took_s = report.playing_s
+            sitting.actor(report)
+
+        role = self.role(
+            f"actor-{index}",
+            lambda: self.worker(index, actor),
+            lambda a: a.round.remote(sitting.fraction),
+            hear,
+            group=group_of(actor),
+            games=getattr(actor.config, "games", 0),
+            awaited=awaited,
+        )
+        return role
+
+    def learner(self) -> Any:
+        """Start the learner."""
+        sitting, job = self.sitting, self.sitting.job
+        return LearnerActor.options(**options(self.placement.learner)).remote(
             config=job.learner,
             algorithm=job.algorithm,
             network=job.network,
-            source=replay,
-            sink=weights,
+            source=self.replay,
+            sink=self.weights,
             newest=sitting.newest_version(),
-            validation=validation,
-            **common,
+            validation=self.validation,
+            **self.common,
         )
 
-    def gate() -> Any:
-        return GateActor.options(**options(placement.gate)).remote(
-            config=job.gate, registry=registry_url(job, folder), store=weights, **common
+    def gate(self) -> Any:
+        """Start the gate."""
+        job = self.sitting.job
+        return GateActor.options(**options(self.placement.gate)).remote(
+            config=job.gate, registry=registry_url(job, self.sitting.folder.path), store=self.weights, **self.common
         )
 
-    def worker(index: int, actor: ActorPlace) -> Any:
+    def worker(self, index: int, actor: ActorPlace) -> Any:
+        """Start the worker of an actor, under a new producer name each time."""
         return SelfPlayActor.options(**options(actor.place)).remote(
             index=index,
             config=actor.config,
-            search=job.search,
-            weights=weights,
-            records=records,
-            epoch=next(epochs[index]),
+            search=self.sitting.job.search,
+            weights=self.weights,
+            records=self.records,
+            epoch=next(self.epochs[index]),
             background=True,
-            **common,
+            **self.common,
         )
-
-    def actor(index: int, place: ActorPlace, awaited: bool) -> Role:
-        def hear(report: ActorReport) -> None:
-            made.took_s = report.playing_s
-            sitting.actor(report)
-
-        made = Role(
-            f"actor-{index}",
-            lambda: worker(index, place),
-            lambda a: a.round.remote(sitting.fraction),
-            hear,
-            restart_policy(),
-            group=group_of(place),
-            games=getattr(place.config, "games", 0),
-            awaited=awaited,
-        )
-        return made
-
-    def restart_policy() -> RestartPolicy:
-        return RestartPolicy(job.cluster.max_restarts)
-
-    target = dict(Counter(map(group_of, placement.actors))) | (watcher.changed() or {})
-    first = trimmed(placement.actors, target)
-    return Parts(
-        learner=Role("learner", learner, lambda a: a.round.remote(sitting.fraction), sitting.learner, restart_policy()),
-        gate=Role("gate", gate, lambda a: a.round.remote(GATE_SLICE_S), progress.gate, restart_policy()),
-        actors=ActorPool(
-            [actor(index, place, awaited=True) for index, place in enumerate(first)],
-            lambda group, index: actor(index, another_place(job, placement, group), awaited=False),
-            target,
-        ),
-        replay=Role(
-            "replay", lambda: replay, lambda a: a.report.remote(), sitting.replay, restart_policy(), by_ray=True
-        ),
-        weights=Role("weights", lambda: weights, measured, lambda _: None, restart_policy(), by_ray=True),
-        stateless=redis is not None,
-    )
 
 
 def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -> tuple[Any, Any]:

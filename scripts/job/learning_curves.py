@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from pathlib import Path
-from typing import Any
 
 from reversi.errors import RunError
 from scripts.curves import Curve, Panel, draw
+from scripts.job.metric_rows import Row, rows_of
 
 PICTURE = "learning.svg"
 """Name of the picture in the run's folder."""
-
-MOST = 1e300
-"""Metrics of this size and what is no finite number are no metrics."""
-
-Row = dict[str, Any]
 
 
 def picture_of(folder: Path, target: Path) -> Path:
@@ -30,24 +23,6 @@ def picture_of(folder: Path, target: Path) -> Path:
     by_games = any("play/wins" in row for row in rows)
     write_output(target, draw(folder.name, "games" if by_games else "minutes of training", panels).encode())
     return target
-
-
-def rows_of(folder: Path) -> list[Row]:
-    """Return the rows of a run's metrics; a last line cut by a crash is left out, as is what is no row."""
-    path = folder / "metrics.jsonl"
-    if not path.is_file():
-        raise RunError(f"expected the folder of a run with its metrics, but there is no {path} (tracking=jsonl)")
-    rows = []
-    for line in path.read_bytes().split(b"\n"):
-        with contextlib.suppress(ValueError, RecursionError):
-            row = json.loads(line)
-            if isinstance(row, dict) and _is_number(row.get("elapsed_s")):
-                rows.append({name: value for name, value in row.items() if _is_number(value)})
-    return rows
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and abs(value) < MOST
 
 
 def panels_of(rows: list[Row]) -> list[Panel]:

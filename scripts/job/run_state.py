@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
-from reversi.errors import ReversiError, RunError
-
-TAIL_BYTES = 1 << 18
-"""Bytes read from the end of `metrics.jsonl`: some hundred rows, of all kinds."""
+from reversi.errors import ConfigError, ReversiError, RunError
+from scripts.job.metric_rows import newest_values
 
 SAVED_S = 15.0
 """Seconds by which the metrics may be newer than the last checkpoint of a run that saved before it ended."""
@@ -83,24 +80,24 @@ RUNS = Path("runs")
 """The folder of runs, where names of runs are looked up."""
 
 
-def find_run(what: str | None, runs: Path = RUNS) -> Path:
-    """Return the folder of a run: `what` as a path or as a name in `runs`; for None the run that changed last."""
+def find_run(what: str | None) -> Path:
+    """Return the folder of a run: `what` as a path or as a name in `RUNS`; for None the run that changed last."""
     if what is None:
-        found = [path.parent for path in runs.glob("*/config.yaml")]
+        found = [path.parent for path in RUNS.glob("*/config.yaml")]
         if not found:
-            raise RunError(f"no run in {runs}/; start one with `reversi train` or name a folder")
+            raise RunError(f"no run in {RUNS}/; start one with `reversi train` or name a folder")
         return max(found, key=_changed).absolute()
-    for path in (Path(what), runs / what):
+    for path in (Path(what), RUNS / what):
         if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
             return path.absolute()
-    raise RunError(f"expected a run's folder or its name in {runs}/, got {what!r}; see `ls {runs}`")
+    raise RunError(f"expected a run's folder or its name in {RUNS}/, got {what!r}; see `ls {RUNS}`")
 
 
 def read_run(folder: Path) -> RunState:
     """Return the state of the run in `folder`."""
     from scripts.job.run_folder import checkpoints_in
 
-    config, row = _config(folder), _newest_values(folder / "metrics.jsonl")
+    config, row = _config(folder), newest_values(folder)
     held, pid = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
@@ -194,21 +191,6 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
         return None, 0
 
 
-def _newest_values(path: Path) -> dict[str, float]:
-    """Return every metric's newest value among the last rows of the file."""
-    if not path.is_file():
-        return {}
-    with open(path, "rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
-        lines = file.read().split(b"\n")
-    values: dict[str, float] = {}
-    for line in lines:
-        with contextlib.suppress(ValueError, RecursionError):  # the first line is cut, the last may be half written
-            row = json.loads(line)
-            values |= row if isinstance(row, dict) else {}
-    return values
-
-
 def _heard_since_start(folder: Path) -> bool:
     """Return whether the newest metrics are from the current sitting, not from an earlier one."""
     metrics, lock = folder / "metrics.jsonl", folder / "run.lock"
@@ -234,13 +216,12 @@ def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    import yaml
+    from scripts.job.compose import saved_values
 
     try:
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise RunError(f"{folder}: expected the folder of a run, its config.yaml cannot be read: {error}") from error
-    return config if isinstance(config, dict) else {}
+        return saved_values(folder / "config.yaml")
+    except ConfigError as error:
+        raise RunError(f"expected the folder of a run: {error}") from error
 
 
 def _at(config: dict[str, Any], group: str, key: str) -> Any:

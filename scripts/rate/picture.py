@@ -6,6 +6,7 @@ from html import escape
 
 from evaluator.ratings import Ratings
 from reversi.games.rules import Game
+from scripts.curves import Scale, svg
 from scripts.rate.report import shortened
 
 ROW = 24
@@ -28,20 +29,14 @@ def draw(ratings: Ratings, game: Game) -> str:
     left = round(16 + LETTER * max(map(len, names)))
     low = min(rating.elo - rating.error for rating in table)
     high = max(rating.elo + rating.error for rating in table)
-    step = _step(high - low)
-    first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
-
-    def x(elo: float) -> float:
-        return round(left + PLOT * (elo / step - first) / (last - first), 1)
-
+    x = Scale(low, max(high, low + 1), left, left + PLOT, least_step=1)
     bottom = TOP + ROW * len(table)
     parts = [
         f'<text x="{left}" y="20" font-weight="bold">{escape(game.name)}: Elo above {escape(ratings.anchor)}</text>'
     ]
-    for tick in range(first, last + 1):
-        at = x(tick * step)
+    for at, text in x.ticks:
         parts.append(f'<path d="M{at} {TOP - 6}V{bottom}" stroke="#ddd"/>')
-        parts.append(f'<text x="{at}" y="{bottom + 18}" text-anchor="middle">{tick * step}</text>')
+        parts.append(f'<text x="{at}" y="{bottom + 18}" text-anchor="middle">{text}</text>')
     for row, (name, rating) in enumerate(zip(names, table, strict=True)):
         y = TOP + ROW * row + ROW // 2
         parts += [
@@ -52,14 +47,4 @@ def draw(ratings: Ratings, game: Game) -> str:
             f"{rating.elo:.0f} +- {rating.error:.0f}</title></circle>",
             f'<text x="{left + PLOT + 10}" y="{y + 4}">{rating.elo:.0f}</text>',
         ]
-    width, height = left + PLOT + RIGHT, bottom + BOTTOM
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12">'
-    )
-    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>"]) + "\n"
-
-
-def _step(span: float) -> int:
-    """Return the distance between two ticks: `span` has at most ten of them."""
-    return next((step for step in (10, 20, 50, 100, 200, 500, 1000) if span <= 10 * step), 2000)
+    return svg(left + PLOT + RIGHT, bottom + BOTTOM, parts)

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.curves import Curve, Panel
+from scripts.curves import draw as curves_as_svg
 from scripts.rate.report import shortened
 
 if TYPE_CHECKING:
@@ -70,27 +72,19 @@ def as_json(labels: Labels, path: Path, found: Found) -> str:
 
 
 def draw(found: Found, labels: Labels) -> str:
-    """Return an SVG picture: the share of moves that keep the result, by empty squares, a line per player."""
-    import io
-    from importlib.util import find_spec
-
-    from reversi.errors import ConfigError
-
-    if find_spec("matplotlib") is None:
-        raise ConfigError("--truth --picture draws with matplotlib: pip install '.[dev]'")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
-    for name, (truth, by_empties) in found.items():
-        kept = [100 * part.outcome_kept for part in by_empties.values()]
-        axes.plot(list(by_empties), kept, ".-", label=f"{shortened(name)}: {100 * truth.outcome_kept:.1f} %")
-    axes.set(xlabel="empty squares", ylabel="moves that keep the result, %", title=f"{labels.game}, exact labels")
-    axes.legend(fontsize="small")
-    axes.grid(alpha=0.3)
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+    """Return an SVG picture: the share of moves that keep the result, by empty squares, a curve per player."""
+    curves = [
+        Curve(
+            f"{shortened(name)}: {100 * truth.outcome_kept:.1f} %",
+            list(by_empties),
+            [100 * part.outcome_kept for part in by_empties.values()],
+            dots=True,
+        )
+        for name, (truth, by_empties) in found.items()
+    ]
+    low = min((share // 10 * 10 for curve in curves for share in curve.y), default=0.0)
+    panel = Panel("moves that keep the result, %", curves, 300, low=min(low, 90.0), high=100.0)
+    return curves_as_svg(f"{labels.game}, exact labels", "empty squares", [panel], x_low=float(labels.empties.min()))
 
 
 def _table(first: str, truths: list[tuple[str, Truth]]) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Literal
 from reversi.errors import RunError
 from scripts.arguments.common import add_json, file_path
 from scripts.curves import Curve, Panel, draw
-from scripts.job.learning_curves import rows_of
+from scripts.job.metric_rows import rows_of
 from scripts.job.run_state import find_run
 from scripts.soak.memory_series import ROLES, Series, series_of
 from scripts.soak.trend import slope_of

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from scripts.job.metric_rows import Row
 from scripts.soak.trend import slope_of
-
-Row = dict[str, Any]
 
 ROLES = ("learner", "gate", "replay", "weights")
 

@@ -66,7 +66,8 @@ def _saved_configuration(folder: Path) -> Opened:
 
 def _metrics(folder: Path) -> Opened:
     """A row of metrics.jsonl among sound ones, as `reversi soak` and `reversi picture` read it."""
-    from scripts.job.learning_curves import panels_of, rows_of
+    from scripts.job.learning_curves import panels_of
+    from scripts.job.metric_rows import rows_of
     from scripts.soak.command import judge
     from scripts.soak.memory_series import series_of
 

@@ -95,7 +95,7 @@ def _recorded_program() -> Any:
     from reversi.errors import EngineError
 
     class Recorded(EngineProcess):
-        def __init__(self, written: bytes, command: Sequence[str], farewell: str) -> None:
+        def __init__(self, written: bytes, command: Sequence[str]) -> None:
             self._stdout, end = os.pipe()
             os.write(end, written)
             os.close(end)

@@ -6,7 +6,7 @@ import pytest
 
 from scripts.bench import measure
 from scripts.bench.command import ROWS, sentence, table
-from scripts.bench.measure import Row, in_turns, ratio, row, share_below
+from scripts.bench.measure import Row, in_turns, p99, ratio, row
 from tests.scripts.conftest import Reversi
 
 SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]
@@ -94,10 +94,10 @@ def test_long_measurements_are_made_three_times(monkeypatch: pytest.MonkeyPatch)
     assert in_turns([lambda: 1.0], 10) == [[1.0] * 3]
 
 
-def test_a_share_of_the_values_lies_below() -> None:
+def test_99_of_100_values_lie_below_the_99th_percentile() -> None:
     values = [float(each) for each in range(100, 0, -1)]
-    assert [share_below(values, share) for share in (0.01, 0.5, 0.99, 1.0)] == [1.0, 50.0, 99.0, 100.0]
-    assert share_below([7.0], 0.99) == 7.0
+    assert [p99(values), p99(values[:50]), p99([*values, 0.0])] == [99.0, 100.0, 99.0]
+    assert p99([7.0]) == 7.0
 
 
 def test_a_row_is_the_median_and_the_spread() -> None:

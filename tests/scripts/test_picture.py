@@ -31,6 +31,19 @@ def test_points_lie_where_their_values_are() -> None:
     assert ticks == ["0", "2", "4", "6", "8", "10", "minutes"]
 
 
+def test_every_curve_of_a_dozen_is_drawn_and_named_in_its_own_style() -> None:
+    curves = [Curve(f"player number {i}", [6, 7, 8], [i, i, 2 * i], dots=True) for i in range(12)]
+    root = ElementTree.fromstring(draw("many", "x", [Panel("share", curves)], x_low=6))
+    lines = [e for e in root.iter() if e.get("fill") == "none"]
+    assert len({(e.get("stroke"), e.get("stroke-dasharray")) for e in lines}) == 12
+    assert sum(e.tag.endswith("circle") for e in root.iter()) == 36
+    names = {e.text: (float(e.get("x", "nan")), float(e.get("y", "nan"))) for e in root.iter()}
+    at = [names[curve.name] for curve in curves]
+    assert len(set(at)) == 12
+    assert max(y for _, y in at) < min(float(e.get("cy", "nan")) for e in root.iter() if e.tag.endswith("circle"))
+    assert [e.text for e in root.iter() if e.get("text-anchor") == "middle"] == ["6", "7", "8", "x"]
+
+
 @pytest.mark.parametrize("y", [[3.0, 3.0], [float("nan"), 1e-9], [-1e6, 1e6]])
 def test_odd_values_still_draw(y: list[float]) -> None:
     root = ElementTree.fromstring(

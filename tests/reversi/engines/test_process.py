@@ -35,7 +35,7 @@ def ended(pid: int, seconds: float = 5.0) -> bool:
 
 
 def started(script: str) -> EngineProcess:
-    return EngineProcess([sys.executable, "-I", "-S", "-c", script], farewell="quit")
+    return EngineProcess([sys.executable, "-I", "-S", "-c", script])
 
 
 def test_lines_come_one_by_one_and_the_end_is_told() -> None:
@@ -76,7 +76,7 @@ def test_a_flood_does_not_keep_a_program_alive() -> None:
 
 
 def test_its_own_children_end_with_it() -> None:
-    process = EngineProcess(["sh", "-c", "sleep 1000 & echo $!; wait"], farewell="quit")
+    process = EngineProcess(["sh", "-c", "sleep 1000 & echo $!; wait"])
     child = int(process.receive(time.monotonic() + 5))
     assert lives(child)
     process.stop()

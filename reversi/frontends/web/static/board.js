@@ -50,10 +50,10 @@ export class Board {
     });
   }
 
-  /** Show evaluations: an array of {move, text, note, tone, best}. */
+  /** Show evaluations: an array of {move, text, tone, best}. */
   judge(judgements) {
     this.element.querySelectorAll(".judgement").forEach((each) => each.remove());
-    for (const { move, text, note, tone, best } of judgements) {
+    for (const { move, text, tone, best } of judgements) {
       const square = this.squares.find((each) => each.dataset.square === move);
       if (!square) continue; // a pass
       square.classList.add("judged");
@@ -61,7 +61,6 @@ export class Board {
       mark.className = "judgement" + (best ? " best" : "");
       mark.style.setProperty("--tone", tone);
       mark.textContent = text;
-      if (note) mark.append(document.createElement("br"), Object.assign(document.createElement("small"), { textContent: note }));
       square.append(mark);
     }
   }
