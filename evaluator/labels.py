@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from reversi import archive
 from reversi.errors import CorruptFileError, UsageError
+from reversi.files import write_output
 from reversi.games.bitboard import Masks
 from reversi.games.rules import GAMES, RULES_VERSION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
 from reversi.games.symmetry import canonical_key
@@ -173,7 +174,7 @@ def save_labels(labels: Labels, path: Path) -> None:
         "sha256": labels.hash,
     }
     arrays: archive.Arrays = {"own": labels.own, "opp": labels.opp, "empties": labels.empties, "scores": labels.scores}
-    archive.write_output(path, archive.pack(KIND, FORMAT, arrays, header))
+    write_output(path, archive.pack(KIND, FORMAT, arrays, header))
 
 
 def load_labels(path: Path) -> Labels:
