@@ -21,11 +21,10 @@ from reversi.files import write_output
 from reversi.games.bitboard import Masks
 from reversi.games.rules import GAMES, RULES_VERSION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
 from reversi.games.symmetry import canonical_key
-from reversi.search.endgame import NO_SCORE, solve_batch
+from reversi.search.endgame import solve_batch
+from reversi.search.endgame_search import NO_SCORE
 from reversi.search.flat_mc import flat_monte_carlo
 from reversi.search.parallel import Threads
-
-__all__ = ["NO_SCORE", "Labels", "draw_positions", "load_labels", "make_labels", "save_labels"]
 
 KIND, FORMAT = "labels", 1
 

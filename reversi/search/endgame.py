@@ -40,8 +40,6 @@ from reversi.search.endgame_variant import empty_squares, variant_of
 from reversi.search.parallel import Threads
 from reversi.search.stack_array import stack_array
 
-__all__ = ["NO_SCORE", "Solution", "Solver", "solve_batch", "solve_small"]
-
 UNLIMITED = 1 << 62
 """More positions than any search can visit."""
 

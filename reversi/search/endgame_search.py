@@ -29,8 +29,6 @@ from reversi.search.endgame_table import ABSENT, Table, find, keep
 from reversi.search.endgame_variant import empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, pointer_to, stack_array
 
-__all__ = ["BEST", "COUNTS", "GENERATION", "LIMIT", "NO_SCORE", "STOP", "WORST", "search", "solve_root", "solve_rows"]
-
 COUNTS = JUDGED + 1
 """Length of `counts`."""
 

@@ -27,7 +27,8 @@ from reversi.games.symmetry import action_table, canonical
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import NO_SCORE, solve_batch
+from reversi.search.endgame import solve_batch
+from reversi.search.endgame_search import NO_SCORE
 from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
 from reversi.search.signature import HashEvaluator
 

@@ -17,8 +17,9 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.obf import parse_problem
-from reversi.search.endgame import NO_SCORE, Solver, solve_batch, solve_small
+from reversi.search.endgame import Solver, solve_batch, solve_small
 from reversi.search.endgame_last import JUDGED
+from reversi.search.endgame_search import NO_SCORE
 
 BOARDS = ("reversi4", "reversi6", "reversi8")
 FFO = Path(__file__).parents[4] / "shared" / "data" / "ffo" / "fforum-1-19.obf"

@@ -9,7 +9,8 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import NO_SCORE, Solver, solve_batch
+from reversi.search.endgame import Solver, solve_batch
+from reversi.search.endgame_search import NO_SCORE
 from reversi.search.exact import is_solvable, solve_moves, utility
 from reversi.search.params import params_of
 
