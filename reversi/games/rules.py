@@ -155,6 +155,21 @@ def legal_moves(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
 
 
 @kernel
+def list_actions(game_id: int, own: np.uint64, opp: np.uint64, out: NDArray[np.int64]) -> int:
+    """Write the legal actions of an unfinished position to the front of `out` (int64[A]); return their number."""
+    legal = legal_moves(game_id, own, opp)
+    if legal == ZERO:
+        out[0] = action_of_square(game_id, 64)
+        return 1
+    count = 0
+    while legal != ZERO:
+        out[count] = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        count += 1
+    return count
+
+
+@kernel
 def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
     """Return the legal action of an unfinished position if there is only one (or the pass), else NO_ACTION."""
     legal = legal_moves(game_id, own, opp)

@@ -15,10 +15,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import ONE, ZERO, Masks, lowest_square, popcount
-from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_masks, legal_moves, outcome, play
+from reversi.games.bitboard import ZERO, Masks
+from reversi.games.rules import (
+    UNFINISHED,
+    Game,
+    action_of_square,
+    legal_masks,
+    legal_moves,
+    list_actions,
+    outcome,
+    play,
+)
 from reversi.kernel import kernel
-from reversi.search.chance import random_index, stream
+from reversi.search.chance import random_index, random_square, stream
 from reversi.search.parallel import Threads
 
 BLOCK = 64
@@ -32,9 +41,7 @@ class FlatMcResult(NamedTuple):
     """The playouts of B positions, by the action they begin with; `wins` are for the side to move in the position."""
 
     wins: NDArray[np.int32]  # [B, A]  wins minus losses
-    tried: NDArray[
-        np.int32
-    ]  # [B, A]  number of playouts, equal within 1; a single legal action has 1 and is not played
+    tried: NDArray[np.int32]  # [B, A]  playouts, equal within 1; a single legal action has 1 and is not played
 
 
 def random_playouts(
@@ -114,14 +121,6 @@ def make_children(game: Game, positions: int) -> Children:
     own, opp = np.empty((2, room), np.uint64)
     position, action = np.empty((2, room), np.int64)
     return Children(own, opp, position, action, np.zeros(room + 1, np.int64))
-
-
-@kernel
-def random_square(legal: np.uint64, start: np.uint64, draw: int) -> int:
-    """Return a uniformly random square of the mask `legal` (not empty)."""
-    for _ in range(random_index(start, draw, popcount(legal))):
-        legal &= legal - ONE
-    return lowest_square(legal)
 
 
 @kernel
@@ -235,18 +234,3 @@ def list_children(
             row += 1
     children.begins[row] = number
     return row
-
-
-@kernel
-def list_actions(game_id: int, own: np.uint64, opp: np.uint64, out: NDArray[np.int64]) -> int:
-    """Write the legal actions of an unfinished position to the front of `out` (int64[A]); return their number."""
-    legal = legal_moves(game_id, own, opp)
-    if legal == ZERO:
-        out[0] = action_of_square(game_id, 64)
-        return 1
-    count = 0
-    while legal != ZERO:
-        out[count] = action_of_square(game_id, lowest_square(legal))
-        legal &= legal - ONE
-        count += 1
-    return count

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ZERO, Masks
-from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, play
+from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, list_actions, outcome, play
 from reversi.kernel import kernel
-from reversi.search.chance import random_index, scramble, stream
-from reversi.search.flat_mc import list_actions, random_square
+from reversi.search.chance import random_index, random_square, scramble, stream
 from reversi.search.parallel import Threads
 
 EXPANSION = 5

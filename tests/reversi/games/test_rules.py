@@ -17,6 +17,7 @@ from reversi.games.rules import (
     legal_actions_mask,
     legal_masks,
     legal_moves,
+    list_actions,
     outcome,
     outcomes,
     play,
@@ -113,12 +114,15 @@ def test_kernels_equal_the_oracle_along_random_games_to_their_end(game):
 
 
 def _check_against_oracle(game, own, opp):
-    """Compare legal moves, outcome and the result of every move; return whether the game is over."""
+    """Compare legal moves, their list, outcome and the result of every move; return whether the game is over."""
     board = oracle.board_of(game, own, opp)
     moves, margin = oracle.moves(game, board), oracle.margin(game, board)
     assert legal_moves(game.id, own, opp) == sum(1 << (8 * row + col) for row, col in moves)
     assert outcome(game.id, own, opp) == (UNFINISHED if margin is None else margin)
     if margin is None:
+        actions = np.empty(game.actions, np.int64)
+        count = list_actions(game.id, own, opp, actions)
+        assert actions[:count].tolist() == (sorted(row * game.size + col for row, col in moves) or [game.pass_action])
         for square in moves or [None]:
             action = game.pass_action if square is None else square[0] * game.size + square[1]
             assert play(game.id, own, opp, action) == oracle.masks_of(oracle.played(game, board, square))

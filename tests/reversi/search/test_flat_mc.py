@@ -16,12 +16,10 @@ from reversi.search.flat_mc import (
     BLOCK,
     FlatMcResult,
     flat_monte_carlo,
-    list_actions,
     list_children,
     make_children,
     play_out,
     random_playouts,
-    random_square,
 )
 from reversi.search.parallel import Threads
 
@@ -53,19 +51,6 @@ def exact(position: Position) -> tuple[float, float]:
         win += (1 - theirs - drawn) / len(actions)
         draw += drawn / len(actions)
     return win, draw
-
-
-@pytest.mark.parametrize("squares", [1, 2, 3, 7, 33])
-def test_every_square_of_a_mask_is_drawn_equally_often(squares: int) -> None:
-    rng = np.random.default_rng(squares)
-    chosen = np.sort(rng.choice(64, squares, replace=False))
-    mask = np.uint64(sum(1 << int(square) for square in chosen))
-    draws = 4000 * squares
-    streams = [np.uint64(stream(np.uint64(9), number)) for number in range(draws // 50)]
-    counts = np.bincount([random_square(mask, one, draw) for one in streams for draw in range(50)], minlength=64)
-    assert counts[np.setdiff1d(np.arange(64), chosen)].sum() == 0
-    sigma = np.sqrt(4000 * (1 - 1 / squares))
-    assert np.abs(counts[chosen] - 4000).max() <= SIGMAS * sigma
 
 
 def test_tictactoe_comes_out_as_the_whole_tree_says() -> None:
@@ -221,10 +206,3 @@ def test_a_win_in_one_is_found_in_a_batch() -> None:
     scores = wins / np.maximum(tried, 1)
     assert scores[1].argmax() == 2
     assert scores[1, 2] == 1.0
-
-
-def test_actions_are_listed_in_order_and_a_pass_alone() -> None:
-    for position in (Position.start("reversi6"), next_pass("reversi6")):
-        out = np.zeros(position.game.actions, np.int64)
-        count = list_actions(position.game.id, np.uint64(position.own), np.uint64(position.opp), out)
-        assert out[:count].tolist() == position.legal_actions()
