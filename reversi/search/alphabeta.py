@@ -21,6 +21,7 @@ from reversi.games.rules import (
     action_of_square,
     legal_moves,
     outcome,
+    pass_of,
     play,
 )
 from reversi.kernel import bare_kernel, inlined_kernel, kernel
@@ -125,7 +126,7 @@ def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.ui
     for b in range(own.shape[0]):
         legal = legal_moves(game_id, own[b], opp[b])
         if legal == ZERO:
-            found.action[b] = action_of_square(game_id, 64)
+            found.action[b] = pass_of(game_id)
             found.score[b] = -best_score(game_id, opp[b], own[b], depth, -_INFINITE, _INFINITE, stack)
             continue
         chance = scramble(scramble(seed ^ own[b]) ^ opp[b])

@@ -20,6 +20,7 @@ from reversi.games.rules import (
     list_actions,
     outcome,
     outcomes,
+    pass_of,
     play,
     play_batch,
     reversi_of_size,
@@ -60,7 +61,7 @@ def test_a_game_knows_its_numbers(game):
         assert game.board_mask >> square & 1
         assert action_of_square(game.id, square) == action
     assert square_of_action(game.id, game.pass_action) == 64
-    assert action_of_square(game.id, 64) == game.pass_action
+    assert action_of_square(game.id, 64) == pass_of(game.id) == game.pass_action
     assert sum(action_of_square(game.id, square) == -1 for square in range(64)) == 64 - game.squares
 
 
