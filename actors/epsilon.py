@@ -150,8 +150,7 @@ class EpsilonPlay:
 
 def results_of(records: Records) -> ActorCounts:
     """Return wins, draws and losses of the network's side; in every game it is one side."""
-    game = np.repeat(np.arange(len(records)), records.plies)
-    ply = np.arange(records.positions) - np.repeat(np.cumsum(records.plies) - records.plies, records.plies)
+    game, ply = records.game_and_ply()
     moves_second = np.bincount(game[(records.ply_kind == UNSEARCHED) & (ply % 2 == 1)], minlength=len(records)) > 0
     margin = np.where(moves_second, -records.margin, records.margin)
     return ActorCounts(wins=int((margin > 0).sum()), draws=int((margin == 0).sum()), losses=int((margin < 0).sum()))
