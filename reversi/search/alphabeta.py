@@ -89,9 +89,7 @@ class SearchStack(NamedTuple):
     moves: NDArray[np.int64]  # [plies, 64]  as `order_moves` writes them
 
 
-def alphabeta(
-    game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads | None = None
-) -> AlphaBetaResult:
+def alphabeta(game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads) -> AlphaBetaResult:
     """Search B unfinished positions `depth` moves deep (from 1 to MAX_DEPTH).
 
     own, opp  uint64[B]
@@ -105,7 +103,7 @@ def alphabeta(
         rows = AlphaBetaResult(found.action[part], found.score[part])
         choose_actions(game.id, own[part], opp[part], depth, np.uint64(seed), rows)
 
-    (threads or Threads(1)).each(work, len(own))
+    threads.each(work, len(own))
     return found
 
 

@@ -44,9 +44,7 @@ class FlatMcResult(NamedTuple):
     tried: NDArray[np.int32]  # [B, A]  playouts, equal within 1; a single legal action has 1 and is not played
 
 
-def random_playouts(
-    game: Game, own: int, opp: int, playouts: int, seed: int, threads: Threads | None = None
-) -> NDArray[np.int16]:
+def random_playouts(game: Game, own: int, opp: int, playouts: int, seed: int, threads: Threads) -> NDArray[np.int16]:
     """Play one position to its end `playouts` times, with uniformly random legal moves.
 
     Returns the margins [playouts]: own - opp at the end for the side to move in the position.
@@ -55,9 +53,7 @@ def random_playouts(
     return _play_all(game, np.array([own], np.uint64), np.array([opp], np.uint64), begins, seed, threads)
 
 
-def flat_monte_carlo(
-    game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads | None = None
-) -> FlatMcResult:
+def flat_monte_carlo(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads) -> FlatMcResult:
     """Play `playouts` random games from each of B unfinished positions, spread evenly over the legal actions.
 
     own, opp  uint64[B]
@@ -79,7 +75,7 @@ def _spend(
     seed: int,
     number: int,
     result: FlatMcResult,
-    threads: Threads | None,
+    threads: Threads,
 ) -> int:
     """Fill the `result` of these positions; their playouts are numbered from `number`.  Returns the next number."""
     children = make_children(game, len(own))
@@ -93,7 +89,7 @@ def _spend(
 
 
 def _play_all(
-    game: Game, own: Masks, opp: Masks, begins: NDArray[np.int64], seed: int, threads: Threads | None
+    game: Game, own: Masks, opp: Masks, begins: NDArray[np.int64], seed: int, threads: Threads
 ) -> NDArray[np.int16]:
     """Play all playouts of R positions (see `play_numbered`) on all threads; return their margins."""
     margins = np.empty(begins[-1] - begins[0], np.int16)
@@ -101,7 +97,7 @@ def _play_all(
     def work(start: int, stop: int) -> None:
         play_numbered(game.id, own, opp, begins, np.uint64(seed), start, margins[start:stop])
 
-    (threads or Threads(1)).each(work, len(margins))
+    threads.each(work, len(margins))
     return margins
 
 

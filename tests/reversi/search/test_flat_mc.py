@@ -31,13 +31,13 @@ def masks(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
     return np.array([p.own for p in positions], np.uint64), np.array([p.opp for p in positions], np.uint64)
 
 
-def search(positions: list[Position], playouts: int, seed: int = 1) -> FlatMcResult:
+def search(positions: list[Position], playouts: int, seed: int = 1, threads: int = 1) -> FlatMcResult:
     game = positions[0].game
-    return flat_monte_carlo(game, *masks(*positions), playouts, seed)
+    return flat_monte_carlo(game, *masks(*positions), playouts, seed, Threads(threads))
 
 
-def playouts(position: Position, count: int, seed: int = 1) -> NDArray[np.int16]:
-    return random_playouts(position.game, position.own, position.opp, count, seed)
+def playouts(position: Position, count: int, seed: int = 1, threads: int = 1) -> NDArray[np.int16]:
+    return random_playouts(position.game, position.own, position.opp, count, seed, Threads(threads))
 
 
 def exact(position: Position) -> tuple[float, float]:
@@ -85,9 +85,7 @@ def test_a_seed_gives_the_same_playouts_in_blocks_of_any_size(game: Game) -> Non
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_play_the_same_playouts(count: int, threads: int) -> None:
     start = Position.start("reversi6")
-    alone = random_playouts(start.game, start.own, start.opp, count, 3)
-    together = random_playouts(start.game, start.own, start.opp, count, 3, Threads(threads))
-    assert (together == alone).all()
+    assert (playouts(start, count, 3, threads) == playouts(start, count, 3)).all()
 
 
 @pytest.mark.parametrize("count", [1, 5, 150])
@@ -96,8 +94,8 @@ def test_threads_find_the_same_in_flat_monte_carlo(count: int, threads: int) -> 
     rng = np.random.default_rng(count)
     positions = [walk("reversi6", int(plies), rng) for plies in rng.integers(0, 25, 40)]
     positions = [position for position in positions if not position.is_over]
-    alone = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7)
-    together = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7, Threads(threads))
+    alone = search(positions, count, 7)
+    together = search(positions, count, 7, threads)
     assert (together.wins == alone.wins).all()
     assert (together.tried == alone.tried).all()
 
@@ -130,7 +128,7 @@ def test_positions_are_counted_in_runs_as_in_one(monkeypatch: pytest.MonkeyPatch
 
 def test_no_positions_need_no_playouts() -> None:
     empty = np.zeros(0, np.uint64)
-    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, 1)
+    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, 1, Threads(1))
     assert wins.shape == tried.shape == (0, 37)
 
 
