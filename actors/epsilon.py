@@ -24,13 +24,14 @@ from actors.games import (
     ply_stream,
     random_action,
     take_ply,
+    take_random_ply,
     unpack_games,
 )
 from actors.source import ActorCounts
 from reversi.games.bitboard import ONE, ZERO
-from reversi.games.rules import Game, action_of_square, legal_moves, square_of_action
+from reversi.games.rules import Game, legal_moves, square_of_action
 from reversi.kernel import bare_kernel, kernel
-from reversi.record import OPENING, UNSEARCHED, Records
+from reversi.record import UNSEARCHED, Records
 from reversi.search.chance import random_uniform
 from reversi.search.evaluate import Evaluate
 
@@ -149,8 +150,7 @@ class EpsilonPlay:
 
 def results_of(records: Records) -> ActorCounts:
     """Return wins, draws and losses of the network's side; in every game it is one side."""
-    game = np.repeat(np.arange(len(records)), records.plies)
-    ply = np.arange(records.positions) - np.repeat(np.cumsum(records.plies) - records.plies, records.plies)
+    game, ply = records.game_and_ply()
     moves_second = np.bincount(game[(records.ply_kind == UNSEARCHED) & (ply % 2 == 1)], minlength=len(records)) > 0
     margin = np.where(moves_second, -records.margin, records.margin)
     return ActorCounts(wins=int((margin > 0).sum()), draws=int((margin == 0).sum()), losses=int((margin < 0).sum()))
@@ -185,15 +185,12 @@ def play_on(games: Games, params: EpsilonParams) -> None:
     for g in range(games.state.shape[0]):
         state = games.state[g]
         while not state.over and state.leaf == NO_LEAF:
-            legal = legal_moves(params.game_id, state.own, state.opp)
-            if legal == ZERO:
-                take_ply(games, params.game_id, g, action_of_square(params.game_id, 64), OPENING)
-            elif _is_decided_by_network(params.seat, state.number, state.plies):
+            can_move = legal_moves(params.game_id, state.own, state.opp) != ZERO
+            if can_move and _is_decided_by_network(params.seat, state.number, state.plies):
                 state.leaf_own, state.leaf_opp = state.own, state.opp
                 state.leaf = _WAITS
             else:
-                action = random_action(params.game_id, legal, ply_stream(params.seed, state.number, state.plies), _MOVE)
-                take_ply(games, params.game_id, g, action, OPENING)
+                take_random_ply(games, params.game_id, g, ply_stream(params.seed, state.number, state.plies), _MOVE)
 
 
 @bare_kernel

@@ -7,7 +7,8 @@ import numpy as np
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import action_of_square, legal_moves, play
 from reversi.kernel import bare_kernel
-from reversi.search.endgame_search import STOP, WORST, search
+from reversi.search.endgame_last import STOP
+from reversi.search.endgame_search import WORST, search
 from reversi.search.endgame_table import Table
 from reversi.search.stack_array import Int64Pointer
 

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ZERO
-from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, play
+from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, pass_of, play
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, Records
-from reversi.search.chance import random_index, stream
-from reversi.search.flat_mc import random_square
+from reversi.search.chance import random_index, random_square, stream
 
 _OPENING = 254
 """Substream that an opening's length is drawn from: no game has so many plies, and lessons use 255."""
@@ -124,10 +123,7 @@ def begin_games(
         begin_game(state, number, start_own, start_opp)
         length = random_index(ply_stream(seed, number, _OPENING), 0, opening_plies + 1)
         for ply in range(length):
-            legal, action = legal_moves(game_id, state.own, state.opp), action_of_square(game_id, 64)
-            if legal != ZERO:
-                action = random_action(game_id, legal, ply_stream(seed, number, ply), 1)
-            take_ply(games, game_id, g, action, OPENING)
+            take_random_ply(games, game_id, g, ply_stream(seed, number, ply), 1)
             if state.over:
                 begin_game(state, number, start_own, start_opp)
                 break
@@ -142,6 +138,16 @@ def begin_game(state: Any, number: int, start_own: np.uint64, start_opp: np.uint
     state.over = False
     state.budget = NO_SEARCH
     state.leaf = NO_LEAF
+
+
+@bare_kernel
+def take_random_ply(games: Games, game_id: int, g: int, start: np.uint64, draw: int) -> None:
+    """Play a uniformly random legal move, by draw number `draw` of the stream `start`, or pass; the ply is OPENING."""
+    state = games.state[g]
+    legal, action = legal_moves(game_id, state.own, state.opp), pass_of(game_id)
+    if legal != ZERO:
+        action = random_action(game_id, legal, start, draw)
+    take_ply(games, game_id, g, action, OPENING)
 
 
 @bare_kernel

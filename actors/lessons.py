@@ -18,22 +18,14 @@ from numpy.typing import NDArray
 
 from actors.config import LEAST_EMPTIES
 from actors.exact_moves import TABLE_BITS, moves_reaching
-from actors.games import Games, begin_game, make_games, ply_stream, random_action, take_ply
+from actors.games import Games, begin_game, make_games, ply_stream, take_ply, take_random_ply
 from reversi.games.bitboard import ONE, ZERO, popcount
-from reversi.games.rules import (
-    NO_ACTION,
-    REVERSI8,
-    Game,
-    action_of_square,
-    legal_moves,
-    only_reply,
-    squares_of,
-)
+from reversi.games.rules import NO_ACTION, REVERSI8, Game, only_reply, squares_of
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
 from reversi.search.chance import random_index, stream
-from reversi.search.endgame_last import JUDGED, NODE_COUNT
-from reversi.search.endgame_search import GENERATION, STOP, WORST, search
+from reversi.search.endgame_last import GENERATION, JUDGED, NODE_COUNT, STOP
+from reversi.search.endgame_search import WORST, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import SolverThreads
 from reversi.search.endgame_variant import variant_of
@@ -143,19 +135,9 @@ def make_lessons(
             take_ply(lessons, game_id, k, int(games.actions[row, ply]), OPENING)
             ply += 1
         while not state.over and squares - popcount(state.own | state.opp) > begins:
-            _play_random(lessons, game_id, k, draws)
+            take_random_ply(lessons, game_id, k, draws, _MOVES + state.plies)
         counts[GENERATION] += 1
         state.positions = _play_perfectly(lessons, game_id, search_params, k, draws, table, counts)
-
-
-@bare_kernel
-def _play_random(lessons: Games, game_id: int, k: int, draws: np.uint64) -> None:
-    """Play a uniformly random legal move, or pass; the ply is OPENING."""
-    state = lessons.state[k]
-    legal, action = legal_moves(game_id, state.own, state.opp), action_of_square(game_id, 64)
-    if legal != ZERO:
-        action = random_action(game_id, legal, draws, _MOVES + state.plies)
-    take_ply(lessons, game_id, k, action, OPENING)
 
 
 @bare_kernel
@@ -185,7 +167,7 @@ def _play_perfectly(
         if counts[STOP] != 0:
             _make_opening(lessons, k)
             taught, known = 0, False
-            _play_random(lessons, game_id, k, draws)
+            take_random_ply(lessons, game_id, k, draws, _MOVES + state.plies)
             continue
         if kind == SEARCHED:
             taught += 1

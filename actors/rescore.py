@@ -25,8 +25,8 @@ from reversi.games.rules import (
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
-from reversi.search.endgame_last import JUDGED, NODE_COUNT
-from reversi.search.endgame_search import GENERATION, STOP, search
+from reversi.search.endgame_last import GENERATION, JUDGED, NODE_COUNT, STOP
+from reversi.search.endgame_search import search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import SolverThreads
 from reversi.search.endgame_variant import variant_of

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from reversi import archive
 from reversi.errors import CorruptFileError, UsageError
+from reversi.files import write_output
 from reversi.games.bitboard import Masks
 from reversi.games.rules import GAMES, RULES_VERSION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
 from reversi.games.symmetry import canonical_key
-from reversi.search.endgame import NO_SCORE, solve_batch
+from reversi.search.endgame import solve_batch
+from reversi.search.endgame_search import NO_SCORE
 from reversi.search.flat_mc import flat_monte_carlo
 from reversi.search.parallel import Threads
-
-__all__ = ["NO_SCORE", "Labels", "draw_positions", "load_labels", "make_labels", "save_labels"]
 
 KIND, FORMAT = "labels", 1
 
@@ -92,9 +92,8 @@ def make_labels(
     done = 0
     for chunk in range(chunks):
         rows = slice(chunk, None, chunks)  # easy and hard ones in every chunk
-        scores[rows], solved = solve_batch(game, own[rows].copy(), opp[rows].copy(), threads=threads)
-        assert solved.all(), "a position without a limit was not solved"
-        done += len(solved)
+        scores[rows] = solve_batch(game, own[rows].copy(), opp[rows].copy(), threads=threads)
+        done += len(own[rows])
         progress(done, len(own))
     counts = game.squares - np.bitwise_count(own | opp)
     return Labels(game.name, seed, own, opp, counts.astype(np.int8), scores)
@@ -173,7 +172,7 @@ def save_labels(labels: Labels, path: Path) -> None:
         "sha256": labels.hash,
     }
     arrays: archive.Arrays = {"own": labels.own, "opp": labels.opp, "empties": labels.empties, "scores": labels.scores}
-    archive.write_output(path, archive.pack(KIND, FORMAT, arrays, header))
+    write_output(path, archive.pack(KIND, FORMAT, arrays, header))
 
 
 def load_labels(path: Path) -> Labels:

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
-from reversi.games.rules import NO_ACTION, UNFINISHED, Game, outcome, play
+from reversi.games.rules import NO_ACTION, UNFINISHED, Game, list_actions, outcome, play
 from reversi.games.symmetry import canonical, canonical_key
 from reversi.kernel import kernel
 from reversi.search.chance import random_index, stream
-from reversi.search.flat_mc import list_actions
 
 BATCH = 1024
 """Random openings drawn at once."""

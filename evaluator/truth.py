@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.labels import NO_SCORE, Labels
+from evaluator.labels import Labels
 from reversi.players import Player
 from reversi.players.model import SearchPlayer
+from reversi.search.endgame_search import NO_SCORE
 
 CALIBRATION_BINS = 10
 """Number of equal parts into which the range of values, -1 to 1, is divided."""

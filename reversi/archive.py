@@ -1,19 +1,15 @@
 """Archives: named arrays plus a JSON header in one safetensors buffer with a checksum.
 
 Everything this system writes or sends (weights, game records, checkpoints) is an archive: no pickle, bounded, versioned
-by `kind` and `format`, verified before use.  Files are replaced atomically.
+by `kind` and `format`, verified before use.
 
 Format: https://huggingface.co/docs/safetensors (8-byte header length, JSON, raw little-endian arrays).
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
-import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.errors import CorruptFileError, ReversiError
+from reversi.files import read_bytes
 
 Arrays = Mapping[str, NDArray[Any]]
 Header = dict[str, Any]
@@ -88,23 +85,7 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
 
 def read(path: Path, kind: str, format_number: int) -> tuple[dict[str, NDArray[Any]], Header]:
     """`unpack` the file at `path`; a file that cannot be opened is a CorruptFileError too."""
-    return unpack(read_bytes(path, f"a {kind} archive"), kind, format_number, str(path))
-
-
-def read_bytes(path: Path, what: str) -> bytes:
-    """Return the content of the regular file at `path`; otherwise CorruptFileError, which names `what` was expected.
-
-    Pipes, which would block, devices, which have no end, and files too large to be an archive are not opened.
-    """
-    try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
-            got = f"{about.st_size} bytes" if stat.S_ISREG(about.st_mode) else "something else"
-            raise CorruptFileError(f"{path}: expected {what}, a file of at most {MAX_BYTES} bytes, got {got}")
-        with path.open("rb") as file:
-            return file.read(about.st_size + 1)  # a larger number would be allocated before the first byte
-    except OSError as error:
-        raise CorruptFileError(f"{path}: expected {what}, but {error.strerror or error}") from error
+    return unpack(read_bytes(path, f"a {kind} archive", MAX_BYTES), kind, format_number, str(path))
 
 
 def under(prefix: str, arrays: Mapping[str, T]) -> dict[str, T]:
@@ -125,62 +106,6 @@ def believing(what: str) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
         found = " ".join(repr(error).split())[:200]
         raise CorruptFileError(f"{what}: expected what this version of the program writes, but {found}") from error
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` atomically: temporary file in the same folder, fsync, rename; readable by all.
-
-    A link at `path` is replaced and never written through.  An OSError names `path`, not the temporary file.
-    """
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror, str(path)) from error
-        raise
-
-
-def write_output(path: Path, data: bytes) -> None:
-    """Write a file that a person named: atomically, or straight into a device or a pipe; links are followed."""
-    if _is_special(path):
-        with path.open("wb") as file:
-            file.write(data)
-        return
-    try:
-        write_atomic(Path(os.path.realpath(path)), data)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def expect_writable(path: Path) -> None:
-    """Raise the OSError that `write_output` would raise now, so that hours of work are not lost at their end."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if _is_special(path):
-        if not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return
-    folder = Path(os.path.realpath(path)).parent
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _is_special(path: Path) -> bool:
-    """Return whether `path` exists, through links, and is no regular file."""
-    return path.exists() and not path.is_file()
 
 
 def _digest(arrays: Arrays, header: Mapping[str, Any]) -> str:

@@ -106,8 +106,7 @@ def _records(data: bytes, where: str) -> Collection:
     records, producer, _ = decode(data, where)
     game = GAMES[records.game]
     moves = np.full((len(records), 2 * game.squares + 1), END_OF_MOVES, np.uint8)
-    of_game = np.repeat(np.arange(len(records)), records.plies)
-    ply = np.arange(records.positions) - np.repeat(records.plies.cumsum() - records.plies, records.plies)
+    of_game, ply = records.game_and_ply()
     kept = ply < moves.shape[1]
     moves[of_game[kept], ply[kept]] = records.actions[kept]
     is_bad = check(records) == BAD_START

@@ -136,6 +136,11 @@ class Records:
         """Plies of all games together, P."""
         return len(self.actions)
 
+    def game_and_ply(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return two int64[P]: the index of every position's game, and its ply in that game."""
+        first = np.cumsum(self.plies) - self.plies
+        return np.repeat(np.arange(len(self)), self.plies), np.arange(self.positions) - np.repeat(first, self.plies)
+
     def columns(self) -> RecordColumns:
         """Return the columns for kernels, which share the memory of these."""
         return RecordColumns(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reversi.archive import write_atomic
+from reversi.files import write_atomic
 
 MAX_FILES = 100
 """Most deliveries kept; later ones are only counted."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from learner.replay.deliveries import Receipt
-from reversi.archive import write_atomic
 from reversi.errors import CorruptRecordError
+from reversi.files import write_atomic
 from reversi.record import MAX_BYTES, MAX_PRODUCER, decode
 
 GROUP = "learner"

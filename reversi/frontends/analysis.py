@@ -57,6 +57,11 @@ class Analysis:
     nodes: int
     seconds: float
 
+    @classmethod
+    def of_move(cls, action: int, nodes: int = 0, seconds: float = 0.0) -> Analysis:
+        """Return an analysis that only says which move to play."""
+        return cls((MoveAnalysis(action, line=(action,)),), nodes, seconds)
+
     @property
     def best(self) -> MoveAnalysis:
         """The move to play."""
@@ -88,7 +93,7 @@ class PlayerAnalyzer:
         """Return the player's move."""
         start_s = time.monotonic()
         action = int(self._player.choose(*position.as_batch())[0])
-        return Analysis((MoveAnalysis(action, line=(action,)),), 1, time.monotonic() - start_s)
+        return Analysis.of_move(action, 1, time.monotonic() - start_s)
 
 
 class SearchAnalyzer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis
+from reversi.frontends.analysis import Analysis, Analyzer, Limit
 from reversi.games.passes import plies_of
 from reversi.games.position import Position
 from reversi.games.rules import Game
@@ -64,7 +64,7 @@ class EngineSession:
         """Return the analysis with the move to play; a forced move is not analysed, and after the end it is a pass."""
         legal = self.position.legal_actions() or [self.position.game.pass_action]
         if len(legal) == 1:
-            return Analysis((MoveAnalysis(legal[0], line=(legal[0],)),), 0, 0.0)
+            return Analysis.of_move(legal[0])
         return self.analyse(stop, limit)
 
     def _take(self, plies: list[int]) -> None:

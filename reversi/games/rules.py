@@ -141,6 +141,12 @@ def action_of_square(game_id: int, square: int) -> int:
 
 
 @kernel
+def pass_of(game_id: int) -> int:
+    """Return the action that passes.  One table load."""
+    return int(_SQUARES[game_id])
+
+
+@kernel
 def squares_of(game_id: int) -> int:
     """Return N*N.  One table load."""
     return int(_SQUARES[game_id])
@@ -155,11 +161,26 @@ def legal_moves(game_id: int, own: np.uint64, opp: np.uint64) -> np.uint64:
 
 
 @kernel
+def list_actions(game_id: int, own: np.uint64, opp: np.uint64, out: NDArray[np.int64]) -> int:
+    """Write the legal actions of an unfinished position to the front of `out` (int64[A]); return their number."""
+    legal = legal_moves(game_id, own, opp)
+    if legal == ZERO:
+        out[0] = pass_of(game_id)
+        return 1
+    count = 0
+    while legal != ZERO:
+        out[count] = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        count += 1
+    return count
+
+
+@kernel
 def only_reply(game_id: int, own: np.uint64, opp: np.uint64) -> int:
     """Return the legal action of an unfinished position if there is only one (or the pass), else NO_ACTION."""
     legal = legal_moves(game_id, own, opp)
     if legal == ZERO:
-        return action_of_square(game_id, 64)
+        return pass_of(game_id)
     return NO_ACTION if legal & (legal - ONE) else action_of_square(game_id, lowest_square(legal))
 
 

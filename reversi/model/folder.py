@@ -1,6 +1,6 @@
 """`Folder`: a folder on any file system that fsspec supports, with atomic writes and this project's errors.
 
-On a local disk a file is replaced by rename (`archive.write_atomic`, readable by all); object stores write whole
+On a local disk a file is replaced by rename (`files.write_atomic`, readable by all); object stores write whole
 objects.
 """
 
@@ -16,8 +16,8 @@ from typing import IO
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
-from reversi import archive
 from reversi.errors import CorruptFileError, ReversiError, UnreachableError, UnwritableError, UsageError
+from reversi.files import write_atomic
 from reversi.urls import masked
 
 CHUNK_BYTES = 1 << 20
@@ -77,7 +77,7 @@ class Folder:
         path = self._path(name)
         try:
             if self._is_local:
-                archive.write_atomic(Path(path), data)
+                write_atomic(Path(path), data)
             else:
                 self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
                 self._files.pipe_file(path, data)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 CPU_DESCRIPTION = Path("/proc/cpuinfo")
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16", "svebf16"}
@@ -28,12 +30,29 @@ def has_nvidia_gpu() -> bool:
     return any(Path("/dev").glob("nvidia[0-9]*")) or shutil.which("nvidia-smi") is not None
 
 
+class Cpu(NamedTuple):
+    """The machine's first processor."""
+
+    name: str
+    """Its model; the architecture where the model is unknown."""
+
+    flags: frozenset[str]
+    """Its features, as Linux names them; empty on other systems."""
+
+
 @functools.cache
+def cpu() -> Cpu:
+    """Return the description of the processor."""
+    try:
+        lines = CPU_DESCRIPTION.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return Cpu(platform.processor() or platform.machine(), frozenset())
+    pairs = [line.partition(":") for line in lines]
+    first = {key.strip(): value.strip() for key, _, value in reversed(pairs)}
+    flags = first.get("flags", first.get("Features", ""))
+    return Cpu(first.get("model name", platform.machine()), frozenset(flags.split()))
+
+
 def cpu_has_bf16() -> bool:
     """Return whether the CPU multiplies bf16 in hardware; False if unknown, since float32 always works."""
-    try:
-        description = CPU_DESCRIPTION.read_text(encoding="utf-8")
-    except OSError:
-        return False
-    lines = (line.partition(":") for line in description.splitlines())
-    return any(BF16_FLAGS & set(value.split()) for key, _, value in lines if key.strip() in ("flags", "Features"))
+    return not BF16_FLAGS.isdisjoint(cpu().flags)

@@ -28,6 +28,7 @@ from reversi.errors import (
     UnreachableError,
     UsageError,
 )
+from reversi.files import write_atomic
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
@@ -123,7 +124,7 @@ class Registry:
         files = {"model.safetensors": data, "card.md": local.card().encode(), "model.json": local.to_json().encode()}
         for name, content in files.items():
             try:
-                archive.write_atomic(destination / name, content)
+                write_atomic(destination / name, content)
             except OSError as error:
                 raise RunError(f"cannot write {destination / name}: {error.strerror or error}") from error
         return local

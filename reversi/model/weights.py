@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError, UsageError
+from reversi.files import read_bytes, write_atomic
 from reversi.games.planes import PLANES, PLANES_VERSION
 from reversi.games.rules import RULES_VERSION, Game, game_named
 from reversi.model.config import (
@@ -95,12 +96,12 @@ class Weights:
 
     def save(self, path: Path) -> None:
         """Write the archive to `path` atomically."""
-        archive.write_atomic(path, self.to_bytes())
+        write_atomic(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: Path) -> Weights:
         """Read the archive at `path`; a file that cannot be opened is a CorruptFileError too."""
-        return cls.from_bytes(archive.read_bytes(path, "a model"), str(path))
+        return cls.from_bytes(read_bytes(path, "a model", archive.MAX_BYTES), str(path))
 
     def check_game(self, game: Game) -> None:
         """Raise IncompatibleModelError unless this model was trained on `game`."""

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks, popcount
-from reversi.games.rules import Game, legal_actions_mask, play
+from reversi.games.rules import Game, legal_actions_mask, list_actions, play
 from reversi.kernel import kernel
 from reversi.search.alphabeta import alphabeta
-from reversi.search.flat_mc import flat_monte_carlo, list_actions
+from reversi.search.flat_mc import flat_monte_carlo
 from reversi.search.parallel import Threads
 from reversi.search.uct import uct
 

@@ -21,6 +21,7 @@ from reversi.games.rules import (
     action_of_square,
     legal_moves,
     outcome,
+    pass_of,
     play,
 )
 from reversi.kernel import bare_kernel, inlined_kernel, kernel
@@ -88,9 +89,7 @@ class SearchStack(NamedTuple):
     moves: NDArray[np.int64]  # [plies, 64]  as `order_moves` writes them
 
 
-def alphabeta(
-    game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads | None = None
-) -> AlphaBetaResult:
+def alphabeta(game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads) -> AlphaBetaResult:
     """Search B unfinished positions `depth` moves deep (from 1 to MAX_DEPTH).
 
     own, opp  uint64[B]
@@ -104,7 +103,7 @@ def alphabeta(
         rows = AlphaBetaResult(found.action[part], found.score[part])
         choose_actions(game.id, own[part], opp[part], depth, np.uint64(seed), rows)
 
-    (threads or Threads(1)).each(work, len(own))
+    threads.each(work, len(own))
     return found
 
 
@@ -125,7 +124,7 @@ def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.ui
     for b in range(own.shape[0]):
         legal = legal_moves(game_id, own[b], opp[b])
         if legal == ZERO:
-            found.action[b] = action_of_square(game_id, 64)
+            found.action[b] = pass_of(game_id)
             found.score[b] = -best_score(game_id, opp[b], own[b], depth, -_INFINITE, _INFINITE, stack)
             continue
         chance = scramble(scramble(seed ^ own[b]) ^ opp[b])

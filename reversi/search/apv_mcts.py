@@ -56,45 +56,29 @@ class Search:
         self.evaluate = evaluate
         self.capacity = capacity
         self._params = params_of(config)
-        self._simulations = config.simulations  # the capacity of the trees
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
         self._played = np.empty(0, np.int32)  # [B]  of the last run
 
-    def run(
-        self,
-        own: Masks,
-        opp: Masks,
-        *,
-        simulations: int | None = None,
-        stop: Callable[[], bool] | None = None,
-    ) -> SearchResult:
+    def run(self, own: Masks, opp: Masks, *, stop: Callable[[], bool] | None = None) -> SearchResult:
         """Search B <= capacity positions and return the results.
 
-        simulations  visits of each root's actions; by default the config's
-        stop         called before every batch of leaves; true ends the search with the results so far
+        stop  called before every batch of leaves; true ends the search with the results so far
         """
         games = own.shape[0]
         assert games <= self.capacity, f"expected at most {self.capacity} positions, got {games}"
-        simulations = self.config.simulations if simulations is None else simulations
-        self._make_room(simulations)
         self._expand(plant(self._trees, self.game.id, self._params, own, opp, self._leaves))
-        self._simulate(games, simulations, stop or _never)
+        self._simulate(games, stop or _never)
         return self._result(own, opp)
 
     def report(self, b: int) -> list[ActionReport]:
         """Return a report of every action of position b of the last `run`: the one to play first, then by visits."""
         return report(self._trees, b, int(self._played[b]))
 
-    def _make_room(self, simulations: int) -> None:
-        """Replace the trees by larger ones if `simulations` exceed their capacity."""
-        if simulations > self._simulations:
-            self._simulations = simulations
-            self._trees = make_trees(self.game, self.capacity, simulations)
-
-    def _simulate(self, games: int, simulations: int, stop: Callable[[], bool]) -> None:
-        """Grow every tree to `simulations`, a batch of leaves at a time, or until `stop` returns true."""
-        trees, leaves, params, width = self._trees, self._leaves, self._params, self.config.leaves
+    def _simulate(self, games: int, stop: Callable[[], bool]) -> None:
+        """Grow every tree to the config's simulations, a batch of leaves at a time, or until `stop` returns true."""
+        trees, leaves, params = self._trees, self._leaves, self._params
+        simulations, width = self.config.simulations, self.config.leaves
         while not stop() and (count := select_leaves(trees, self.game.id, games, simulations, width, params, leaves)):
             self._expand(count)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reversi.games.bitboard import ONE, lowest_square, popcount
 from reversi.kernel import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -36,6 +37,14 @@ def random_index(start: np.uint64, draw: int, count: int) -> int:
     is exact within 2**-32).
     """
     return int(((scramble(start + np.uint64(draw + 1) * _GOLDEN) >> _HALF) * np.uint64(count)) >> _HALF)
+
+
+@kernel
+def random_square(legal: np.uint64, start: np.uint64, draw: int) -> int:
+    """Return a uniformly random square of the mask `legal` (not empty)."""
+    for _ in range(random_index(start, draw, popcount(legal))):
+        legal &= legal - ONE
+    return lowest_square(legal)
 
 
 @kernel

@@ -40,8 +40,6 @@ from reversi.search.endgame_variant import empty_squares, variant_of
 from reversi.search.parallel import Threads
 from reversi.search.stack_array import stack_array
 
-__all__ = ["NO_SCORE", "Solution", "Solver", "solve_batch", "solve_small"]
-
 UNLIMITED = 1 << 62
 """More positions than any search can visit."""
 
@@ -150,26 +148,23 @@ class Solver:
             timer.join()  # a timer about to set STOP must not stop the next solve
 
 
-def solve_batch(
-    game: Game, own: Masks, opp: Masks, *, threads: int = 1, node_limit: int | None = None
-) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Score all moves of B positions; squares left empty count for nobody.
+def solve_batch(game: Game, own: Masks, opp: Masks, *, threads: int = 1) -> NDArray[np.int8]:
+    """Score all moves of B positions, however long it takes; squares left empty count for nobody.
 
-    own, opp    uint64[B]
-    node_limit  most positions to search for each of them
+    own, opp  uint64[B]
 
-    Returns (scores int8[B, A], solved bool[B]): exact scores for the side to move; NO_SCORE at illegal actions, in
-    finished games, and in every row that hit the limit.  The result does not depend on the number of threads.
+    Returns int8[B, A]: exact scores for the side to move; NO_SCORE at illegal actions and in finished games.  They do
+    not depend on the number of threads.
     """
-    scores, solved = np.full((len(own), game.actions), NO_SCORE, np.int8), np.ones(len(own), np.bool_)
-    variant, limit = variant_of(game.id, False), UNLIMITED if node_limit is None else node_limit
+    scores = np.empty((len(own), game.actions), np.int8)
+    variant = variant_of(game.id, False)
 
     def work(start: int, stop: int, table: Table, counts: NDArray[np.int64]) -> None:
         part = slice(start, stop)
-        solve_rows(variant, own[part], opp[part], table, counts, scores[part], solved[part])
+        solve_rows(variant, own[part], opp[part], table, counts, scores[part])
 
-    SolverThreads(Threads(threads), BATCH_TABLE_BITS, limit).each(work, len(own))
-    return scores, solved
+    SolverThreads(Threads(threads), BATCH_TABLE_BITS, UNLIMITED).each(work, len(own))
+    return scores
 
 
 @bare_kernel

@@ -29,8 +29,6 @@ from reversi.search.endgame_table import ABSENT, Table, find, keep
 from reversi.search.endgame_variant import empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, pointer_to, stack_array
 
-__all__ = ["BEST", "COUNTS", "GENERATION", "LIMIT", "NO_SCORE", "STOP", "WORST", "search", "solve_root", "solve_rows"]
-
 COUNTS = JUDGED + 1
 """Length of `counts`."""
 
@@ -201,22 +199,19 @@ def solve_rows(
     table: Table,
     counts: NDArray[np.int64],
     scores: NDArray[np.int8],
-    solved: NDArray[np.bool_],
 ) -> None:
     """Score every move of B positions.
 
     own, opp  uint64[B]
-    counts    int64[COUNTS]  LIMIT applies to each position; GENERATION increases by B
-    scores    int8[B, A]     written: NO_SCORE at illegal actions and in every row that hit the limit
-    solved    bool[B]        written: whether the position was solved within the limit
+    counts    int64[COUNTS]  LIMIT must not be reached; GENERATION increases by B
+    scores    int8[B, A]     written: NO_SCORE at illegal actions
     """
     by_square = np.empty(65, np.int8)
     for b in range(own.shape[0]):
         counts[GENERATION] += 1
         counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
         solve_root(variant, own[b], opp[b], int(np.int64(WORST)), int(np.int64(BEST)), True, table, counts, by_square)
-        solved[b] = counts[STOP] == 0
         scores[b] = NO_SCORE
         for square in range(65):
-            if solved[b] and by_square[square] != NO_SCORE:
+            if by_square[square] != NO_SCORE:
                 scores[b, action_of_square(game_of(variant), square)] = by_square[square]

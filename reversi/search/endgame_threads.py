@@ -8,7 +8,8 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.search.endgame_search import COUNTS, LIMIT
+from reversi.search.endgame_last import LIMIT
+from reversi.search.endgame_search import COUNTS
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.parallel import Threads
 

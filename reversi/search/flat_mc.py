@@ -15,10 +15,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import ONE, ZERO, Masks, lowest_square, popcount
-from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_masks, legal_moves, outcome, play
+from reversi.games.bitboard import ZERO, Masks
+from reversi.games.rules import (
+    UNFINISHED,
+    Game,
+    action_of_square,
+    legal_masks,
+    legal_moves,
+    list_actions,
+    outcome,
+    play,
+)
 from reversi.kernel import kernel
-from reversi.search.chance import random_index, stream
+from reversi.search.chance import random_index, random_square, stream
 from reversi.search.parallel import Threads
 
 BLOCK = 64
@@ -32,14 +41,10 @@ class FlatMcResult(NamedTuple):
     """The playouts of B positions, by the action they begin with; `wins` are for the side to move in the position."""
 
     wins: NDArray[np.int32]  # [B, A]  wins minus losses
-    tried: NDArray[
-        np.int32
-    ]  # [B, A]  number of playouts, equal within 1; a single legal action has 1 and is not played
+    tried: NDArray[np.int32]  # [B, A]  playouts, equal within 1; a single legal action has 1 and is not played
 
 
-def random_playouts(
-    game: Game, own: int, opp: int, playouts: int, seed: int, threads: Threads | None = None
-) -> NDArray[np.int16]:
+def random_playouts(game: Game, own: int, opp: int, playouts: int, seed: int, threads: Threads) -> NDArray[np.int16]:
     """Play one position to its end `playouts` times, with uniformly random legal moves.
 
     Returns the margins [playouts]: own - opp at the end for the side to move in the position.
@@ -48,9 +53,7 @@ def random_playouts(
     return _play_all(game, np.array([own], np.uint64), np.array([opp], np.uint64), begins, seed, threads)
 
 
-def flat_monte_carlo(
-    game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads | None = None
-) -> FlatMcResult:
+def flat_monte_carlo(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads) -> FlatMcResult:
     """Play `playouts` random games from each of B unfinished positions, spread evenly over the legal actions.
 
     own, opp  uint64[B]
@@ -72,7 +75,7 @@ def _spend(
     seed: int,
     number: int,
     result: FlatMcResult,
-    threads: Threads | None,
+    threads: Threads,
 ) -> int:
     """Fill the `result` of these positions; their playouts are numbered from `number`.  Returns the next number."""
     children = make_children(game, len(own))
@@ -86,7 +89,7 @@ def _spend(
 
 
 def _play_all(
-    game: Game, own: Masks, opp: Masks, begins: NDArray[np.int64], seed: int, threads: Threads | None
+    game: Game, own: Masks, opp: Masks, begins: NDArray[np.int64], seed: int, threads: Threads
 ) -> NDArray[np.int16]:
     """Play all playouts of R positions (see `play_numbered`) on all threads; return their margins."""
     margins = np.empty(begins[-1] - begins[0], np.int16)
@@ -94,7 +97,7 @@ def _play_all(
     def work(start: int, stop: int) -> None:
         play_numbered(game.id, own, opp, begins, np.uint64(seed), start, margins[start:stop])
 
-    (threads or Threads(1)).each(work, len(margins))
+    threads.each(work, len(margins))
     return margins
 
 
@@ -114,14 +117,6 @@ def make_children(game: Game, positions: int) -> Children:
     own, opp = np.empty((2, room), np.uint64)
     position, action = np.empty((2, room), np.int64)
     return Children(own, opp, position, action, np.zeros(room + 1, np.int64))
-
-
-@kernel
-def random_square(legal: np.uint64, start: np.uint64, draw: int) -> int:
-    """Return a uniformly random square of the mask `legal` (not empty)."""
-    for _ in range(random_index(start, draw, popcount(legal))):
-        legal &= legal - ONE
-    return lowest_square(legal)
 
 
 @kernel
@@ -235,18 +230,3 @@ def list_children(
             row += 1
     children.begins[row] = number
     return row
-
-
-@kernel
-def list_actions(game_id: int, own: np.uint64, opp: np.uint64, out: NDArray[np.int64]) -> int:
-    """Write the legal actions of an unfinished position to the front of `out` (int64[A]); return their number."""
-    legal = legal_moves(game_id, own, opp)
-    if legal == ZERO:
-        out[0] = action_of_square(game_id, 64)
-        return 1
-    count = 0
-    while legal != ZERO:
-        out[count] = action_of_square(game_id, lowest_square(legal))
-        legal &= legal - ONE
-        count += 1
-    return count

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ZERO, Masks
-from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, play
+from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, list_actions, outcome, play
 from reversi.kernel import kernel
-from reversi.search.chance import random_index, scramble, stream
-from reversi.search.flat_mc import list_actions, random_square
+from reversi.search.chance import random_index, random_square, scramble, stream
 from reversi.search.parallel import Threads
 
 EXPANSION = 5
@@ -55,7 +54,7 @@ class Nodes(NamedTuple):
     points: NDArray[np.int32]  # [N]  half points of the side that played that action
 
 
-def uct(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads | None = None) -> UctResult:
+def uct(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads) -> UctResult:
     """Grow a tree of `playouts` random games (1 or more) from each of B unfinished positions.
 
     own, opp  uint64[B]
@@ -70,7 +69,7 @@ def uct(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: T
         rows = UctResult(result.action[part], result.visits[part], result.points[part])
         grow_trees(game.id, own[part], opp[part], playouts, np.uint64(seed), nodes, rows)
 
-    (threads or Threads(1)).each(work, len(own))
+    threads.each(work, len(own))
     return result
 
 

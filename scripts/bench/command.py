@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reversi.errors import ConfigError, UsageError
+from reversi.model.machine import cpu
 from scripts.arguments.common import add_json, positive
 from scripts.bench import peers
 from scripts.bench.limits import limits
@@ -183,7 +184,7 @@ def describe_machine() -> dict[str, Any]:
     """Return what the figures depend on in addition to the code."""
     import psutil
 
-    model, flags = _cpu()
+    model, flags = cpu()
     return {
         "cpu": model,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -228,17 +229,6 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _cpu() -> tuple[str, set[str]]:
-    """Return the processor's name and its feature flags; the flags are known on Linux only."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            pairs = [line.partition(":") for line in file]
-    except OSError:
-        return platform.processor() or platform.machine(), set()
-    first = {key.strip(): value.strip() for key, _, value in reversed(pairs)}
-    return first.get("model name", platform.machine()), set(first.get("flags", first.get("Features", "")).split())
 
 
 def _chosen(names: Sequence[str], table_of: RowTable) -> list[str]:

@@ -78,13 +78,14 @@ def bench_openspiel(settings: Settings) -> Iterator[Row]:
 def build_playouts(settings: Settings) -> Work:
     """Prepare a process that plays random games from the start, on one thread."""
     from reversi.search.flat_mc import random_playouts
+    from reversi.search.parallel import Threads
 
-    game, seed = settings.game, 0
+    game, seed, threads = settings.game, 0, Threads(1)
 
     def work() -> dict[str, int]:
         nonlocal seed
         seed += 1
-        return {"games": len(random_playouts(game, game.start_own, game.start_opp, 20_000, seed))}
+        return {"games": len(random_playouts(game, game.start_own, game.start_opp, 20_000, seed, threads))}
 
     return work
 

@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
     """Write the file; print its name, size, input and outputs."""
     import hashlib
 
-    from reversi import archive
     from reversi.errors import RunError
+    from reversi.files import write_output
     from reversi.games.rules import game_named
     from reversi.model.export import input_port, output_ports, to_onnx, weights_sha256
     from reversi.model.registry import load_model
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.output or Path(f"{weights.game}-{weights.version}.onnx")
     data = to_onnx(weights)
     try:
-        archive.write_output(path, data)
+        write_output(path, data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from error
     game = game_named(weights.game)

@@ -53,7 +53,7 @@ def span(text: str) -> range:
 def run(args: argparse.Namespace) -> int:
     """Create the set, write it, print its hash."""
     from evaluator.labels import make_labels, save_labels
-    from reversi.archive import expect_writable
+    from reversi.files import expect_writable
     from reversi.games.rules import reversi_of_size
 
     expect_writable(args.output)

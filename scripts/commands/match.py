@@ -99,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its statistics."""
     from evaluator.match import Match
-    from reversi.archive import expect_writable
+    from reversi.files import expect_writable
 
     game = _game(args)
     test = _test(args)
@@ -187,7 +187,7 @@ def _game(args: argparse.Namespace) -> Game:
 def _save(path: Path, match: Match) -> None:
     """Write the finished games in their order, each from the start of the game."""
     from evaluator.match import RESIGNED
-    from reversi.archive import write_output
+    from reversi.files import write_output
     from reversi.games.position import Position
     from reversi.ggf import GgfGame, GgfMove, GgfResult
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from reversi.archive import write_output
+from reversi.files import write_output
 
 
 @dataclass(frozen=True, kw_only=True)

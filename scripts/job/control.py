@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from actors.config import GamesActorConfig
-from reversi.archive import write_atomic
 from reversi.errors import ConfigError, CorruptFileError, ReversiError, UsageError
+from reversi.files import write_atomic
 from scripts.cluster.config import RayClusterConfig
 from scripts.job.config import JobConfig
 

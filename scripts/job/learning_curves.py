@@ -14,7 +14,7 @@ PICTURE = "learning.svg"
 
 def picture_of(folder: Path, target: Path) -> Path:
     """Draw the run in `folder` into `target` and return that; a run without metrics is a RunError."""
-    from reversi.archive import write_output
+    from reversi.files import write_output
 
     rows = rows_of(folder)
     panels = panels_of(rows)

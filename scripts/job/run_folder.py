@@ -30,8 +30,8 @@ from pathlib import Path
 from shlex import quote
 from typing import IO, Any
 
-from reversi.archive import write_atomic
 from reversi.errors import CorruptFileError, RunError
+from reversi.files import write_atomic
 from scripts.job.run_state import RUNS
 
 KEPT_CHECKPOINTS = 2

@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
     _play(ladder, args.workers)
     ratings, forfeits = ladder.ratings(anchor), ladder.forfeits()
     if args.picture is not None:
-        from reversi.archive import write_output
+        from reversi.files import write_output
         from scripts.rate.picture import draw
 
         write_output(args.picture, draw(ratings, game).encode())
@@ -160,7 +160,7 @@ def _truth(args: argparse.Namespace) -> int:
     options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations}
     found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
     if args.picture is not None:
-        from reversi.archive import write_output
+        from reversi.files import write_output
 
         write_output(args.picture, rate_truth.draw(found, labels).encode())
     print((rate_truth.as_json if args.json else rate_truth.as_text)(labels, args.truth, found))

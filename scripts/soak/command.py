@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge every part of the run; the exit code is 1 if one grows."""
-    from reversi.archive import write_output
+    from reversi.files import write_output
 
     folder = find_run(args.run)
     series = series_of(rows_of(folder))

@@ -27,7 +27,8 @@ from reversi.games.symmetry import action_table, canonical
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import NO_SCORE, solve_batch
+from reversi.search.endgame import solve_batch
+from reversi.search.endgame_search import NO_SCORE
 from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
 from reversi.search.signature import HashEvaluator
 
@@ -243,9 +244,8 @@ def test_the_last_empty_squares_are_played_perfectly_and_teach_the_truth() -> No
     assert not check(records).any()
     game, samples = game_named("reversi6"), samples_of(records)
     late = 36 - np.bitwise_count(samples.own | samples.opp).astype(int) <= 7
-    scores, solved = solve_batch(game, samples.own[late], samples.opp[late])
+    scores = solve_batch(game, samples.own[late], samples.opp[late])
     best = scores.max(axis=1)
-    assert solved.all()
     assert late.sum() > 200
     np.testing.assert_array_equal(samples.margin[late], best)  # what came of it is what perfect play gives
     free = (scores != NO_SCORE).sum(axis=1) > 1

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.labels import NO_SCORE, Labels, load_labels, make_labels, save_labels
+from evaluator.labels import Labels, load_labels, make_labels, save_labels
 from reversi.errors import CorruptFileError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.games.symmetry import canonical
 from reversi.search.endgame import Solver
+from reversi.search.endgame_search import NO_SCORE
 
 GAME = GAMES["reversi6"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluator.labels import NO_SCORE, Labels
+from evaluator.labels import Labels
 from evaluator.truth import Answers, ask, calibration, truth_by_empties, truth_of
 from reversi.games.rules import game_named
 from reversi.players import make_player
 from reversi.players.model import model_player, playing_config
+from reversi.search.endgame_search import NO_SCORE
 from tests.reversi.model.samples import weights
 
 X = NO_SCORE

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from reversi.archive import write_atomic
 from reversi.errors import RunError
+from reversi.files import write_atomic
 from scripts.job import run_folder, sitting
 from scripts.job.interrupt import Interrupt
 from scripts.job.launch_serial import run_serial

@@ -163,6 +163,14 @@ def test_a_batch_without_games_is_a_batch() -> None:
     assert (len(back), back.positions, len(check(back))) == (0, 0, 0)
 
 
+@pytest.mark.parametrize("games", [0, 1, 5])
+def test_every_position_has_its_game_and_ply(games: int) -> None:
+    records = sound().select(np.arange(5) < games)
+    game, ply = records.game_and_ply()
+    expected = [(g, p) for g, plies in enumerate(records.plies) for p in range(plies)]
+    assert list(zip(game.tolist(), ply.tolist(), strict=True)) == expected
+
+
 def test_games_selected_one_by_one_concatenate_to_the_whole() -> None:
     records = sound()
     parts = [records.select(np.arange(5) == g) for g in range(5)]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reversi.archive import write_atomic
 from reversi.errors import CorruptFileError, RunError
+from reversi.files import write_atomic
 from scripts.job import run_folder
 from scripts.job.run_folder import MANIFEST, RunFolder
 

@@ -188,7 +188,7 @@ def test_a_result_is_printed_even_if_the_games_cannot_be_saved(
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("reversi.archive.write_output", full)
+    monkeypatch.setattr("reversi.files.write_output", full)
     saved = tmp_path / "games.ggf"
     answer = reversi("match", "--a", "greedy", "--b", "random", "--size", 4, "--games", 2, "--save", saved)
     assert (answer.code, answer.err) == (1, f"error: {saved}: No space left on device\n")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis
+from reversi.frontends.analysis import Analysis, Analyzer, Limit
 from reversi.games.position import Position
 from reversi.games.rules import Game
 
@@ -53,7 +53,7 @@ class Thinker:
         """Return the opponent's move in an unfinished position; a forced move is not thought about."""
         legal = position.legal_actions()
         if len(legal) == 1:
-            return Analysis((MoveAnalysis(legal[0], line=(legal[0],)),), 0, 0.0)
+            return Analysis.of_move(legal[0])
         return await self._run(opponent.analyzer, position, opponent.limit, stop)
 
     async def analyse(self, position: Position, stop: Callable[[], bool]) -> AsyncIterator[Analysis]:

@@ -193,7 +193,7 @@ LEARNER = """
 import sys, time
 from pathlib import Path
 from learner.replay.redis_server import RedisServer
-from reversi.archive import write_atomic
+from reversi.files import write_atomic
 from tests.learner.replay.redis_setup import opened
 
 server, key, state = RedisServer.of(sys.argv[1]), sys.argv[2], Path(sys.argv[3])

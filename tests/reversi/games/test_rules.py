@@ -17,8 +17,10 @@ from reversi.games.rules import (
     legal_actions_mask,
     legal_masks,
     legal_moves,
+    list_actions,
     outcome,
     outcomes,
+    pass_of,
     play,
     play_batch,
     reversi_of_size,
@@ -59,7 +61,7 @@ def test_a_game_knows_its_numbers(game):
         assert game.board_mask >> square & 1
         assert action_of_square(game.id, square) == action
     assert square_of_action(game.id, game.pass_action) == 64
-    assert action_of_square(game.id, 64) == game.pass_action
+    assert action_of_square(game.id, 64) == pass_of(game.id) == game.pass_action
     assert sum(action_of_square(game.id, square) == -1 for square in range(64)) == 64 - game.squares
 
 
@@ -113,12 +115,15 @@ def test_kernels_equal_the_oracle_along_random_games_to_their_end(game):
 
 
 def _check_against_oracle(game, own, opp):
-    """Compare legal moves, outcome and the result of every move; return whether the game is over."""
+    """Compare legal moves, their list, outcome and the result of every move; return whether the game is over."""
     board = oracle.board_of(game, own, opp)
     moves, margin = oracle.moves(game, board), oracle.margin(game, board)
     assert legal_moves(game.id, own, opp) == sum(1 << (8 * row + col) for row, col in moves)
     assert outcome(game.id, own, opp) == (UNFINISHED if margin is None else margin)
     if margin is None:
+        actions = np.empty(game.actions, np.int64)
+        count = list_actions(game.id, own, opp, actions)
+        assert actions[:count].tolist() == (sorted(row * game.size + col for row, col in moves) or [game.pass_action])
         for square in moves or [None]:
             action = game.pass_action if square is None else square[0] * game.size + square[1]
             assert play(game.id, own, opp, action) == oracle.masks_of(oracle.played(game, board, square))

@@ -21,11 +21,21 @@ def test_bf16_is_read_from_the_cpus_flags(description, expected, tmp_path, monke
     if description is not None:
         (tmp_path / "cpuinfo").write_text(description)
     monkeypatch.setattr(machine, "CPU_DESCRIPTION", tmp_path / "cpuinfo")
-    machine.cpu_has_bf16.cache_clear()
+    machine.cpu.cache_clear()
     try:
         assert machine.cpu_has_bf16() is expected
     finally:
-        machine.cpu_has_bf16.cache_clear()
+        machine.cpu.cache_clear()
+
+
+def test_the_first_processor_is_described(tmp_path, monkeypatch):
+    (tmp_path / "cpuinfo").write_text("processor : 0\nmodel name : One\nflags : a b\n\nmodel name : Two\nflags : c\n")
+    monkeypatch.setattr(machine, "CPU_DESCRIPTION", tmp_path / "cpuinfo")
+    machine.cpu.cache_clear()
+    try:
+        assert machine.cpu() == ("One", {"a", "b"})
+    finally:
+        machine.cpu.cache_clear()
 
 
 @pytest.mark.parametrize("hidden", ["", "-1"])

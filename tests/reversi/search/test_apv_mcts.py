@@ -111,16 +111,6 @@ def test_many_leaves_of_one_tree_need_few_batches() -> None:
     assert len(evaluate.batches) <= 40  # 26 if no walk ever ended on a waiting leaf
 
 
-def test_more_simulations_than_configured_make_room() -> None:
-    game = GAMES["reversi6"]
-    own, opp = random_positions(game, 5, 1, plies=6)
-    search = Search(game, SearchConfig(simulations=10), HashEvaluator(game), 5)
-    np.testing.assert_array_equal(
-        search.run(own, opp, simulations=300).visits, run(game, own, opp, simulations=300).visits
-    )
-    np.testing.assert_array_equal(search.run(own, opp).visits, run(game, own, opp, simulations=10).visits)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_every_run_begins_with_fresh_trees(method: Literal["puct", "gumbel"]) -> None:
     game = GAMES["reversi6"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reversi.search.chance import random_gamma, random_gumbel, random_index, random_uniform, stream
+from reversi.search.chance import random_gamma, random_gumbel, random_index, random_square, random_uniform, stream
 
 DRAWS = 20_000
 
@@ -37,6 +37,19 @@ def test_gamma_draws_have_mean_and_variance_equal_to_their_shape(shape: float) -
     assert abs(draws.mean() - shape) < 4.5 * np.sqrt(shape / DRAWS)
     fourth = 3 * shape**2 + 6 * shape  # central moment
     assert abs(draws.var() - shape) < 4.5 * np.sqrt((fourth - shape**2) / DRAWS)
+
+
+@pytest.mark.parametrize("squares", [1, 2, 3, 7, 33])
+def test_every_square_of_a_mask_is_drawn_equally_often(squares: int) -> None:
+    rng = np.random.default_rng(squares)
+    chosen = np.sort(rng.choice(64, squares, replace=False))
+    mask = np.uint64(sum(1 << int(square) for square in chosen))
+    draws = 4000 * squares
+    streams = starts(draws // 50, 9)
+    counts = np.bincount([random_square(mask, one, draw) for one in streams for draw in range(50)], minlength=64)
+    assert counts[np.setdiff1d(np.arange(64), chosen)].sum() == 0
+    sigma = np.sqrt(4000 * (1 - 1 / squares))
+    assert np.abs(counts[chosen] - 4000).max() <= 4.5 * sigma
 
 
 def test_neighbouring_seeds_streams_and_draws_are_unrelated() -> None:

@@ -16,12 +16,10 @@ from reversi.search.flat_mc import (
     BLOCK,
     FlatMcResult,
     flat_monte_carlo,
-    list_actions,
     list_children,
     make_children,
     play_out,
     random_playouts,
-    random_square,
 )
 from reversi.search.parallel import Threads
 
@@ -33,13 +31,13 @@ def masks(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
     return np.array([p.own for p in positions], np.uint64), np.array([p.opp for p in positions], np.uint64)
 
 
-def search(positions: list[Position], playouts: int, seed: int = 1) -> FlatMcResult:
+def search(positions: list[Position], playouts: int, seed: int = 1, threads: int = 1) -> FlatMcResult:
     game = positions[0].game
-    return flat_monte_carlo(game, *masks(*positions), playouts, seed)
+    return flat_monte_carlo(game, *masks(*positions), playouts, seed, Threads(threads))
 
 
-def playouts(position: Position, count: int, seed: int = 1) -> NDArray[np.int16]:
-    return random_playouts(position.game, position.own, position.opp, count, seed)
+def playouts(position: Position, count: int, seed: int = 1, threads: int = 1) -> NDArray[np.int16]:
+    return random_playouts(position.game, position.own, position.opp, count, seed, Threads(threads))
 
 
 def exact(position: Position) -> tuple[float, float]:
@@ -53,19 +51,6 @@ def exact(position: Position) -> tuple[float, float]:
         win += (1 - theirs - drawn) / len(actions)
         draw += drawn / len(actions)
     return win, draw
-
-
-@pytest.mark.parametrize("squares", [1, 2, 3, 7, 33])
-def test_every_square_of_a_mask_is_drawn_equally_often(squares: int) -> None:
-    rng = np.random.default_rng(squares)
-    chosen = np.sort(rng.choice(64, squares, replace=False))
-    mask = np.uint64(sum(1 << int(square) for square in chosen))
-    draws = 4000 * squares
-    streams = [np.uint64(stream(np.uint64(9), number)) for number in range(draws // 50)]
-    counts = np.bincount([random_square(mask, one, draw) for one in streams for draw in range(50)], minlength=64)
-    assert counts[np.setdiff1d(np.arange(64), chosen)].sum() == 0
-    sigma = np.sqrt(4000 * (1 - 1 / squares))
-    assert np.abs(counts[chosen] - 4000).max() <= SIGMAS * sigma
 
 
 def test_tictactoe_comes_out_as_the_whole_tree_says() -> None:
@@ -100,9 +85,7 @@ def test_a_seed_gives_the_same_playouts_in_blocks_of_any_size(game: Game) -> Non
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_play_the_same_playouts(count: int, threads: int) -> None:
     start = Position.start("reversi6")
-    alone = random_playouts(start.game, start.own, start.opp, count, 3)
-    together = random_playouts(start.game, start.own, start.opp, count, 3, Threads(threads))
-    assert (together == alone).all()
+    assert (playouts(start, count, 3, threads) == playouts(start, count, 3)).all()
 
 
 @pytest.mark.parametrize("count", [1, 5, 150])
@@ -111,8 +94,8 @@ def test_threads_find_the_same_in_flat_monte_carlo(count: int, threads: int) -> 
     rng = np.random.default_rng(count)
     positions = [walk("reversi6", int(plies), rng) for plies in rng.integers(0, 25, 40)]
     positions = [position for position in positions if not position.is_over]
-    alone = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7)
-    together = flat_monte_carlo(positions[0].game, *masks(*positions), count, 7, Threads(threads))
+    alone = search(positions, count, 7)
+    together = search(positions, count, 7, threads)
     assert (together.wins == alone.wins).all()
     assert (together.tried == alone.tried).all()
 
@@ -145,7 +128,7 @@ def test_positions_are_counted_in_runs_as_in_one(monkeypatch: pytest.MonkeyPatch
 
 def test_no_positions_need_no_playouts() -> None:
     empty = np.zeros(0, np.uint64)
-    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, 1)
+    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, 1, Threads(1))
     assert wins.shape == tried.shape == (0, 37)
 
 
@@ -221,10 +204,3 @@ def test_a_win_in_one_is_found_in_a_batch() -> None:
     scores = wins / np.maximum(tried, 1)
     assert scores[1].argmax() == 2
     assert scores[1, 2] == 1.0
-
-
-def test_actions_are_listed_in_order_and_a_pass_alone() -> None:
-    for position in (Position.start("reversi6"), next_pass("reversi6")):
-        out = np.zeros(position.game.actions, np.int64)
-        count = list_actions(position.game.id, np.uint64(position.own), np.uint64(position.opp), out)
-        assert out[:count].tolist() == position.legal_actions()

@@ -71,4 +71,4 @@ def test_a_stopped_search_has_done_what_a_shorter_one_does() -> None:
     result = stopped.run(own, opp, stop=lambda: next(left))
     shorter = Search(GAME, SearchConfig(simulations=37), HashEvaluator(GAME), 1)
     np.testing.assert_array_equal(result.visits, shorter.run(own, opp).visits)
-    assert stopped.run(own, opp, simulations=37).visits.sum() == 37
+    assert stopped.run(own, opp).visits.sum() == 1000

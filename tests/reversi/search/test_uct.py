@@ -101,7 +101,7 @@ def test_a_position_gets_the_same_tree_in_any_batch_and_on_any_threads() -> None
     assert (search(positions, 60, seed=2).visits != search(positions, 60).visits).any()
     assert len(search(positions, 60).action) == 30
     empty = np.zeros(0, np.uint64)
-    assert uct(GAMES["reversi8"], empty, empty, 10, 1).visits.shape == (0, 65)
+    assert uct(GAMES["reversi8"], empty, empty, 10, 1, Threads(1)).visits.shape == (0, 65)
 
 
 def test_random_games_are_those_of_flat_monte_carlo_on_average() -> None:
@@ -112,7 +112,7 @@ def test_random_games_are_those_of_flat_monte_carlo_on_average() -> None:
         )
         for number in range(20_000)
     ]
-    expected = random_playouts(position.game, position.own, position.opp, 20_000, 6)
+    expected = random_playouts(position.game, position.own, position.opp, 20_000, 6, Threads(1))
     spread = math.hypot(np.std(margins), np.std(expected)) / math.sqrt(20_000)
     assert abs(np.mean(margins) - expected.mean()) < 4.5 * spread
     over = Position.parse("XXXXXXXXXXXXXXOO X")
