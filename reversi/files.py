@@ -35,7 +35,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()

@@ -81,3 +81,9 @@ def test_a_write_that_cannot_be_names_the_path_that_was_asked_for(
         assert error.value.filename == str(path)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
     assert (tmp_path / "file").read_bytes() == b"kept"
+
+
+def test_the_longest_name_that_a_file_can_have_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    write_atomic(path, b"whole")
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [(path.name, b"whole")]
