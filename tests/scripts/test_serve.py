@@ -185,6 +185,27 @@ def test_a_page_that_is_loaded_again_goes_on_with_its_game(page: Page, address: 
     assert discs(page) == str(Position.start("reversi6"))[:36]
 
 
+def test_a_game_that_the_server_answers_late_does_not_replace_a_newer_one(page: Page) -> None:
+    page.evaluate(
+        """() => {
+          const real = window.fetch;
+          window.fetch = async (...request) => {
+            const answer = await real(...request);
+            const late = JSON.parse(request[1].body).moves.length === 1;
+            if (late) await new Promise((resolve) => setTimeout(resolve, 500));
+            return answer;
+          };
+        }"""
+    )
+    page.click("[data-square=c2]")
+    page.click("text=New game")
+    page.keyboard.press("h")  # goes on with a game, but not with the old one
+    page.wait_for_timeout(1000)
+    assert discs(page) == str(Position.start("reversi6"))[:36]
+    assert page.locator("#moves li").count() == 0
+    status(page, "Your move")
+
+
 def test_the_opponent_begins_if_the_person_is_white(page: Page) -> None:
     page.select_option("#color", "O")
     page.click("text=New game")

@@ -30,6 +30,8 @@ let choosing = false; // whether the opponent is thinking
 let fault = ""; // what went wrong last
 let analyses = []; // the best analysis so far by ply
 let passing = 0; // the timer of a pass
+let requests = 0; // how many games the server was asked for
+let taking = false; // whether the last of them has not come yet
 
 const position = () => game.positions[ply];
 const lastPly = () => game.moves.length;
@@ -82,28 +84,37 @@ async function loadText() {
 
 // ---- the game goes on
 
-/** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on. */
+/** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on.  Of several such
+ * requests the last one counts, whichever answer comes last. */
 async function take(body, at) {
   stopAll();
+  const number = ++requests;
+  taking = true;
+  let [taken, wrong] = [null, ""];
   try {
-    const before = game;
-    game = await loadGame(body);
-    const same = before ? game.moves.findIndex((move, index) => move !== before.moves[index]) : 0;
-    analyses.length = Math.min(analyses.length, (same < 0 ? game.moves.length : same) + 1);
-    ply = at ?? lastPly();
-    fault = "";
+    taken = await loadGame(body);
   } catch (error) {
-    fault = error.message;
-    if (game === null) return false;
+    wrong = error.message;
   }
+  if (number !== requests) return false;
+  taking = false;
+  fault = wrong;
+  if (taken) {
+    const same = game ? taken.moves.findIndex((move, index) => move !== game.moves[index]) : 0;
+    analyses.length = Math.min(analyses.length, (same < 0 ? taken.moves.length : same) + 1);
+    game = taken;
+    ply = at ?? lastPly();
+  }
+  if (game === null) return false;
   show();
   proceed();
-  return fault === "";
+  return taken !== null;
 }
 
 /** Do what the position shown asks for: a pass, the opponent's move, or an evaluation. */
 function proceed() {
   stopAll();
+  if (taking) return; // the game to come goes on by itself
   const { side, legal, over } = position();
   const atEnd = ply === lastPly();
   if (over) return evaluate();
