@@ -267,5 +267,11 @@ def test_what_is_wrong_is_said_and_the_game_stays(page: Page) -> None:
     load(page, "c2c2")
     status(page, "expected a legal move at ply 2, got 'c2'")
     assert discs(page) == str(Position.start("reversi6"))[:36]
+    assert page.input_value("#color") == "X"
     page.click("[data-square=c2]")
-    page.locator("#moves li").first.wait_for()
+    page.locator("#moves li").nth(1).wait_for()  # the opponent is still there
+    status(page, "Your move")
+    page.click("#load")
+    status(page, "expected a legal move at ply 2, got 'c2'")
+    page.click("#back")
+    status(page, "After ply 1 of 2")

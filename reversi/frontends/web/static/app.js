@@ -51,10 +51,7 @@ async function play(move) {
 }
 
 async function newGame() {
-  mine = $("color").value;
-  opponent = $("opponent").value;
-  analyses = [];
-  await take({ start: null, moves: [] }, 0);
+  await take({ start: null, moves: [] }, 0, { mine: $("color").value, opponent: $("opponent").value });
 }
 
 /** Take back to the person's last decision. */
@@ -71,22 +68,18 @@ function goTo(number) {
   const to = Math.max(0, Math.min(lastPly(), number));
   if (to === ply) return;
   ply = to;
-  show();
-  proceed();
+  goOn();
 }
 
 async function loadText() {
-  mine = "both";
-  $("color").value = "both";
-  analyses = [];
-  if (await take({ text: $("text").value }, null)) $("text").value = "";
+  if (await take({ text: $("text").value }, null, { mine: "both", opponent })) $("text").value = "";
 }
 
 // ---- the game goes on
 
 /** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on.  Of several such
- * requests the last one counts, whichever answer comes last. */
-async function take(body, at) {
+ * requests the last one counts, whichever answer comes last.  `players` is who plays it, if not the same as before. */
+async function take(body, at, players = null) {
   stopAll();
   const number = ++requests;
   taking = true;
@@ -101,7 +94,8 @@ async function take(body, at) {
   fault = wrong;
   if (taken) {
     const same = game ? taken.moves.findIndex((move, index) => move !== game.moves[index]) : 0;
-    analyses.length = Math.min(analyses.length, (same < 0 ? taken.moves.length : same) + 1);
+    analyses.length = players ? 0 : Math.min(analyses.length, (same < 0 ? taken.moves.length : same) + 1);
+    if (players) seat(players);
     game = taken;
     ply = at ?? lastPly();
   }
@@ -109,6 +103,19 @@ async function take(body, at) {
   show();
   proceed();
   return taken !== null;
+}
+
+function seat(players) {
+  ({ mine, opponent } = players);
+  $("color").value = mine;
+  $("opponent").value = opponent;
+}
+
+/** Show what the person has changed and go on. */
+function goOn() {
+  fault = "";
+  show();
+  proceed();
 }
 
 /** Do what the position shown asks for: a pass, the opponent's move, or an evaluation. */
@@ -354,23 +361,18 @@ $("new").addEventListener("submit", (event) => {
 });
 $("opponent").addEventListener("change", () => {
   opponent = $("opponent").value;
-  show();
-  proceed();
+  goOn();
 });
 $("color").addEventListener("change", () => {
   mine = $("color").value;
-  show();
-  proceed();
+  goOn();
 });
 $("first").addEventListener("click", () => goTo(0));
 $("back").addEventListener("click", () => goTo(ply - 1));
 $("forward").addEventListener("click", () => goTo(ply + 1));
 $("last").addEventListener("click", () => goTo(lastPly()));
 $("undo").addEventListener("click", undo);
-$("hints").addEventListener("change", () => {
-  show();
-  proceed();
-});
+$("hints").addEventListener("change", goOn);
 $("review").addEventListener("click", review);
 $("load").addEventListener("click", loadText);
 $("copy").addEventListener("click", () => copy(game.transcript));
