@@ -251,6 +251,15 @@ def test_a_forced_pass_is_shown_and_played(page: Page) -> None:
     status(page, "to move")
 
 
+def test_after_a_review_the_game_goes_on(page: Page) -> None:
+    moves = game_before_a_pass()
+    load(page, "".join(moves))
+    page.locator(".side .state", has_text="must pass").wait_for()
+    page.click("#review")
+    page.locator("#review", has_text="Reviewing").wait_for(state="detached")
+    page.locator("#moves li", has_text="pass").wait_for()
+
+
 def game_before_a_pass() -> list[str]:
     """Return the moves of a game of 6x6 after which the side to move must pass for the first time."""
     rng = np.random.default_rng(1)

@@ -165,16 +165,18 @@ function evaluate() {
   });
 }
 
-/** Evaluate every position of the game. */
+/** Evaluate every position of the game; then it goes on. */
 function review() {
   stopAll();
   $("review").textContent = "Reviewing…";
+  showStatus();
   thinker.ask({ do: "review", start: game.start, moves: game.moves }, (answer) => {
-    if (answer.final) $("review").textContent = "Review";
-    if (failed(answer) || !answer.analysis) return;
-    analyses[answer.ply] = answer.analysis;
-    showAnalysis();
-    showMoves();
+    if (!failed(answer) && answer.analysis) {
+      analyses[answer.ply] = answer.analysis;
+      showAnalysis();
+      showMoves();
+    }
+    if (answer.final) proceed();
   });
 }
 
