@@ -107,6 +107,8 @@ def test_a_game_is_read_and_a_wrong_one_is_refused_in_words() -> None:
             answer = await page.post("/api/game", data=body, headers={"Content-Type": "application/json"})
             assert answer.status == status
             assert message in (await answer.json())["error"]
+        answer = await page.post("/api/game", data="{}", headers={"Content-Type": "application/json; charset=nope"})
+        assert (answer.status, "unknown encoding: nope" in (await answer.json())["error"]) == (400, True)
         answer = await page.post("/api/game", data='{"moves": []}', headers={"Content-Type": "text/plain"})
         assert answer.status == 415  # the only type that another site's form could send
         answer = await page.post(
@@ -136,6 +138,15 @@ def test_other_names_and_other_sites_are_refused(headers: dict[str, str], status
             assert answer.status == (403 if status == 403 else 400)  # no WebSocket was asked for
 
     ask(test)
+
+
+def test_the_name_of_a_server_may_be_in_capitals() -> None:
+    async def test(page: Page) -> None:
+        for name in ("localhost:8765", "LocalHost:8765"):
+            assert (await page.get("/api/info", headers={"Host": name})).status == 200
+        assert (await page.get("/api/info", headers={"Host": "evil.example"})).status == 403
+
+    ask(test, host="LOCALHOST")
 
 
 def test_a_server_for_a_network_is_asked_under_any_name() -> None:
