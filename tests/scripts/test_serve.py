@@ -171,18 +171,54 @@ def test_undo_and_steps_through_the_game(page: Page) -> None:
     assert page.locator("#moves li").count() == 0
 
 
-def test_a_page_that_is_loaded_again_goes_on_with_its_game(page: Page, address: str) -> None:
-    page.click("[data-square=c2]")
-    page.locator("#moves li").nth(1).wait_for()
+def test_a_page_that_is_loaded_again_goes_on_with_its_game_and_its_players(page: Page) -> None:
+    page.select_option("#opponent", "greedy")
+    page.select_option("#color", "O")
+    page.click("text=New game")
+    page.locator("#moves li").first.wait_for()
     status(page, "Your move")
     shown = discs(page)
     page.reload()
     status(page, "Your move")
+    page.wait_for_timeout(300)
     assert discs(page) == shown
-    page.goto(f"{address}#c2nonsense")
+    assert page.locator(".side").last.inner_text().startswith("You")
+    assert (page.input_value("#color"), page.input_value("#opponent")) == ("O", "greedy")
+    load(page, ALMOST_OVER)
+    page.locator("#moves li").first.wait_for(state="detached")
     page.reload()
+    status(page, "Black to move")
+    assert discs(page) == ALMOST_OVER[:36]
+
+
+def test_a_link_opens_its_game_for_both_sides(page: Page, address: str) -> None:
+    assert page.context.browser is not None
+    other = page.context.browser.new_page()
+    other.goto(f"{address}#c2b2b3")
+    other.locator("#moves li").nth(2).wait_for()
+    other.wait_for_timeout(300)
+    assert (other.locator("#moves li").count(), other.input_value("#color")) == (3, "both")
+    other.goto(f"{address}?#c2nonsense")
+    status(other, "Your move")
+    assert discs(other) == str(Position.start("reversi6"))[:36]
+
+
+def test_a_link_may_be_opened_in_a_page_that_is_there(page: Page) -> None:
+    page.click("[data-square=c2]")
+    page.locator("#moves li").nth(1).wait_for()
     status(page, "Your move")
-    assert discs(page) == str(Position.start("reversi6"))[:36]
+    shown = discs(page)
+    page.evaluate("location.hash = 'c2b2b3'")
+    page.locator("#moves li").nth(2).wait_for()
+    status(page, "White to move")
+    assert page.input_value("#color") == "both"
+    page.evaluate("location.hash = 'nonsense'")
+    status(page, "expected a move like d3")
+    assert page.evaluate("location.hash") == "#c2b2b3"
+    page.evaluate("history.go(-2)")
+    status(page, "Your move")
+    assert discs(page) == shown
+    assert page.input_value("#color") == "X"
 
 
 def test_a_game_that_the_server_answers_late_does_not_replace_a_newer_one(page: Page) -> None:

@@ -100,6 +100,7 @@ async function take(body, at, players = null) {
     ply = at ?? lastPly();
   }
   if (game === null) return false;
+  keep();
   show();
   proceed();
   return taken !== null;
@@ -109,6 +110,24 @@ function seat(players) {
   ({ mine, opponent } = players);
   $("color").value = mine;
   $("opponent").value = opponent;
+}
+
+/** Write the game into the address, and who plays it into the browser's history: a page that is loaded again goes on
+ * with both, and a link that was sent has the game alone. */
+function keep() {
+  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
+  history.replaceState({ mine, opponent, start: game.start, moves: game.moves }, "", location.pathname + link);
+}
+
+/** Take the game of the address; one that this page has not written there is for both sides, to be studied. */
+async function openAddress() {
+  const [kept, text] = [history.state, location.hash.slice(1)];
+  if (kept) {
+    const known = info.opponents.some(({ name }) => name === kept.opponent);
+    const players = { mine: kept.mine, opponent: known ? kept.opponent : info.opponent };
+    return take({ start: kept.start, moves: kept.moves }, null, players);
+  }
+  return take({ text }, null, { mine: text ? "both" : "X", opponent });
 }
 
 /** Show what the person has changed and go on. */
@@ -241,8 +260,6 @@ function classOf(value) {
 
 function show() {
   const { side, over } = position();
-  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
-  history.replaceState(null, "", location.pathname + link); // a page that is loaded again goes on with the game
   board.show(position(), ply > 0 ? game.moves[ply - 1] : null, !over && isMine(side));
   const person = mine === "none" ? "" : mine;
   const bottom = person === "O" ? "O" : "X";
@@ -363,10 +380,12 @@ $("new").addEventListener("submit", (event) => {
 });
 $("opponent").addEventListener("change", () => {
   opponent = $("opponent").value;
+  keep();
   goOn();
 });
 $("color").addEventListener("change", () => {
   mine = $("color").value;
+  keep();
   goOn();
 });
 $("first").addEventListener("click", () => goTo(0));
@@ -409,5 +428,5 @@ $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
 for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
 $("analysis-card").hidden = true;
 if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
-const linked = location.hash !== "" && (await take({ text: location.hash.slice(1) }, null));
-if (!linked) await take({ start: null, moves: [] }, 0);
+if (!(await openAddress())) await newGame();
+window.addEventListener("hashchange", openAddress); // by the person: what the page writes there makes no event
