@@ -278,6 +278,21 @@ def test_an_ending_is_scored_exactly_and_reviewed(page: Page) -> None:
     assert page.locator("#graph .curve").get_attribute("points").count(",") == page.locator("#moves li").count() + 1
 
 
+def test_the_score_of_an_ending_is_the_result_of_its_expected_play(page: Page) -> None:
+    load(page, "XXXXX-XXXXXO-OOXOOOOOOOOX-OOOO--OOOO O")
+    status(page, "White to move")
+    page.check("#hints")
+    cells = page.locator("#analysis tr").first.locator("td")
+    cells.first.wait_for()
+    move, result, _, line = cells.all_inner_texts()
+    end = Position.parse("XXXXX-XXXXXO-OOXOOOOOOOOX-OOOO--OOOO O")
+    for each in (move, *line.split()):
+        end = end.play(each)
+    assert end.is_over
+    assert (end.black | end.white).bit_count() == 35  # a square is left empty
+    assert int(result.removesuffix(" discs").replace("\N{MINUS SIGN}", "-")) == -end.black_margin
+
+
 def test_a_forced_pass_is_shown_and_played(page: Page) -> None:
     moves = game_before_a_pass()
     load(page, "".join(moves))
