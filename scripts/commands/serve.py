@@ -77,9 +77,11 @@ def run(args: argparse.Namespace) -> int:
     def ready(url: str) -> None:
         print(f"{thinker.game.name} against {opponents[thinker.default].label}: {url}  (Ctrl-C ends)", flush=True)
         if args.open:
+            import threading
             import webbrowser
 
-            webbrowser.open(url)
+            # a browser in the terminal returns when it is left, and needs the server meanwhile
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
     asyncio.run(serve(server, thinker, args.host, args.port, ready))
     return 0

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,6 +115,22 @@ def test_a_player_needs_no_model() -> None:
     with served("--player", "alphabeta:1", "--size", 4) as url, urllib.request.urlopen(url + "api/info") as answer:
         info = json.load(answer)
     assert (info["game"], info["opponent"], info["analysis"]) == ("reversi4", "alphabeta:1", False)
+
+
+def test_a_browser_that_returns_late_gets_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser, seen = tmp_path / "browser.py", tmp_path / "seen"
+    browser.write_text(
+        f"import os, sys, urllib.request\n"
+        f"page = urllib.request.urlopen(sys.argv[1], timeout=5).read()\n"
+        f"open({str(seen) + '~'!r}, 'wb').write(page)\n"
+        f"os.rename({str(seen) + '~'!r}, {str(seen)!r})\n"
+    )
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {browser} %s")
+    with served("--player", "random", "--size", 4, "--open"):
+        end_s = time.monotonic() + 20
+        while not seen.exists() and time.monotonic() < end_s:
+            time.sleep(0.05)
+    assert b"<!doctype html>" in seen.read_bytes()
 
 
 def test_a_model_of_tic_tac_toe_is_served_without_the_solver_of_endings(tmp_path: Path) -> None:
