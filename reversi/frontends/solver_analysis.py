@@ -20,13 +20,14 @@ POLL_S = 0.002
 class SolverAnalyzer:
     """Scores every move exactly if at most `empties` squares are empty and the time suffices, else uses `analyzer`.
 
-    Scores are for the side to move; the winner gets the squares left empty, as is usual in Othello programs.
+    Scores are for the side to move.  `winner_takes_empties` gives the squares left empty to the winner, as is usual in
+    Othello programs; without it they count for nobody.
     """
 
-    def __init__(self, analyzer: Analyzer, empties: int) -> None:
+    def __init__(self, analyzer: Analyzer, empties: int, *, winner_takes_empties: bool = True) -> None:
         self.name, self.game, self.uses_limit = analyzer.name, analyzer.game, analyzer.uses_limit
         self._analyzer, self._empties = analyzer, empties
-        self._solver = Solver(analyzer.game, winner_takes_empties=True)
+        self._solver = Solver(analyzer.game, winner_takes_empties=winner_takes_empties)
 
     def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
         """Solve the position, or use the rest of the limit for the other analyzer."""

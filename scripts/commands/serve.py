@@ -18,7 +18,6 @@ from scripts.arguments.engine import (
     model_of,
     player_analyzer,
     search_analyzer,
-    solving,
 )
 
 if TYPE_CHECKING:
@@ -78,9 +77,11 @@ def run(args: argparse.Namespace) -> int:
     def ready(url: str) -> None:
         print(f"{thinker.game.name} against {opponents[thinker.default].label}: {url}  (Ctrl-C ends)", flush=True)
         if args.open:
+            import threading
             import webbrowser
 
-            webbrowser.open(url)
+            # a browser in the terminal returns when it is left, and needs the server meanwhile
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
     asyncio.run(serve(server, thinker, args.host, args.port, ready))
     return 0
@@ -88,12 +89,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_model(args: argparse.Namespace) -> Thinker:
     """Return what thinks with a model: its levels, and the analysis."""
-    from reversi.frontends.analysis import Limit
+    from reversi.frontends.analysis import Analyzer, Limit
+    from reversi.frontends.solver_analysis import SolverAnalyzer
     from reversi.frontends.web.thinking import Opponent, Thinker
+    from reversi.games.rules import TICTACTOE
 
     game, weights = model_of(args)
-    search = search_analyzer(args, weights, game)
-    exact = solving(args, search)
+    search: Analyzer = search_analyzer(args, weights, game)
+    solves = args.solve and game.id != TICTACTOE
+    exact = SolverAnalyzer(search, args.solve, winner_takes_empties=False) if solves else search  # as the page counts
     levels = [Opponent(f"model:{number}", _level(weights.version, number), search, Limit(number)) for number in LEVELS]
     asked = Limit(args.simulations, args.seconds)
     limit = Limit(STRONGEST) if asked == Limit() else asked

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,6 +117,22 @@ def test_a_player_needs_no_model() -> None:
     assert (info["game"], info["opponent"], info["analysis"]) == ("reversi4", "alphabeta:1", False)
 
 
+def test_a_browser_that_returns_late_gets_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser, seen = tmp_path / "browser.py", tmp_path / "seen"
+    browser.write_text(
+        f"import os, sys, urllib.request\n"
+        f"page = urllib.request.urlopen(sys.argv[1], timeout=5).read()\n"
+        f"open({str(seen) + '~'!r}, 'wb').write(page)\n"
+        f"os.rename({str(seen) + '~'!r}, {str(seen)!r})\n"
+    )
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {browser} %s")
+    with served("--player", "random", "--size", 4, "--open"):
+        end_s = time.monotonic() + 20
+        while not seen.exists() and time.monotonic() < end_s:
+            time.sleep(0.05)
+    assert b"<!doctype html>" in seen.read_bytes()
+
+
 def test_a_model_of_tic_tac_toe_is_served_without_the_solver_of_endings(tmp_path: Path) -> None:
     made = Registry(str(tmp_path), create=True)
     made.publish(weights("tictactoe"), "first", None)
@@ -171,18 +188,75 @@ def test_undo_and_steps_through_the_game(page: Page) -> None:
     assert page.locator("#moves li").count() == 0
 
 
-def test_a_page_that_is_loaded_again_goes_on_with_its_game(page: Page, address: str) -> None:
-    page.click("[data-square=c2]")
-    page.locator("#moves li").nth(1).wait_for()
+def test_a_page_that_is_loaded_again_goes_on_with_its_game_and_its_players(page: Page) -> None:
+    page.select_option("#opponent", "greedy")
+    page.select_option("#color", "O")
+    page.click("text=New game")
+    page.locator("#moves li").first.wait_for()
     status(page, "Your move")
     shown = discs(page)
     page.reload()
     status(page, "Your move")
+    page.wait_for_timeout(300)
     assert discs(page) == shown
-    page.goto(f"{address}#c2nonsense")
+    assert page.locator(".side").last.inner_text().startswith("You")
+    assert (page.input_value("#color"), page.input_value("#opponent")) == ("O", "greedy")
+    load(page, ALMOST_OVER)
+    page.locator("#moves li").first.wait_for(state="detached")
     page.reload()
+    status(page, "Black to move")
+    assert discs(page) == ALMOST_OVER[:36]
+
+
+def test_a_link_opens_its_game_for_both_sides(page: Page, address: str) -> None:
+    assert page.context.browser is not None
+    other = page.context.browser.new_page()
+    other.goto(f"{address}#c2b2b3")
+    other.locator("#moves li").nth(2).wait_for()
+    other.wait_for_timeout(300)
+    assert (other.locator("#moves li").count(), other.input_value("#color")) == (3, "both")
+    other.goto(f"{address}?#c2nonsense")
+    status(other, "Your move")
+    assert discs(other) == str(Position.start("reversi6"))[:36]
+
+
+def test_a_link_may_be_opened_in_a_page_that_is_there(page: Page) -> None:
+    page.click("[data-square=c2]")
+    page.locator("#moves li").nth(1).wait_for()
     status(page, "Your move")
+    shown = discs(page)
+    page.evaluate("location.hash = 'c2b2b3'")
+    page.locator("#moves li").nth(2).wait_for()
+    status(page, "White to move")
+    assert page.input_value("#color") == "both"
+    page.evaluate("location.hash = 'nonsense'")
+    status(page, "expected a move like d3")
+    assert page.evaluate("location.hash") == "#c2b2b3"
+    page.evaluate("history.go(-2)")
+    status(page, "Your move")
+    assert discs(page) == shown
+    assert page.input_value("#color") == "X"
+
+
+def test_a_game_that_the_server_answers_late_does_not_replace_a_newer_one(page: Page) -> None:
+    page.evaluate(
+        """() => {
+          const real = window.fetch;
+          window.fetch = async (...request) => {
+            const answer = await real(...request);
+            const late = JSON.parse(request[1].body).moves.length === 1;
+            if (late) await new Promise((resolve) => setTimeout(resolve, 500));
+            return answer;
+          };
+        }"""
+    )
+    page.click("[data-square=c2]")
+    page.click("text=New game")
+    page.keyboard.press("h")  # goes on with a game, but not with the old one
+    page.wait_for_timeout(1000)
     assert discs(page) == str(Position.start("reversi6"))[:36]
+    assert page.locator("#moves li").count() == 0
+    status(page, "Your move")
 
 
 def test_the_opponent_begins_if_the_person_is_white(page: Page) -> None:
@@ -221,6 +295,21 @@ def test_an_ending_is_scored_exactly_and_reviewed(page: Page) -> None:
     assert page.locator("#graph .curve").get_attribute("points").count(",") == page.locator("#moves li").count() + 1
 
 
+def test_the_score_of_an_ending_is_the_result_of_its_expected_play(page: Page) -> None:
+    load(page, "XXXXX-XXXXXO-OOXOOOOOOOOX-OOOO--OOOO O")
+    status(page, "White to move")
+    page.check("#hints")
+    cells = page.locator("#analysis tr").first.locator("td")
+    cells.first.wait_for()
+    move, result, _, line = cells.all_inner_texts()
+    end = Position.parse("XXXXX-XXXXXO-OOXOOOOOOOOX-OOOO--OOOO O")
+    for each in (move, *line.split()):
+        end = end.play(each)
+    assert end.is_over
+    assert (end.black | end.white).bit_count() == 35  # a square is left empty
+    assert int(result.removesuffix(" discs").replace("\N{MINUS SIGN}", "-")) == -end.black_margin
+
+
 def test_a_forced_pass_is_shown_and_played(page: Page) -> None:
     moves = game_before_a_pass()
     load(page, "".join(moves))
@@ -228,6 +317,15 @@ def test_a_forced_pass_is_shown_and_played(page: Page) -> None:
     page.locator("#moves li", has_text="pass").wait_for()
     assert page.locator("#moves li").count() == len(moves) + 1
     status(page, "to move")
+
+
+def test_after_a_review_the_game_goes_on(page: Page) -> None:
+    moves = game_before_a_pass()
+    load(page, "".join(moves))
+    page.locator(".side .state", has_text="must pass").wait_for()
+    page.click("#review")
+    page.locator("#review", has_text="Reviewing").wait_for(state="detached")
+    page.locator("#moves li", has_text="pass").wait_for()
 
 
 def game_before_a_pass() -> list[str]:
@@ -246,5 +344,11 @@ def test_what_is_wrong_is_said_and_the_game_stays(page: Page) -> None:
     load(page, "c2c2")
     status(page, "expected a legal move at ply 2, got 'c2'")
     assert discs(page) == str(Position.start("reversi6"))[:36]
+    assert page.input_value("#color") == "X"
     page.click("[data-square=c2]")
-    page.locator("#moves li").first.wait_for()
+    page.locator("#moves li").nth(1).wait_for()  # the opponent is still there
+    status(page, "Your move")
+    page.click("#load")
+    status(page, "expected a legal move at ply 2, got 'c2'")
+    page.click("#back")
+    status(page, "After ply 1 of 2")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reversi.errors import NotationError
 from reversi.frontends.analysis import Analysis, MoveAnalysis
-from reversi.games.notation import PASS, action_name, parse_transcript
+from reversi.games.notation import PASS, action_name, parse_action, parse_transcript
 from reversi.games.position import BLACK, WHITE, Position
 from reversi.games.rules import Game
 from reversi.ggf import parse_ggf
+from reversi.obf import parse_problem
 from reversi.sgf import parse_sgf
 
 MOST_TEXT = 1 << 14
 """Longest text of a game that is read, in characters."""
+
+_GGF = re.compile(r"\bGM\s*\[\s*Othello\s*\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class WebGame:
         positions = [start]
         for move in moves:
             positions.append(positions[-1].play(move))
-        return cls(tuple(positions), tuple(moves))
+        return cls(tuple(positions), tuple(action_name(start.game, parse_action(start.game, move)) for move in moves))
 
     @classmethod
     def from_json(cls, request: Mapping[str, Any], game: Game) -> WebGame:
@@ -55,7 +59,7 @@ class WebGame:
 
     @classmethod
     def from_text(cls, text: str, game: Game) -> WebGame:
-        """Read a transcript, GGF, SGF, or a position as `reversi analyze` reads it.
+        """Read a transcript, GGF, SGF, or a position, also in OBF, as `reversi analyze` reads it.
 
         Raises NotationError, also for a game on another board, and IllegalMoveError.
         """
@@ -63,7 +67,7 @@ class WebGame:
         if len(text) > MOST_TEXT:
             raise NotationError(f"expected at most {MOST_TEXT} characters, got {len(text)}")
         if text.startswith("("):
-            if "GM[Othello]" in text:
+            if _GGF.search(text):
                 read = parse_ggf(text)
                 start, actions = read.start, [move.action for move in read.moves]
             else:
@@ -72,7 +76,7 @@ class WebGame:
             if start.game is not game:
                 raise NotationError(f"expected a game on {game.name}, got one on {start.game.name}")
         elif text[:1].upper() in (BLACK, WHITE, "-"):
-            start, actions = Position.parse(text.upper(), game), []
+            start, actions = parse_problem(text.upper(), game).position, []
         else:
             start, actions = Position.start(game), parse_transcript(game, text)
         return cls.of(start, [action_name(game, action) for action in actions])

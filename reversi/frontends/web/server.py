@@ -62,7 +62,7 @@ class WebServer:
 
     def __init__(self, thinker: Thinker, host: str, name: str) -> None:
         """`host` is the address that the server listens on, `name` what the page says that plays."""
-        self._thinker, self._host, self._name = thinker, host, name
+        self._thinker, self._host, self._name = thinker, host.lower(), name
         self._connections: set[Connection] = set()
 
     def application(self) -> web.Application:
@@ -79,7 +79,7 @@ class WebServer:
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse foreign names and origins, so that no other site's page can use the server through a browser."""
-        name = request.url.host or ""
+        name = (request.url.host or "").lower()
         allowed = (*LOCAL, self._host) if self._host in LOCAL else (self._host,)
         if self._host not in EVERYWHERE and name not in allowed:
             raise web.HTTPForbidden(text=f"expected this server under {' or '.join(allowed)}, got {name!r}\n")
@@ -112,9 +112,12 @@ class WebServer:
         if request.content_type != "application/json":  # a form of another site cannot send this type
             return web.json_response({"error": "expected a request of type application/json"}, status=415)
         try:
-            asked = parse_object(await request.text())
-            read = WebGame.from_json(asked, self._thinker.game)
-        except (ReversiError, UnicodeDecodeError) as error:
+            text = await request.text()
+        except (UnicodeDecodeError, LookupError) as error:  # LookupError: a charset that is not known
+            return web.json_response({"error": f"expected text: {error}"}, status=400)
+        try:
+            read = WebGame.from_json(parse_object(text), self._thinker.game)
+        except ReversiError as error:
             return web.json_response({"error": str(error)}, status=400)
         return web.json_response(read.as_json())
 

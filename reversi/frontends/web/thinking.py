@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 
 from reversi.frontends.analysis import Analysis, Analyzer, Limit
 from reversi.games.position import Position
@@ -19,6 +21,9 @@ REVIEW_SIMULATIONS = 256
 
 STEP_S = 10.0
 """Longest time of one step, in seconds; the analysis ends there."""
+
+END_S = 1.0
+"""Longest time that the end of the thread is waited for, in seconds; a player, unlike a search, cannot be stopped."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,9 @@ class Thinker:
         self.opponents = {opponent.name: opponent for opponent in opponents}
         assert default in self.opponents
         self._analyzer = analyzer
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="thinker")
+        self._jobs: SimpleQueue[tuple[Future[Analysis], Callable[[], Analysis]] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name="thinker", daemon=True)
+        self._thread.start()
 
     @property
     def can_analyse(self) -> bool:
@@ -77,9 +84,21 @@ class Thinker:
             yield analysis
 
     def close(self) -> None:
-        """End the thread; requests must have been stopped."""
-        self._thread.shutdown(cancel_futures=True)
+        """End the thread; requests must have been stopped.  A player that goes on still ends with the process."""
+        self._jobs.put(None)
+        self._thread.join(END_S)
 
     async def _run(self, analyzer: Analyzer, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, analyzer.analyse, position, limit, stop)
+        future: Future[Analysis] = Future()
+        self._jobs.put((future, lambda: analyzer.analyse(position, limit, stop)))
+        return await asyncio.wrap_future(future)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            future, analyse = job
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(analyse())
+            except BaseException as error:  # raised again where the request is answered
+                future.set_exception(error)

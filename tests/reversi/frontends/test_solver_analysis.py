@@ -36,12 +36,12 @@ def near_the_end(game: Game, left: int, seed: int) -> Position:
 
 
 @cache
-def minimax(position: Position) -> int:
-    """Return the margin of perfect play, empty squares to the winner, by looking at everything."""
+def minimax(position: Position, winner_takes_empties: bool = True) -> int:
+    """Return the margin of perfect play by looking at everything."""
     if position.is_over:
         margin = position.margin
-        return margin + int(np.sign(margin)) * empties(position)
-    return max(-minimax(position.play(action)) for action in position.legal_actions())
+        return margin + int(np.sign(margin)) * empties(position) * winner_takes_empties
+    return max(-minimax(position.play(action), winner_takes_empties) for action in position.legal_actions())
 
 
 @pytest.mark.parametrize("name", ["reversi4", "reversi6", "reversi8"])
@@ -61,6 +61,17 @@ def test_near_the_end_every_move_has_its_exact_score(name: str, seed: int) -> No
     assert end.is_over
     sign = 1 if end.black_to_move == position.black_to_move else -1
     assert sign * minimax(end) == minimax(position)
+
+
+def test_empty_squares_may_be_nobodys() -> None:
+    position = Position.parse("XXXXX-XXXXXO-OOXOOOOOOOOX-OOOO--OOOO O")
+    one, other = (
+        SolverAnalyzer(FirstMove(position.game), 6, winner_takes_empties=winner)
+        .analyse(position, LIMIT, never)
+        .best.score
+        for winner in (True, False)
+    )
+    assert (one, other) == (minimax(position), minimax(position, False)) == (8, 7)
 
 
 def test_with_more_empty_squares_the_other_mind_is_asked() -> None:

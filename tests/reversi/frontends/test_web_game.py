@@ -72,7 +72,14 @@ def test_text_may_be_a_transcript_a_position_ggf_or_sgf() -> None:
     start = Position.start(GAME)
     moves = tuple(GgfMove(action) for action in (1, 0))
     assert WebGame.from_text(str(GgfGame(start, moves)), GAME) == played
+    assert WebGame.from_text(str(GgfGame(start, moves)).replace("GM[Othello]", "gm [othello]"), GAME) == played
     assert WebGame.from_text("(;GM[2]SZ[4];B[b1];W[a1])", GAME) == played
+    assert WebGame.from_text(f"{start}; B1:+4; a2:-2;", GAME) == WebGame.of(start, ())
+
+
+def test_moves_get_the_names_of_the_rules() -> None:
+    read = WebGame.from_json({"start": BLACK_MUST_PASS, "moves": ["PASS", " A1 "]}, GAME).as_json()
+    assert (read["moves"], read["transcript"]) == (["pass", "a1"], "a1")
 
 
 @pytest.mark.parametrize(

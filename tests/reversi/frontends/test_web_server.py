@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import urllib.request
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientWebSocketResponse, WSMsgType
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
 from aiohttp.test_utils import TestClient, TestServer
 
 from reversi.errors import UsageError
@@ -24,6 +27,7 @@ from reversi.search.signature import HashEvaluator
 
 from .stubs import FirstMove, ThinksUntilStopped
 
+ROOT = Path(__file__).parents[3]
 GAME = GAMES["reversi4"]
 OVER = {"start": "OOOOOOOOXXXXXXXX X", "moves": []}
 
@@ -103,6 +107,8 @@ def test_a_game_is_read_and_a_wrong_one_is_refused_in_words() -> None:
             answer = await page.post("/api/game", data=body, headers={"Content-Type": "application/json"})
             assert answer.status == status
             assert message in (await answer.json())["error"]
+        answer = await page.post("/api/game", data="{}", headers={"Content-Type": "application/json; charset=nope"})
+        assert (answer.status, "unknown encoding: nope" in (await answer.json())["error"]) == (400, True)
         answer = await page.post("/api/game", data='{"moves": []}', headers={"Content-Type": "text/plain"})
         assert answer.status == 415  # the only type that another site's form could send
         answer = await page.post(
@@ -132,6 +138,15 @@ def test_other_names_and_other_sites_are_refused(headers: dict[str, str], status
             assert answer.status == (403 if status == 403 else 400)  # no WebSocket was asked for
 
     ask(test)
+
+
+def test_the_name_of_a_server_may_be_in_capitals() -> None:
+    async def test(page: Page) -> None:
+        for name in ("localhost:8765", "LocalHost:8765"):
+            assert (await page.get("/api/info", headers={"Host": name})).status == 200
+        assert (await page.get("/api/info", headers={"Host": "evil.example"})).status == 403
+
+    ask(test, host="LOCALHOST")
 
 
 def test_a_server_for_a_network_is_asked_under_any_name() -> None:
@@ -289,6 +304,49 @@ def test_there_are_only_so_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     ask(test)
+
+
+PLAYER_THAT_CANNOT_BE_STOPPED = """
+import asyncio, time
+from reversi.frontends.analysis import Limit
+from reversi.frontends.web.server import WebServer, serve
+from reversi.frontends.web.thinking import Opponent, Thinker
+from tests.reversi.frontends.stubs import FirstMove
+from reversi.games.rules import GAMES
+
+class Slow(FirstMove):
+    def analyse(self, position, limit, stop, /):
+        print("thinking", flush=True)
+        time.sleep(60)
+
+game = GAMES["reversi4"]
+thinker = Thinker(game, [Opponent("slow", "slow", Slow(game), Limit())], "slow", None)
+server = WebServer(thinker, "127.0.0.1", "slow")
+asyncio.run(serve(server, thinker, "127.0.0.1", 0, lambda url: print(url, flush=True)))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_process_while_a_player_thinks(number: signal.Signals) -> None:
+    async def choose(url: str) -> None:
+        async with ClientSession() as session, session.ws_connect(f"{url}api/think") as line:
+            await line.send_json({"id": 1, "do": "choose", "opponent": "slow", "moves": []})
+            assert await asyncio.to_thread(output.readline) == "thinking\n"
+            process.send_signal(number)
+            assert await asyncio.to_thread(process.wait, 20) == 0
+
+    command = [sys.executable, "-c", PLAYER_THAT_CANNOT_BE_STOPPED]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            output = process.stdout
+            asyncio.run(choose(output.readline().strip()))
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

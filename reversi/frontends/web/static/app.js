@@ -30,6 +30,8 @@ let choosing = false; // whether the opponent is thinking
 let fault = ""; // what went wrong last
 let analyses = []; // the best analysis so far by ply
 let passing = 0; // the timer of a pass
+let requests = 0; // how many games the server was asked for
+let taking = false; // whether the last of them has not come yet
 
 const position = () => game.positions[ply];
 const lastPly = () => game.moves.length;
@@ -49,10 +51,7 @@ async function play(move) {
 }
 
 async function newGame() {
-  mine = $("color").value;
-  opponent = $("opponent").value;
-  analyses = [];
-  await take({ start: null, moves: [] }, 0);
+  await take({ start: null, moves: [] }, 0, { mine: $("color").value, opponent: $("opponent").value });
 }
 
 /** Take back to the person's last decision. */
@@ -69,41 +68,79 @@ function goTo(number) {
   const to = Math.max(0, Math.min(lastPly(), number));
   if (to === ply) return;
   ply = to;
-  show();
-  proceed();
+  goOn();
 }
 
 async function loadText() {
-  mine = "both";
-  $("color").value = "both";
-  analyses = [];
-  if (await take({ text: $("text").value }, null)) $("text").value = "";
+  if (await take({ text: $("text").value }, null, { mine: "both", opponent })) $("text").value = "";
 }
 
 // ---- the game goes on
 
-/** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on. */
-async function take(body, at) {
+/** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on.  Of several such
+ * requests the last one counts, whichever answer comes last.  `players` is who plays it, if not the same as before. */
+async function take(body, at, players = null) {
   stopAll();
+  const number = ++requests;
+  taking = true;
+  let [taken, wrong] = [null, ""];
   try {
-    const before = game;
-    game = await loadGame(body);
-    const same = before ? game.moves.findIndex((move, index) => move !== before.moves[index]) : 0;
-    analyses.length = Math.min(analyses.length, (same < 0 ? game.moves.length : same) + 1);
-    ply = at ?? lastPly();
-    fault = "";
+    taken = await loadGame(body);
   } catch (error) {
-    fault = error.message;
-    if (game === null) return false;
+    wrong = error.message;
   }
+  if (number !== requests) return false;
+  taking = false;
+  fault = wrong;
+  if (taken) {
+    const same = game ? taken.moves.findIndex((move, index) => move !== game.moves[index]) : 0;
+    analyses.length = players ? 0 : Math.min(analyses.length, (same < 0 ? taken.moves.length : same) + 1);
+    if (players) seat(players);
+    game = taken;
+    ply = at ?? lastPly();
+  }
+  if (game === null) return false;
+  keep();
   show();
   proceed();
-  return fault === "";
+  return taken !== null;
+}
+
+function seat(players) {
+  ({ mine, opponent } = players);
+  $("color").value = mine;
+  $("opponent").value = opponent;
+}
+
+/** Write the game into the address, and who plays it into the browser's history: a page that is loaded again goes on
+ * with both, and a link that was sent has the game alone. */
+function keep() {
+  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
+  history.replaceState({ mine, opponent, start: game.start, moves: game.moves }, "", location.pathname + link);
+}
+
+/** Take the game of the address; one that this page has not written there is for both sides, to be studied. */
+async function openAddress() {
+  const [kept, text] = [history.state, location.hash.slice(1)];
+  if (kept) {
+    const known = info.opponents.some(({ name }) => name === kept.opponent);
+    const players = { mine: kept.mine, opponent: known ? kept.opponent : info.opponent };
+    return take({ start: kept.start, moves: kept.moves }, null, players);
+  }
+  return take({ text }, null, { mine: text ? "both" : "X", opponent });
+}
+
+/** Show what the person has changed and go on. */
+function goOn() {
+  fault = "";
+  show();
+  proceed();
 }
 
 /** Do what the position shown asks for: a pass, the opponent's move, or an evaluation. */
 function proceed() {
   stopAll();
+  if (taking) return; // the game to come goes on by itself
   const { side, legal, over } = position();
   const atEnd = ply === lastPly();
   if (over) return evaluate();
@@ -147,16 +184,18 @@ function evaluate() {
   });
 }
 
-/** Evaluate every position of the game. */
+/** Evaluate every position of the game; then it goes on. */
 function review() {
   stopAll();
   $("review").textContent = "Reviewing…";
+  showStatus();
   thinker.ask({ do: "review", start: game.start, moves: game.moves }, (answer) => {
-    if (answer.final) $("review").textContent = "Review";
-    if (failed(answer) || !answer.analysis) return;
-    analyses[answer.ply] = answer.analysis;
-    showAnalysis();
-    showMoves();
+    if (!failed(answer) && answer.analysis) {
+      analyses[answer.ply] = answer.analysis;
+      showAnalysis();
+      showMoves();
+    }
+    if (answer.final) proceed();
   });
 }
 
@@ -221,8 +260,6 @@ function classOf(value) {
 
 function show() {
   const { side, over } = position();
-  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
-  history.replaceState(null, "", location.pathname + link); // a page that is loaded again goes on with the game
   board.show(position(), ply > 0 ? game.moves[ply - 1] : null, !over && isMine(side));
   const person = mine === "none" ? "" : mine;
   const bottom = person === "O" ? "O" : "X";
@@ -343,23 +380,20 @@ $("new").addEventListener("submit", (event) => {
 });
 $("opponent").addEventListener("change", () => {
   opponent = $("opponent").value;
-  show();
-  proceed();
+  keep();
+  goOn();
 });
 $("color").addEventListener("change", () => {
   mine = $("color").value;
-  show();
-  proceed();
+  keep();
+  goOn();
 });
 $("first").addEventListener("click", () => goTo(0));
 $("back").addEventListener("click", () => goTo(ply - 1));
 $("forward").addEventListener("click", () => goTo(ply + 1));
 $("last").addEventListener("click", () => goTo(lastPly()));
 $("undo").addEventListener("click", undo);
-$("hints").addEventListener("change", () => {
-  show();
-  proceed();
-});
+$("hints").addEventListener("change", goOn);
 $("review").addEventListener("click", review);
 $("load").addEventListener("click", loadText);
 $("copy").addEventListener("click", () => copy(game.transcript));
@@ -394,5 +428,5 @@ $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
 for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
 $("analysis-card").hidden = true;
 if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
-const linked = location.hash !== "" && (await take({ text: location.hash.slice(1) }, null));
-if (!linked) await take({ start: null, moves: [] }, 0);
+if (!(await openAddress())) await newGame();
+window.addEventListener("hashchange", openAddress); // by the person: what the page writes there makes no event
