@@ -130,12 +130,17 @@ def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> S
     return analyzer
 
 
-def solving(args: argparse.Namespace, analyzer: Analyzer) -> Analyzer:
-    """Return `analyzer`, on a Reversi board with exact scores from --solve empty squares on."""
+def solving(args: argparse.Namespace, analyzer: Analyzer, *, winner_takes_empties: bool = True) -> Analyzer:
+    """Return `analyzer`, on a Reversi board with exact scores from --solve empty squares on.
+
+    winner_takes_empties  whether the winner's score counts squares that stay empty, as other engines' does
+    """
     from reversi.frontends.solver_analysis import SolverAnalyzer
     from reversi.games.rules import TICTACTOE
 
-    return SolverAnalyzer(analyzer, args.solve) if args.solve and analyzer.game.id != TICTACTOE else analyzer
+    if args.solve == 0 or analyzer.game.id == TICTACTOE:
+        return analyzer
+    return SolverAnalyzer(analyzer, args.solve, winner_takes_empties=winner_takes_empties)
 
 
 def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:

@@ -18,6 +18,7 @@ from scripts.arguments.engine import (
     model_of,
     player_analyzer,
     search_analyzer,
+    solving,
 )
 
 if TYPE_CHECKING:
@@ -89,15 +90,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_model(args: argparse.Namespace) -> Thinker:
     """Return what thinks with a model: its levels, and the analysis."""
-    from reversi.frontends.analysis import Analyzer, Limit
-    from reversi.frontends.solver_analysis import SolverAnalyzer
+    from reversi.frontends.analysis import Limit
     from reversi.frontends.web.thinking import Opponent, Thinker
-    from reversi.games.rules import TICTACTOE
 
     game, weights = model_of(args)
-    search: Analyzer = search_analyzer(args, weights, game)
-    solves = args.solve and game.id != TICTACTOE
-    exact = SolverAnalyzer(search, args.solve, winner_takes_empties=False) if solves else search  # as the page counts
+    search = search_analyzer(args, weights, game)
+    exact = solving(args, search, winner_takes_empties=False)  # as the page counts
     levels = [Opponent(f"model:{number}", _level(weights.version, number), search, Limit(number)) for number in LEVELS]
     asked = Limit(args.simulations, args.seconds)
     limit = Limit(STRONGEST) if asked == Limit() else asked
