@@ -25,7 +25,7 @@ players:
   mcts:M:N[,OPT=V...]          model M with N simulations; M alone uses --simulations
   gtp:COMMAND, nboard:COMMAND  an external program
   M: gated, latest, a version number or a model's folder
-  OPT: margin, solve, c_puct, temperature, share, bounds, wipeouts
+  OPT: margin, solve, c_puct, temperature, share, backup, bounds, wipeouts
 example: mcts:gated:256,solve=0,margin=0.1
 """
 """How players are named, for help texts; `reversi/players/spec.py` reads these names."""
