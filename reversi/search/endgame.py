@@ -162,6 +162,7 @@ def solve_batch(game: Game, own: Masks, opp: Masks, *, threads: int = 1) -> NDAr
     def work(start: int, stop: int, table: Table, counts: NDArray[np.int64]) -> None:
         part = slice(start, stop)
         solve_rows(variant, own[part], opp[part], table, counts, scores[part])
+        assert counts[STOP] == 0, "a position without a limit was not solved"
 
     SolverThreads(Threads(threads), BATCH_TABLE_BITS, UNLIMITED).each(work, len(own))
     return scores

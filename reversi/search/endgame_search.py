@@ -203,7 +203,8 @@ def solve_rows(
     """Score every move of B positions.
 
     own, opp  uint64[B]
-    counts    int64[COUNTS]  LIMIT must not be reached; GENERATION increases by B
+    counts    int64[COUNTS]  GENERATION increases by B; if STOP is set on return, a limit was reached, and rows from
+                             there on are not written
     scores    int8[B, A]     written: NO_SCORE at illegal actions
     """
     by_square = np.empty(65, np.int8)
@@ -211,6 +212,8 @@ def solve_rows(
         counts[GENERATION] += 1
         counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
         solve_root(variant, own[b], opp[b], int(np.int64(WORST)), int(np.int64(BEST)), True, table, counts, by_square)
+        if counts[STOP] != 0:
+            return
         scores[b] = NO_SCORE
         for square in range(65):
             if by_square[square] != NO_SCORE:

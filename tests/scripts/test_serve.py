@@ -326,6 +326,8 @@ def test_after_a_review_the_game_goes_on(page: Page) -> None:
     page.click("#review")
     page.locator("#review", has_text="Reviewing").wait_for(state="detached")
     page.locator("#moves li", has_text="pass").wait_for()
+    assert page.locator("#moves li").count() == len(moves) + 1
+    status(page, "to move")
 
 
 def game_before_a_pass() -> list[str]:
