@@ -25,6 +25,7 @@ from learner.optimiser import Optimiser
 from learner.replay.columns import SampleColumns
 from learner.schedule import schedule
 from learner.strips import StripPass
+from learner.subnormals import subnormals_as_zero, treat_subnormals_as_zero
 from learner.transfer import Transfer
 from reversi.archive import under
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
@@ -82,8 +83,7 @@ class Trainer:
         self._divergence = torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64, device=self.device)
         """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
         self._check_every = CUDA_CHECK_EVERY if self.device.type == "cuda" else 1
-        # torch keeps this setting per calling thread: without it each would use OpenMP threads on all cores
-        self._threads = Threads(config.threads, begin=lambda: torch.set_num_threads(1))
+        self._threads = Threads(config.threads, begin=_begin_thread)
         self._strips: StripPass | None = None
         self._compiled: Callable[[Any], Tensor] | None = None
         if config.compile:
@@ -95,6 +95,7 @@ class Trainer:
         """Return the objective's batch of `samples`, its transfer to the device started."""
         return self.transfer.send(self.objective.batch(samples, rng, self.transfer.pinned))
 
+    @subnormals_as_zero()
     def step(self, batch: Batch, progress: float) -> tuple[Tensor, Tensor]:
         """Train on one batch; return (losses f32[K], gradient norm f32[]).
 
@@ -258,6 +259,12 @@ class Trainer:
         self._average_weights.values.lerp_(self._weights.values, 1 - decay)
         if statistics := _statistics(self._network):
             torch._foreach_lerp_(_statistics(self._average), statistics, 1 - decay)
+
+
+def _begin_thread() -> None:
+    """Set what torch and the processor keep for each thread."""
+    torch.set_num_threads(1)  # without it each thread would use OpenMP threads on all cores
+    treat_subnormals_as_zero()
 
 
 def device_of(config: LearnerConfig) -> torch.device:
