@@ -65,7 +65,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     from reversi.games.rules import game_named
     from scripts.job.config import job_of
     from scripts.job.control import forget_target
-    from scripts.job.preflight import check_game_files, check_kept, check_machine, check_openings
+    from scripts.job.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
     from scripts.job.run_folder import RunFolder
 
     job = job_of(values)
@@ -73,6 +73,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     check_machine(job)
     if in_job():
         check_kept(job)
+    check_replay(job)
     check_openings(job)
     check_game_files(job)
     with Interrupt() as interrupt:
