@@ -85,7 +85,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
                 return _sit(job, folder, values, interrupt, bool(resume))
         except BaseException:
             if not folder.begun:
-                folder.discard()  # nothing was trained: the name stays free
+                _discard(job, folder)
             raise
         finally:
             folder.close()
@@ -115,13 +115,21 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
             sitting.progress.end()
     if interrupt.requested:
         if not folder.begun:
-            folder.discard()
+            _discard(job, folder)
             print(NOTHING_KEPT)
             return EXIT_INTERRUPTED
         print(f"{SAVED}; go on with:  {sitting.resume_command}")
         return EXIT_INTERRUPTED
     summarise(sitting)
     return 0
+
+
+def _discard(job: JobConfig, folder: RunFolder) -> None:
+    """Remove all of a run in which nothing was trained: its name stays free."""
+    from scripts.job.redis_run import forget
+
+    forget(job.replay, folder.path)
+    folder.discard()
 
 
 def _launch(sitting: Sitting) -> None:
