@@ -22,7 +22,7 @@ from reversi import archive
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
 from reversi.model.weights import Weights
-from reversi.record import encode
+from reversi.record import batches
 from reversi.search.config import SearchConfig
 
 STATE_FORMAT = 5
@@ -111,8 +111,9 @@ class Worker:
         played = time.monotonic()
         done = source.counts - before
         if records is not None:
-            self._records.push(encode(records, self.producer, self._sequence))
-            self._sequence += 1
+            for data in batches(records, self.producer, self._sequence):
+                self._records.push(data)
+                self._sequence += 1
         self._ended_s = time.monotonic()
         return ActorReport(
             games=0 if records is None else len(records),
@@ -182,7 +183,10 @@ class Worker:
         return self._source
 
     def _read(self, config: GamesActorConfig) -> GameSource:
-        """Read the files; their games keep name and numbers in every process, so that none counts twice."""
+        """Read the files; their games keep name and numbers in every process, so that none counts twice.
+
+        A round is one batch: it has at most 20,000 games.
+        """
         source = RecordedGameSource(config, read_games(config, self._game), self._seed)
         self._begin(source)
         self.producer, self._sequence = source.producer, source.rounds

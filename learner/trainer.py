@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -90,12 +92,17 @@ class Trainer:
             self._compiled = torch.compile(self._losses)
         self._network.train()
         self._share_threads()
+        self._stepper: ThreadPoolExecutor | None = None
+        """A thread for the steps, where torch itself computes them on several threads of a CPU: OpenMP's threads belong
+        to the thread that first needs them and treat subnormals as it did then."""
+        if self.device.type == "cpu" and self._torch_threads > 1:
+            begin = functools.partial(torch.set_num_threads, self._torch_threads)
+            self._stepper = ThreadPoolExecutor(1, "steps", begin)
 
     def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Any:
         """Return the objective's batch of `samples`, its transfer to the device started."""
         return self.transfer.send(self.objective.batch(samples, rng, self.transfer.pinned))
 
-    @subnormals_as_zero()
     def step(self, batch: Batch, progress: float) -> tuple[Tensor, Tensor]:
         """Train on one batch; return (losses f32[K], gradient norm f32[]).
 
@@ -105,24 +112,9 @@ class Trainer:
         are then those before that step.  On a GPU the error comes up to `CUDA_CHECK_EVERY` steps later, so that no step
         waits; the device itself skips the updates of the diverged step and of all later ones.
         """
-        self.objective.before_step(self.step_count, self._network)
-        if isinstance(self._network_config, StackConfig) and self._network_config.dropout:
-            seeds = np.random.SeedSequence(self._seed, spawn_key=(self.step_count,))
-            torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))  # a resumed run drops the same features
-        try:
-            values = self._backward(self.transfer.receive(batch))
-        except torch.OutOfMemoryError as error:
-            raise ConfigError(
-                f"learner.batch must fit into the memory of the GPU, got {len(batch)}: {str(error).splitlines()[0]}"
-            ) from error
-        norm = torch.linalg.vector_norm(self._gradient)
-        self._gradient.mul_((self.config.gradient_clip / (norm + 1e-6)).clamp(max=1))
-        self._optimiser.step(self.learning_rate(progress), self._note_divergence(values[0], norm))
-        if self.step_count % self._check_every == 0:
-            self.check()
-        self.step_count += 1
-        self._update_average()
-        return values, norm
+        if self._stepper is None:
+            return self._step(batch, progress)
+        return self._stepper.submit(self._step, batch, progress).result()
 
     def check(self) -> None:
         """Raise TrainingDivergedError if any step so far has diverged; waits for the device."""
@@ -192,6 +184,27 @@ class Trainer:
         self._optimiser.set_steps(step_count if same else 0)
         self.step_count = step_count
 
+    @subnormals_as_zero()
+    def _step(self, batch: Batch, progress: float) -> tuple[Tensor, Tensor]:
+        self.objective.before_step(self.step_count, self._network)
+        if isinstance(self._network_config, StackConfig) and self._network_config.dropout:
+            seeds = np.random.SeedSequence(self._seed, spawn_key=(self.step_count,))
+            torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))  # a resumed run drops the same features
+        try:
+            values = self._backward(self.transfer.receive(batch))
+        except torch.OutOfMemoryError as error:
+            raise ConfigError(
+                f"learner.batch must fit into the memory of the GPU, got {len(batch)}: {str(error).splitlines()[0]}"
+            ) from error
+        norm = torch.linalg.vector_norm(self._gradient)
+        self._gradient.mul_((self.config.gradient_clip / (norm + 1e-6)).clamp(max=1))
+        self._optimiser.step(self.learning_rate(progress), self._note_divergence(values[0], norm))
+        if self.step_count % self._check_every == 0:
+            self.check()
+        self.step_count += 1
+        self._update_average()
+        return values, norm
+
     def _copy(self, network: Network) -> Network:
         made = _network(self._network_config, self.game, self.device)
         made.load_state_dict(network.state_dict())
@@ -248,9 +261,14 @@ class Trainer:
         self._divergence = torch.where(first, now.double(), self._divergence)
         return (self._divergence[0] >= 0).float()
 
+    @property
+    def _torch_threads(self) -> int:
+        """1 beside the strip pass's own threads, else `learner.threads`."""
+        return 1 if self._in_strips and self._compiled is None else self.config.threads
+
     def _share_threads(self) -> None:
-        """Set the number of torch's threads: 1 beside the strip pass's own threads, else `learner.threads`."""
-        torch.set_num_threads(1 if self._in_strips and self._compiled is None else self.config.threads)
+        """Set the number of torch's threads."""
+        torch.set_num_threads(self._torch_threads)
 
     @torch.no_grad()
     def _update_average(self) -> None:

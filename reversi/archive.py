@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.errors import CorruptFileError, ReversiError
+from reversi.errors import ConfigError, CorruptFileError, ReversiError
 from reversi.files import read_bytes
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -29,7 +29,7 @@ METADATA_KEY = "archive"
 """The key of the safetensors metadata that stores kind, format, checksum and header as one JSON text."""
 
 MAX_BYTES = 4 << 30
-"""Largest archive that is opened, 4 GiB; checked before anything is allocated."""
+"""Largest archive, 4 GiB; checked before anything of one is read."""
 
 MAX_HEADER_BYTES = 16 << 20
 """Longest JSON of an archive, 16 MiB; decoded it takes about twenty times as much memory.  The largest one written is
@@ -40,13 +40,20 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, OverflowError
 
 
 def pack(kind: str, format_number: int, arrays: Arrays, header: Mapping[str, Any]) -> bytes:
-    """Return the archive's bytes.  `header` must be JSON; `unpack` checks `kind` and `format_number`."""
+    """Return the archive's bytes.  `header` must be JSON; `unpack` checks `kind` and `format_number`.
+
+    Raises ConfigError if the archive would be larger than `unpack` accepts.
+    """
     from safetensors.numpy import save
 
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     about = {"kind": kind, "format": format_number, "sha256": _digest(contiguous, header), "header": header}
     # One entry: safetensors varies the order of several from call to call, and equal content must give equal bytes.
-    return bytes(save(contiguous, metadata={METADATA_KEY: json.dumps(about, sort_keys=True)}))
+    data = bytes(save(contiguous, metadata={METADATA_KEY: json.dumps(about, sort_keys=True)}))
+    for part, size, most in (("", len(data), MAX_BYTES), (" header", _header_bytes(data), MAX_HEADER_BYTES)):
+        if size > most:
+            raise ConfigError(f"expected a {kind} archive{part} of at most {most} bytes, got {size}; make it smaller")
+    return data
 
 
 def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict[str, NDArray[Any]], Header]:
@@ -59,7 +66,7 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
 
     if len(data) > MAX_BYTES:
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes, got {len(data)}")
-    length = int.from_bytes(data[:8], "little")
+    length = _header_bytes(data)
     if length > MAX_HEADER_BYTES:
         wanted = f"a {kind} archive with a header of at most {MAX_HEADER_BYTES} bytes"
         raise CorruptFileError(f"{where}: expected {wanted}, got one of {length}")
@@ -106,6 +113,11 @@ def believing(what: str) -> Iterator[None]:
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError) as error:
         found = " ".join(repr(error).split())[:200]
         raise CorruptFileError(f"{what}: expected what this version of the program writes, but {found}") from error
+
+
+def _header_bytes(data: bytes) -> int:
+    """Return the length of an archive's JSON."""
+    return int.from_bytes(data[:8], "little")
 
 
 def _digest(arrays: Arrays, header: Mapping[str, Any]) -> str:

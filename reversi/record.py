@@ -7,7 +7,7 @@ plies of all games are concatenated; game g has the `plies[g]` plies that follow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,7 +34,10 @@ FORMAT = 2
 """Version of the byte format; changes when an older program could not read it."""
 
 MAX_BYTES = 256 << 20
-"""Largest batch of records that is decoded, 256 MiB: about two million plies of 8x8."""
+"""Largest batch of records that is decoded, 256 MiB: almost four million plies of 8x8."""
+
+BATCH_BYTES = MAX_BYTES - (1 << 20)
+"""Size of the columns at which `batches` begins another batch; the rest is for the last game and the header."""
 
 MAX_PRODUCER = 200
 """Longest name of a producer, in characters."""
@@ -179,6 +182,20 @@ def encode(records: Records, producer: str, sequence: int) -> bytes:
     columns = {name: np.asarray(getattr(records, name), dtype) for name, dtype in _COLUMNS.items()}
     header = {"game": records.game, "rules_version": RULES_VERSION, "producer": producer, "sequence": sequence}
     return archive.pack(KIND, FORMAT, columns, header)
+
+
+def batches(records: Records, producer: str, first: int) -> Iterator[bytes]:
+    """Yield the bytes of `records` in as few batches as `decode` accepts, numbered from `first` on; games in order.
+
+    Equal records give equal batches.
+    """
+    one_ply = {name: np.dtype(dtype).itemsize for name, dtype in _PLY_COLUMNS.items()}
+    one_ply["policy"] *= records.policy.shape[1]
+    one_game = sum(np.dtype(dtype).itemsize for dtype in _GAME_COLUMNS.values())
+    sizes = one_game + sum(one_ply.values()) * records.plies.astype(np.int64)
+    batch = np.cumsum(sizes) // BATCH_BYTES
+    for sequence, number in enumerate(np.unique(batch), first):
+        yield encode(records.select(batch == number), producer, sequence)
 
 
 def decode(data: bytes, where: str) -> tuple[Records, str, int]:

@@ -18,7 +18,8 @@ class ReplayConfig:
 
     capacity_positions: int = 1_000_000
     """Positions the ring holds, at least 1; new ones replace the oldest. 102 bytes each on 8x8; memory is used only as
-    the ring fills. Raise it until the window fits. AlphaGo Zero: the last 500,000 games (AlphaZero: not stated)."""
+    the ring fills. At most what a saved replay has room for, 4 GiB: 41 million on 8x8. Raise it until the window fits.
+    AlphaGo Zero: the last 500,000 games (AlphaZero: not stated)."""
 
     window_start: int = 100_000
     """Total positions up to which the window holds them all, n0 of KataGo's power law, at least 1. Lower it if early,

@@ -24,6 +24,7 @@ from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError, CorruptRecordError
 from reversi.games.rules import Game
 from reversi.record import GOOD, REASONS, OtherRulesError, Records, check, decode
+from reversi.settings import require
 
 STATE_FORMAT = 2
 
@@ -34,6 +35,14 @@ MOST_NAMED = 100
 """Most refused games that a delivery's explanation lists; a delivery can hold millions."""
 
 _COUNTS = ("games_total", "positions_total", "samples_total", "rejected_games", "rejected_batches", "duplicates")
+
+
+def check_capacity(game: Game, config: ReplayConfig, algorithm: AlgorithmConfig | None) -> None:
+    """Raise ConfigError for a ring that no archive could hold once it is full: it would be saved and never restored."""
+    size = sample_kind(algorithm).columns.empty(1, game.actions).nbytes
+    room = archive.MAX_BYTES - archive.MAX_HEADER_BYTES
+    expected = f"at most {room // size}: {size} bytes a position, of which a saved replay has room for {room}"
+    require(config.capacity_positions <= room // size, "replay.capacity_positions", expected, config.capacity_positions)
 
 
 class MemoryReplay:

@@ -111,10 +111,13 @@ class RedisReplay:
             reports: dict[tuple[str, Any], AddReport] = {}
             with self._changed:
                 self._reports = reports
-            entry = stream, self._backoff().until_answered(lambda: self._client.xadd(stream, fields))
-            with self._changed:
-                self._wait_for(lambda: entry in reports, "the entry to be read")
-                self._reports = None
+            try:
+                entry = stream, self._backoff().until_answered(lambda: self._client.xadd(stream, fields))
+                with self._changed:
+                    self._wait_for(lambda: entry in reports, "the entry to be read")
+            finally:
+                with self._changed:
+                    self._reports = None
             return reports[entry]
 
     def sample(self, n_batches: int, batch: int) -> SampleColumns | None:

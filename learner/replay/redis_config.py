@@ -43,7 +43,8 @@ class RedisReplayConfig(ReplayConfig):
 
     memory_mb: int = 1024
     """Memory limit of an embedded server, at least 16 MB; at the limit the actors wait. It keeps as many records as the
-    ring, 71 bytes a position on 8x8. Other servers have their own `maxmemory`, with the policy `noeviction`."""
+    ring, 71 bytes a position on 8x8. Other servers have their own `maxmemory`, with the policy `noeviction`; they
+    keep a run's records after its end (docs/cluster.md)."""
 
     append_only: bool = True
     """Whether an embedded server writes every record to the run's folder before it confirms it, so that none is lost

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from learner.replay.deliveries import Receipt
+from learner.replay.redis_server import memory_beside
 from learner.replay.redis_stream import (
     GROUP,
     FlowControl,
@@ -33,7 +34,7 @@ PAGE = 16
 PAGE_OF_RECEIPTS = 1000
 
 SHARE_OF_MEMORY = 0.5
-"""Largest share of the server's memory for entries already taken; the rest is for waiting ones."""
+"""Largest share for entries already taken, of the server's memory that others leave; the rest is for waiting ones."""
 
 RECEIPTS = 100_000
 """Receipts kept, some 4 MB; a replay restored from a state older than all of them misses the games in between."""
@@ -91,8 +92,9 @@ class Consumer:
         """Create missing streams and groups, and clear the list of kept entries: `history` rebuilds it."""
         from redis.exceptions import ResponseError
 
-        maxmemory = int(self._client.info("memory").get("maxmemory", 0))
-        self._most_bytes = SHARE_OF_MEMORY * maxmemory if maxmemory else float("inf")
+        memory = memory_beside(self._client, self._streams)
+        left = max(0, memory.limit - memory.others)
+        self._most_bytes = SHARE_OF_MEMORY * left if memory.limit else float("inf")
         for stream in self._streams:
             try:
                 self._client.xgroup_create(stream, GROUP, "0", mkstream=True)

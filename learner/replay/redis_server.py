@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from reversi.errors import ConfigError, UnreachableError
 from reversi.urls import masked
+
+T = TypeVar("T")
 
 PASSWORD_VARIABLE = "REVERSI_REDIS_PASSWORD"
 
@@ -140,6 +144,16 @@ class RedisServer:
             raise ConfigError(f"redis at {self} must have the maxmemory-policy noeviction, got {policy!r}")
         return client
 
+    def ask(self, question: Callable[[Any], T]) -> T:
+        """Return `question(client)`, for a client of its own; any error of the server is an UnreachableError."""
+        from redis.exceptions import RedisError
+
+        with closing(self.checked_client()) as client:
+            try:
+                return question(client)
+            except (RedisError, OSError) as error:
+                raise self.unreachable(error) from None
+
     def unreachable(self, error: Exception) -> UnreachableError:
         """Return the UnreachableError, with a message of one line, for an error of this server."""
         from redis.exceptions import AuthenticationError, NoPermissionError
@@ -151,6 +165,23 @@ class RedisServer:
                 f"the password stands in the environment, {PASSWORD_VARIABLE}"
             )
         return UnreachableError(f"redis at {self}: expected an answer, got {words!r}")
+
+
+class ServerMemory(NamedTuple):
+    """A server's memory, as one of its users sees it."""
+
+    limit: int
+    """Bytes at which the server is full; 0 if it has no limit."""
+    others: int
+    """Bytes that count towards the limit and are not this user's."""
+
+
+def memory_beside(client: Any, own: Iterable[str]) -> ServerMemory:
+    """Return the server's memory, of which the keys `own` are this user's.  Errors of redis-py are raised."""
+    memory = client.info("memory")
+    counted = int(memory["used_memory"]) - int(memory.get("mem_not_counted_for_evict", 0))
+    kept = sum(client.memory_usage(key, samples=0) or 0 for key in own)
+    return ServerMemory(int(memory.get("maxmemory", 0)), max(0, counted - kept))
 
 
 def passes(error: Exception) -> bool:

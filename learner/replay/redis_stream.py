@@ -7,7 +7,8 @@
                                older state counts their games, although their samples are gone
     reversi:KEY:drawn          samples that the learner has drawn since the run began
 
-KEY is unique to the run (`run_key`).  The consumer group `learner` reads every stream.
+KEY is unique to the run (`run_key`).  All keys stay when a run ends, since it may be resumed; `remove_run` removes
+those of one that will not be.  The consumer group `learner` reads every stream.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from learner.replay.deliveries import Receipt
 from reversi.errors import CorruptRecordError
@@ -70,6 +72,12 @@ def receipts_key(key: str) -> str:
 def drawn_key(key: str) -> str:
     """Return the key of the number of samples drawn."""
     return f"reversi:{key}:drawn"
+
+
+def remove_run(client: Any, key: str) -> None:
+    """Remove all that a run has on the server.  Errors of redis-py are raised."""
+    if found := list(client.scan_iter(match=f"reversi:{key}:*", count=1000)):
+        client.unlink(*found)
 
 
 def count_in(value: bytes | None) -> int:

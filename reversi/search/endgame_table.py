@@ -17,7 +17,7 @@ SLOT = np.dtype(
         ("upper", np.int8),  # and at most this
         ("best", np.int8),  # square of the best move found, -1 for none
         ("effort", np.uint8),  # bit length of the number of positions searched for it
-        ("generation", np.uint32),  # the solve that wrote it; slots of other generations are free
+        ("generation", np.uint32),  # last 32 bits of the solve that wrote it; slots of other generations are free
     ],
     align=True,
 )
@@ -27,6 +27,10 @@ Table = NDArray[Any]
 """SLOT[2**bits]; a position hashes to two adjacent slots and replaces the one that cost less effort."""
 
 ABSENT = -1
+
+_GENERATION_BITS = (1 << 32) - 1
+"""Generations that differ by a multiple of 2**32 are taken for one; bounds that have survived so many solves are still
+true."""
 
 _MIX_OWN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_OPP = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -50,10 +54,10 @@ def _home(table: Table, own: np.uint64, opp: np.uint64) -> int:
 @bare_kernel
 def find(table: Table, generation: int, own: np.uint64, opp: np.uint64) -> int:
     """Return the slot of a position stored in this `generation`, or ABSENT."""
-    home = _home(table, own, opp)
+    home, stamp = _home(table, own, opp), generation & _GENERATION_BITS
     for i in range(home, home + 2):
         slot = table[i]
-        if slot.own == own and slot.opp == opp and slot.generation == generation:
+        if slot.own == own and slot.opp == opp and slot.generation == stamp:
             return i
     return ABSENT
 
@@ -70,17 +74,17 @@ def keep(
     while positions != 0:
         positions >>= 1
         effort += 1
-    home, known = _home(table, own, opp), find(table, generation, own, opp)
+    home, known, stamp = _home(table, own, opp), find(table, generation, own, opp), generation & _GENERATION_BITS
     first, second = table[home], table[home + 1]
     if known != ABSENT:
         slot = table[known]
-    elif first.generation != generation:
+    elif first.generation != stamp:
         slot = first
-    elif second.generation != generation:
+    elif second.generation != stamp:
         slot = second
     else:
         slot = first if first.effort < second.effort else second
     slot.own, slot.opp = own, opp
     slot.lower, slot.upper, slot.best = lower, upper, best
     slot.effort = effort
-    slot.generation = generation
+    slot.generation = stamp

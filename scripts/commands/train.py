@@ -65,7 +65,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     from reversi.games.rules import game_named
     from scripts.job.config import job_of
     from scripts.job.control import forget_target
-    from scripts.job.preflight import check_game_files, check_kept, check_machine, check_openings
+    from scripts.job.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
     from scripts.job.run_folder import RunFolder
 
     job = job_of(values)
@@ -73,6 +73,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     check_machine(job)
     if in_job():
         check_kept(job)
+    check_replay(job)
     check_openings(job)
     check_game_files(job)
     with Interrupt() as interrupt:
@@ -84,7 +85,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
                 return _sit(job, folder, values, interrupt, bool(resume))
         except BaseException:
             if not folder.begun:
-                folder.discard()  # nothing was trained: the name stays free
+                _discard(job, folder)
             raise
         finally:
             folder.close()
@@ -114,13 +115,21 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
             sitting.progress.end()
     if interrupt.requested:
         if not folder.begun:
-            folder.discard()
+            _discard(job, folder)
             print(NOTHING_KEPT)
             return EXIT_INTERRUPTED
         print(f"{SAVED}; go on with:  {sitting.resume_command}")
         return EXIT_INTERRUPTED
     summarise(sitting)
     return 0
+
+
+def _discard(job: JobConfig, folder: RunFolder) -> None:
+    """Remove all of a run in which nothing was trained: its name stays free."""
+    from scripts.job.redis_run import forget
+
+    forget(job.replay, folder.path)
+    folder.discard()
 
 
 def _launch(sitting: Sitting) -> None:

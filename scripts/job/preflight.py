@@ -1,4 +1,4 @@
-"""Checks of a job before anything is started: cores, GPU, openings, the registry's game.
+"""Checks of a job before anything is started: cores, GPU, replay, openings, the registry's game.
 
 Each failure is a one-line error here; later it would crash a process, perhaps on another node.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from actors.config import GamesActorConfig, actor_threads
 from actors.recorded import game_files
 from evaluator.openings import load_openings, random_openings
+from learner.replay.memory import check_capacity
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_server import RedisServer
 from reversi.errors import ConfigError, IncompatibleModelError
@@ -70,6 +71,11 @@ def check_threads(job: JobConfig, cores: int) -> None:
             f"of {each} each (the larger of actors.threads and actors.tree_threads), and "
             f"learner.threads={job.learner.threads}; lower one"
         )
+
+
+def check_replay(job: JobConfig) -> None:
+    """Raise ConfigError for a replay whose state could not be saved."""
+    check_capacity(game_named(job.game.name), job.replay, job.algorithm)
 
 
 def check_openings(job: JobConfig) -> None:

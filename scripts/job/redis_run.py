@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from pathlib import Path
 from learner.replay.config import ReplayConfig
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import count_start, run_key
+from learner.replay.redis_consumer import SHARE_OF_MEMORY
+from learner.replay.redis_server import RedisServer, memory_beside
+from learner.replay.redis_stream import KEY_FILE, count_start, remove_run, run_key, streams
+from reversi.errors import UnreachableError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +33,36 @@ class RedisRun:
 def redis_of(config: ReplayConfig, folder: Path) -> Iterator[RedisRun | None]:
     """Yield the Redis server and key of the run in `folder`, starting its own server if configured; None without Redis.
 
-    Raises UnreachableError, before anything else is started, if the server does not answer.
+    Raises UnreachableError, before anything else is started, if the server does not answer.  If others, such as ended
+    runs, take much of its memory, a line on standard error says so.
     """
     if not isinstance(config, RedisReplayConfig):
         yield None
         return
     with server_of(config, folder / "redis") as server:
         server.checked_client().close()
-        yield RedisRun(config=config, server=server, key=run_key(folder), start=count_start(folder))
+        key = run_key(folder)
+        memory = server.ask(lambda client: memory_beside(client, streams(key, config.shards)))
+        if memory.limit and memory.others > SHARE_OF_MEMORY * memory.limit:
+            print(
+                f"redis at {server}: {memory.others >> 20} of {memory.limit >> 20} MB are not this run's, so it keeps "
+                f"fewer records there; docs/cluster.md says how to remove those of ended runs",
+                file=sys.stderr,
+            )
+        yield RedisRun(config=config, server=server, key=key, start=count_start(folder))
+
+
+def forget(config: ReplayConfig, folder: Path) -> None:
+    """Remove what the run in `folder`, which will not be resumed, has on a server that is not its own.
+
+    If the server does not answer, a line on standard error names the key of what stays there.
+    """
+    if not isinstance(config, RedisReplayConfig) or not (folder / KEY_FILE).exists():
+        return
+    server, key = RedisServer.of(config.url), run_key(folder)
+    if server.embedded:
+        return
+    try:
+        server.ask(lambda client: remove_run(client, key))
+    except UnreachableError as error:
+        print(f"the records of {key!r} stay on the server: {error}", file=sys.stderr)

@@ -15,10 +15,11 @@ from actors.selfplay import SelfPlay
 from actors.worker import Worker
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
+from reversi import record
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
 from reversi.model.weights import Weights
-from reversi.record import check, decode
+from reversi.record import Records, check, decode
 from reversi.search.config import SearchConfig
 from tests.actors.test_epsilon import EPSILON
 from tests.actors.test_selfplay import ACTORS
@@ -109,6 +110,32 @@ def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does(config: Actor
         second.round(0.0)
     assert whole.data == cut.data
     assert len(whole.data) > 3
+
+
+def test_a_round_too_large_for_one_delivery_is_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source()
+    source.data = weights(0)
+    config = dataclasses.replace(EXPLORING, round_games=40)
+    whole, parts = Sink(), Sink()
+    one = worker(source, whole, config)
+    reports = [one.round(0.0) for _ in range(4)]
+    assert min(map(len, whole.data)) > 10_000
+    rounds = [decode(data, "test")[0] for data in whole.data]
+    monkeypatch.setattr(record, "BATCH_BYTES", 3000)
+    monkeypatch.setattr(record, "MAX_BYTES", 6000)
+    state: bytes | None = None
+    for report in reports:
+        other = worker(source, parts, config)
+        if state is not None:
+            other.restore(state)
+        assert other.round(0.0).games == report.games
+        state = other.state()
+    decoded = [decode(data, "test") for data in parts.data]
+    assert [sequence for _, _, sequence in decoded] == list(range(len(decoded)))
+    assert len(decoded) >= 4 * 4
+    expected, got = Records.concatenate(rounds), Records.concatenate([records for records, _, _ in decoded])
+    for field in dataclasses.fields(Records):
+        np.testing.assert_array_equal(getattr(got, field.name), getattr(expected, field.name))
 
 
 def test_games_of_another_number_are_dropped_on_resume() -> None:

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from learner.algorithms.config import AlgorithmConfig
 from learner.subnormals import subnormals_as_zero
 from learner.trainer import Trainer
-from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, batch
+from reversi.model.config import NetworkConfig
+from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, batch, stack
+from tests.learner.test_supervised import ALGORITHM as SUPERVISED
 
 SUBNORMAL = 1e-40
 
@@ -21,11 +24,24 @@ def subnormals(arrays: dict[str, np.ndarray]) -> int:
     return sum(int(((array != 0) & (np.abs(array) < np.finfo(np.float32).tiny)).sum()) for array in floats)
 
 
-@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+DUAL = replace(NETWORK, lines=True)
+STACK = stack(head="policy", hidden=(500, 500))
+"""Enough parameters for several of torch's threads."""
+
+
+@pytest.mark.parametrize(
+    ("network", "algorithm", "optimiser"),
+    [(DUAL, ALGORITHM, "adamw"), (DUAL, ALGORITHM, "muon"), (STACK, SUPERVISED, "adamw")],
+    ids=["dual adamw", "dual muon", "stack adamw"],
+)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_step_leaves_no_subnormal_moments(optimiser: str, threads: int) -> None:
+def test_a_step_leaves_no_subnormal_moments(
+    network: NetworkConfig, algorithm: AlgorithmConfig, optimiser: str, threads: int
+) -> None:
+    torch.set_num_threads(threads)
+    torch.ones(1 << 20).exp()  # the threads that torch then has were made to compute with subnormals
     config = replace(CONFIG, optimiser=optimiser, threads=threads)
-    made = Trainer(GAME, replace(NETWORK, lines=True), config, ALGORITHM, 7)
+    made = Trainer(GAME, network, config, algorithm, 7)
     made.step(batch(32, 0), 0.0)
     arrays = made.arrays()
     means = {name: np.full_like(array, SUBNORMAL) for name, array in arrays.items() if name.endswith(".exp_avg")}

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reversi import archive
 from reversi.archive import pack, read, under, unpack
-from reversi.errors import CorruptFileError
+from reversi.errors import ConfigError, CorruptFileError
 
 ARRAYS = {
     "counts": np.arange(12, dtype=np.int32).reshape(3, 4),
@@ -65,6 +66,18 @@ def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:
 def test_foreign_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(CorruptFileError, match="here: expected a test archive"):
         unpack(data, "test", 1, "here")
+
+
+def test_what_cannot_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pack("test", 1, ARRAYS, HEADER)
+    limits = {"MAX_BYTES": len(data), "MAX_HEADER_BYTES": int.from_bytes(data[:8], "little")}
+    for limit, size in limits.items():
+        monkeypatch.setattr(archive, limit, size)
+        assert unpack(pack("test", 1, ARRAYS, HEADER), "test", 1, "here")[1] == HEADER
+        monkeypatch.setattr(archive, limit, size - 1)
+        with pytest.raises(ConfigError, match=f"expected a test archive.* of at most {size - 1} bytes, got {size}"):
+            pack("test", 1, ARRAYS, HEADER)
+        monkeypatch.setattr(archive, limit, size)
 
 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -14,14 +15,21 @@ import psutil
 import pytest
 
 from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import delivery_in, streams
-from reversi.errors import ConfigError
-from reversi.record import decode
+from learner.replay.redis_sink import RedisSink
+from learner.replay.redis_stream import delivery_in, run_key, streams
+from reversi.errors import ConfigError, RunError
+from reversi.record import decode, encode
+from scripts.commands import train as train_command
 from scripts.job.compose import compose
 from scripts.job.config import job_of
+from scripts.job.interrupt import EXIT_INTERRUPTED
 from scripts.job.preflight import check_machine
-from tests.scripts.test_train import command, resume, train, wait_for
+from scripts.job.redis_run import forget, redis_of
+from scripts.job.sitting import Sitting
+from tests.random_games import random_records
+from tests.scripts.test_train import TINY, command, resume, train, wait_for
 
 REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0")
 
@@ -101,6 +109,48 @@ def test_a_server_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path: Pat
     (line,) = [line for line in done.stderr.splitlines() if "redis" in line]
     assert line.startswith("error: redis at redis://127.0.0.1:1/0: expected an answer, got ")
     assert not (tmp_path / "lost").exists()
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
+    interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def launch(sitting: Sitting) -> None:
+        with redis_of(sitting.job.replay, sitting.folder.path) as redis:
+            assert redis is not None
+            sink = RedisSink.of(redis.config, redis.server, redis.key)
+            sink.push(encode(random_records("reversi4", 5, 0), "a", 0))
+            sink.close()
+            assert len(client.keys(f"reversi:{redis.key}:*")) == 1
+        if not interrupted:
+            raise RunError("no luck")
+        sitting.interrupt.request()
+
+    monkeypatch.setattr("scripts.job.warm.warm", lambda job: None)
+    monkeypatch.setattr(train_command, "_launch", launch)
+    with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=False)) as running:
+        client = running.server.client()
+        others = {b"reversi:brief-0:drawn": b"1", b"reversi:brief:drawn": b"2"}
+        others |= {b"filler-%d" % number: bytes(1 << 20) for number in range(33)}
+        for key, value in others.items():
+            client.set(key, value)
+        overrides = [*TINY, *REDIS, "cluster=serial", "run.name=brief", f"run.dir={tmp_path}"]
+        values = compose([*overrides, f"replay.url={running.server.url}"])
+        if interrupted:
+            assert train_command.train(values, None) == EXIT_INTERRUPTED
+        else:
+            with pytest.raises(RunError, match="no luck"):
+                train_command.train(values, None)
+        assert set(client.keys()) == set(others)
+        client.close()
+    assert not (tmp_path / "brief").exists()
+    assert re.search(r"^redis at .*: \d\d of 64 MB are not this run's", capsys.readouterr().err, re.M)
+
+
+def test_what_an_unreachable_server_keeps_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = run_key(tmp_path)
+    forget(RedisReplayConfig(url="redis://127.0.0.1:1/0"), tmp_path)
+    assert capsys.readouterr().err.startswith(f"the records of {key!r} stay on the server: redis at redis://127.0.0.1")
 
 
 def test_a_run_killed_twice_goes_on_with_all_that_was_acknowledged(tmp_path: Path) -> None:

@@ -193,6 +193,11 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
         (["cluster=ray", "cluster.address=127.0.0.1:1"], 3, "no Ray answers at cluster.address=127.0.0.1:1"),
         (["cluster=ray", "cluster.address=nonsense"], 3, "no Ray answers at cluster.address=nonsense"),
         (["run.dir=/proc/nowhere"], 1, "cannot write the run folder"),
+        (
+            ["replay.capacity_positions=90000000"],
+            2,
+            "replay.capacity_positions must be at most 79225742: 54 bytes a position, of which a saved replay has room",
+        ),
         (["learner.device=cuda"], 2, "learner.device"),
         (["actors.device=cuda"], 2, "actors.device"),
         (["actors.games=100", "actors.groups=3"], 2, "actors.games must be a multiple of actors.groups=3, got 100"),

@@ -9,9 +9,10 @@ import pytest
 
 from learner.algorithms.config import DqnConfig, QTableConfig
 from learner.replay.config import ReplayConfig
-from learner.replay.memory import MemoryReplay
+from learner.replay.memory import MemoryReplay, check_capacity
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
-from reversi.errors import CorruptFileError
+from reversi import archive
+from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES
 from reversi.record import UNSEARCHED, Records, encode
 from tests.random_games import random_records
@@ -35,6 +36,24 @@ def decided(seed: int) -> Records:
     """Random games whose every ply is a decision."""
     records = random_records("reversi4", 10, seed)
     return replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8))
+
+
+@pytest.mark.parametrize("algorithm", [None, DQN])
+def test_the_largest_ring_can_be_saved_and_a_larger_one_is_refused(
+    algorithm: DqnConfig | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = MemoryReplay(GAME, replace(CONFIG, min_positions=1), 0, None, algorithm)
+    for sequence in range(20):
+        replay.add(encode(decided(sequence), "a", sequence))
+    assert replay.report().fill == 1.0
+    monkeypatch.setattr(archive, "MAX_HEADER_BYTES", 4000)
+    size = {None: 54, DQN: 41}[algorithm]
+    monkeypatch.setattr(archive, "MAX_BYTES", 4000 + 500 * size)
+    check_capacity(GAME, CONFIG, algorithm)
+    replay.restore(replay.state())
+    says = rf"capacity_positions must be at most 500: {size} bytes a position, .* room for {500 * size}, got 501"
+    with pytest.raises(ConfigError, match=says):
+        check_capacity(GAME, replace(CONFIG, capacity_positions=501), algorithm)
 
 
 @pytest.mark.parametrize("capacity", [100, 500, 900])

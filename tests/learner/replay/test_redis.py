@@ -18,6 +18,7 @@ from learner.replay.redis_consumer import Taken
 from learner.replay.redis_server import RedisServer
 from learner.replay.redis_stream import count_in, flow_control_key, receipt_fields, receipt_in, streams
 from learner.replay.transitions import Transitions
+from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (
     CONFIG,
@@ -198,6 +199,21 @@ def test_an_older_state_counts_what_the_ring_has_pushed_out_since(redis_server: 
         client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         again.add(batch(80))
         assert games_taken(again) == before.games_total + 2, "read again, and counted once"
+
+
+def test_a_delivery_that_is_not_read_in_time_leaves_no_list_of_reports(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def give_up(condition: object, what: str) -> None:
+        raise UnreachableError(what)
+
+    with opened(redis_server, fresh_key()) as replay:
+        with monkeypatch.context() as patched:
+            patched.setattr(replay, "_wait_for", give_up)
+            with pytest.raises(UnreachableError):
+                replay.add(batch(0))
+        assert replay._reports is None
+        assert replay.add(batch(1)).games == 2
 
 
 def test_a_full_server_takes_receipts(redis_server: RedisServer) -> None:

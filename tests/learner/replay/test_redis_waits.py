@@ -12,6 +12,7 @@ import pytest
 from redis.exceptions import RedisError
 
 from learner.replay.redis_server import RedisServer, cannot_write, passes
+from learner.replay.redis_stream import streams
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (
@@ -91,7 +92,7 @@ def test_a_full_server_makes_producers_wait_and_loses_nothing(tmp_path: Path) ->
         filler = running.server.client()
         stuffing = 0
         while int(filler.info("memory")["used_memory"]) < (16 << 20) - 1.5 * len(deliveries[0]):
-            filler.set(f"other-{stuffing}", bytes(100_000))
+            filler.set(f"other-{stuffing}", bytes(10_000))
             stuffing += 1
         sink = sink_of(running.server, key)
         pushed = []
@@ -112,6 +113,27 @@ def test_a_full_server_makes_producers_wait_and_loses_nothing(tmp_path: Path) ->
             until(lambda: games_taken(replay) == 2400)
             producer.join(5)
             assert replay.report().rejected_batches == 0
+
+
+def test_of_what_others_leave_of_the_memory_half_is_for_entries_taken(tmp_path: Path) -> None:
+    delivery = encode(games(200, seed=0), "a", 0)
+    with embedded(tmp_path, memory_mb=16) as running:
+        client, key = running.server.client(), fresh_key()
+        for number in range(80):
+            client.set(f"reversi:ended:{number}", bytes(100_000))
+        left = (16 << 20) - client.info("memory")["used_memory"]
+        assert 4 << 20 < left < 8 << 20
+        with opened(running.server, key, capacity_positions=1_000_000, bucket_capacity=1 << 30) as replay:
+            sink = replay.sink()
+            pushes = left // len(delivery)
+            for sequence in range(pushes):
+                sink.push(encode(games(200, seed=0), "a", sequence))
+            until(lambda: games_taken(replay) == 200 * pushes)
+            kept = client.xlen(streams(key, 1)[0]) * len(delivery)
+            assert 0.3 < kept / left < 0.55
+        with opened(running.server, key, capacity_positions=1_000_000, bucket_capacity=1 << 30) as again:
+            until(lambda: games_taken(again) == 200 * pushes)
+            assert client.xlen(streams(key, 1)[0]) * len(delivery) > 0.3 * left, "its own records are not others'"
 
 
 def test_a_server_that_cannot_write_to_its_disk_is_waited_for_without_end(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from reversi.games.rules import GAMES
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.obf import parse_problem
 from reversi.search.endgame import Solver, solve_batch, solve_small
-from reversi.search.endgame_last import JUDGED
+from reversi.search.endgame_last import GENERATION, JUDGED
 from reversi.search.endgame_search import NO_SCORE
 
 BOARDS = ("reversi4", "reversi6", "reversi8")
@@ -198,6 +198,14 @@ def test_the_same_question_takes_the_same_positions() -> None:
     first, other, second = (solver("reversi8").solve(p.own, p.opp) for p in (position, hard(12), position))
     assert (first.score, first.best, first.nodes) == (second.score, second.best, second.nodes)
     assert first.nodes != other.nodes
+
+
+def test_the_table_serves_more_solves_than_32_bits_count() -> None:
+    mine, position = Solver(GAMES["reversi8"]), hard(14)
+    first = mine.solve(position.own, position.opp)
+    mine._counts[GENERATION] = 2**32 - 1
+    again = [mine.solve(position.own, position.opp) for _ in range(2)]
+    assert [solution.nodes for solution in again] == [first.nodes] * 2
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])

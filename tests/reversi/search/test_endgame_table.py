@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from reversi.search.endgame_table import ABSENT, find, keep, make_table
 
@@ -47,6 +48,19 @@ def test_what_earlier_rounds_left_changes_nothing() -> None:
         for position in (b, c, d):
             keep(table, 2, *position, 0, 0, -1, 1)
     assert [find(used, 2, *position) for position in (b, c, d)] == [find(fresh, 2, *position) for position in (b, c, d)]
+
+
+@pytest.mark.parametrize("generation", [2**32 - 1, 2**32, 2**32 + 1, 2**62])
+def test_a_counter_beyond_32_bits_changes_nothing(generation: int) -> None:
+    table, fresh = make_table(1), make_table(1)
+    for number, position in enumerate(masks(range(1, 5))):
+        keep(table, generation - 1, *position, 0, 0, -1, 1 << number)
+    for used, when in ((table, generation), (fresh, 1)):
+        for number, position in enumerate(masks(range(3, 7))):
+            keep(used, when, *position, 0, 0, -1, 1 << number)
+    found = [find(table, generation, *position) for position in masks(range(1, 7))]
+    assert found == [find(fresh, 1, *position) for position in masks(range(1, 7))]
+    assert sum(slot != ABSENT for slot in found) == 2
 
 
 def test_positions_spread_over_the_table() -> None:
