@@ -141,6 +141,21 @@ def test_wandb_is_offline_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert (os.environ["WANDB_MODE"], os.environ["WANDB_SILENT"]) == (mode, "true")
 
 
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_a_resumed_run_continues_its_wandb_run_but_offline_replaces_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str
+) -> None:
+    """Without an id wandb makes up a new one: the upload of a sitting then cannot replace that of another."""
+    asked: list[dict[str, Any]] = []
+    fake_wandb(monkeypatch, lambda **named: asked.append(named))
+    monkeypatch.setenv("WANDB_MODE", mode)
+    WandbTracker(tmp_path, {}, project="p")
+    identity = {name: asked[0].get(name) for name in ("id", "resume", "group", "name")}
+    continued = {"id": tmp_path.name, "resume": "allow", "group": None}
+    grouped = {"id": None, "resume": None, "group": tmp_path.name}
+    assert identity == {**(grouped if mode == "offline" else continued), "name": tmp_path.name}
+
+
 def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
     trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {})
     for tracker in trackers:
