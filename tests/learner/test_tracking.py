@@ -72,6 +72,17 @@ def test_jsonl_rows_are_appended_and_a_cut_row_is_left_alone(tmp_path: Path) -> 
     assert json.loads(lines[2]) == {"step": 3, "elapsed_s": 1.5, "a/b": 2.0}
 
 
+def test_opening_jsonl_again_reads_its_last_byte_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a day of training the file has a quarter of a gigabyte."""
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 0}\n')
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the whole file was read"))
+    tracker = JsonlTracker(path)
+    tracker.write(1, 0.5, {})
+    tracker.close()
+    assert path.read_text().splitlines() == ['{"step": 0}', '{"step": 1, "elapsed_s": 0.5}']
+
+
 def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
