@@ -229,7 +229,7 @@ def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_c
     with pytest.raises(CorruptFileError, match=r"run\.json' is missing or cannot be read"):
         read_json({"run.json": deep}, "run.json", tmp_path)
     (tmp_path / "metrics.jsonl").write_bytes(deep + b'\n5\n{"elapsed_s": 1.0}\n{"a')
-    assert rows_of(tmp_path) == [{"elapsed_s": 1.0}]
+    assert rows_of(tmp_path, "elapsed_s") == [{"elapsed_s": 1.0}]
 
 
 def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.MonkeyPatch) -> None:
