@@ -36,6 +36,9 @@ BATCH_GAMES = 20
 ROUND_S = 0.5
 """Seconds that a batch is played between two checks for a stop."""
 
+KEPT_PLAYERS = 8
+"""Models' players that each worker keeps for later batches; a player has its own threads and about 10 MB."""
+
 
 def in_batches(games: int) -> int:
     """Return `games` rounded up to full batches."""
@@ -91,7 +94,7 @@ class Ladder:
         parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, count))) for start in starts]
         self._parts = [(part, _digest(part)) for part in parts]
         self._couples = [_in_order(a, b) for a, b in combinations(self.entrants, 2)]
-        self._own = threading.local()  # reusable players, one set per worker
+        self._own = threading.local()  # reusable players, by name, of each worker
         self._stop = threading.Event()
         self._left = {(a.name, b.name): self._count_left(a, b) for a, b in self._couples}
 
@@ -205,13 +208,13 @@ class Ladder:
         )
 
     def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> Player:
-        """Return the entrant's player, made for this batch or, if reusable, once per worker."""
-        kept: dict[str, Player] = self._own.__dict__
-        if entrant.name in kept:
-            return kept[entrant.name]
-        player = entrant.make(seed)
+        """Return the entrant's player, made for this batch or, if reusable, kept by the worker for its next batches."""
+        kept: dict[str, Player] = self._own.__dict__  # the one that was used last is the last
+        player = kept.pop(entrant.name, None) or entrant.make(seed)
         if entrant.reusable:
             kept[entrant.name] = player
+            if len(kept) > KEPT_PLAYERS:
+                del kept[next(iter(kept))]
         elif close := getattr(player, "close", None):  # an external program, closed after the batch
             stack.callback(close)
         return player
