@@ -151,7 +151,7 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
     from scripts.job.config import RegistryConfig
 
     with pytest.raises(ConfigError) as refused:
-        RegistryConfig(url="s3://key:hunter22@bucket/models")
+        RegistryConfig(url="s3://key:hunter22@bucket/models", keep_rejected=None)
     assert "s3://key:***@bucket/models" in str(refused.value)
     with pytest.raises(ReversiError) as away:
         Registry("ftp://me:hunter22@127.0.0.1:9/models").gated()

@@ -50,8 +50,8 @@ class Store:
         self.champions.append(Weights.from_bytes(data, "test").version)
 
 
-def make(registry: Registry, store: Store, config: GateConfig = CONFIG) -> Gate:
-    return Gate(config, GAME, registry, source=store, sink=store, seed=1)
+def make(registry: Registry, store: Store, config: GateConfig = CONFIG, **settings: Any) -> Gate:
+    return Gate(config, GAME, registry, source=store, sink=store, seed=1, **settings)
 
 
 def until_verdict(gate: Gate) -> GateReport:

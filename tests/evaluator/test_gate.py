@@ -63,6 +63,30 @@ def test_a_stronger_candidate_is_promoted_and_a_weaker_one_kept_with_its_verdict
     assert "version 11 rejected against 10" in rejected.summary
 
 
+def with_weights(registry: Registry) -> list[int]:
+    return [int(path.parent.name) for path in sorted(Path(registry.url).glob("models/*/model.safetensors"))]
+
+
+def test_the_newest_rejected_candidates_alone_keep_their_weights(registry: Registry, store: Store) -> None:
+    judge(make(registry, store), 0, 10, 11, 12)
+    assert with_weights(registry) == [0, 10, 11, 12]
+    report = judge(make(registry, store, keep_rejected=2), 13, 14)[-1]
+    assert with_weights(registry) == [0, 10, 13, 14]
+    assert report.rejections == 4
+    assert [info.version for info in registry.models()] == [0, 10, 11, 12, 13, 14]
+
+
+def test_a_repeated_run_judges_candidates_again_whose_weights_were_dropped(registry: Registry, store: Store) -> None:
+    gate = make(registry, store, keep_rejected=1)
+    judge(gate, 0, 10)
+    state = gate.state()
+    judge(gate, 11, 12, 13)
+    again = make(registry, Store(), keep_rejected=1, repeats=True)
+    again.restore(state)
+    assert [report.verdict for report in judge(again, 11, 12, 13)] == ["rejected"] * 3
+    assert with_weights(registry) == [0, 10, 13]
+
+
 def test_an_equal_candidate_needs_its_margin(registry: Registry, store: Store) -> None:
     gate = make(registry, store, dataclasses.replace(CONFIG, games=400, wins=260, games_at_once=400))
     _, report = judge(gate, 1, 2)

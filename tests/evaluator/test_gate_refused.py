@@ -52,6 +52,15 @@ def test_nobody_hears_of_a_champion_that_the_registry_lacks(registry: Registry, 
     assert store.champions == [0, 10]
 
 
+def test_weights_that_cannot_be_removed_hold_no_verdict_up(
+    registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(registry._folder._files, "rm_file", full)
+    gate = make(registry, store, keep_rejected=1)
+    assert [report.verdict for report in judge(gate, 0, 10, 11, 12)] == ["first", "promoted", "rejected", "rejected"]
+    assert "weights of rejected candidates are left over" in caplog.text
+
+
 def test_a_registry_that_refuses_for_too_long_ends_it(
     registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
