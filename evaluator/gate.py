@@ -91,15 +91,18 @@ class Gate:
         source: CandidateSource,
         sink: ChampionSink,
         seed: int,
+        keep_rejected: int | None = None,
         repeats: bool = False,
     ) -> None:
         """Read the champion and all earlier verdicts from the registry, which must exist.
 
-        repeats  the run is deterministic: verdicts published after the restored state will be reached again, bit for
-                 bit, and are ignored until then
+        keep_rejected  newest rejected candidates that keep their weights in the registry; None: all
+        repeats        the run is deterministic: verdicts published after the restored state will be reached again, bit
+                       for bit, and are ignored until then
         """
         self.config, self.game, self.registry = config, game, registry
         self._source, self._sink, self._seed, self._repeats = source, sink, seed, repeats
+        self._keep_rejected = keep_rejected
         self._openings = GateOpenings(config, game, seed)
         self._labels = _labels(config, game)
         self._waiting: Weights | None = None
@@ -221,7 +224,7 @@ class Gate:
         models = [model for model in self.registry.models() if model.version <= last]
         self._judged = self._newest = max((model.version for model in models), default=-1)
         self._promotions = sum(model.verdict == "promoted" for model in models)
-        self._rejections = sum(model.verdict == "rejected" for model in models)
+        self._rejected = [model.version for model in models if model.verdict == "rejected"]
         self._champion, self._champion_elo = None, 0.0
         if crowned := [model for model in models if model.verdict != "rejected"]:
             self._take_over(crowned[-1])
@@ -319,10 +322,20 @@ class Gate:
             self._promotions += 1
             self._sink.promoted(trial.candidate.to_bytes())
         else:
-            self._rejections += 1
+            self._rejected.append(trial.candidate.version)
+            self._thin()
         report = self._last = self._report(verdict)
         self._trial = None
         return report
+
+    def _thin(self) -> None:
+        """Drop the weights of old rejected candidates; where that fails it is tried again after the next rejection."""
+        if self._keep_rejected is None:
+            return
+        try:
+            self.registry.thin(self._rejected, self._keep_rejected)
+        except UnwritableError as error:
+            log.warning("weights of rejected candidates are left over (registry.keep_rejected): %s", error)
 
     def _report(self, verdict: Verdict | None) -> GateReport:
         """Return the gate's report, with the running match or else the last one."""
@@ -332,7 +345,7 @@ class Gate:
             "champion_version": self._champion.version if self._champion else -1,
             "champion_elo": self._champion_elo,
             "promotions": self._promotions,
-            "rejections": self._rejections,
+            "rejections": len(self._rejected),
             "superseded": self._superseded,
         }
         if trial is not None:

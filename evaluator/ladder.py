@@ -36,6 +36,9 @@ BATCH_GAMES = 20
 ROUND_S = 0.5
 """Seconds that a batch is played between two checks for a stop."""
 
+KEPT_PLAYERS = 8
+"""Models' players that each worker keeps for later batches; a player has its own threads and about 10 MB."""
+
 
 def in_batches(games: int) -> int:
     """Return `games` rounded up to full batches."""
@@ -91,14 +94,14 @@ class Ladder:
         parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, count))) for start in starts]
         self._parts = [(part, _digest(part)) for part in parts]
         self._couples = [_in_order(a, b) for a, b in combinations(self.entrants, 2)]
-        self._own = threading.local()  # reusable players, one set per worker
+        self._own = threading.local()  # reusable players, by name, of each worker
         self._stop = threading.Event()
+        self._left = {(a.name, b.name): self._count_left(a, b) for a, b in self._couples}
 
     @property
     def missing(self) -> int:
         """Games not played yet; fewer may be needed if a pair turns out to be one-sided."""
-        left = (self.games - 2 * sum(self._pairs(a, b)) for a, b in self._couples if self._next(a, b))
-        return sum(left)
+        return sum(self._left.values())
 
     def play(self, workers: int) -> Iterator[Entry]:
         """Play the missing games on `workers` threads; yield each batch's result once it is in the ledger.
@@ -120,6 +123,7 @@ class Ladder:
                         batch, entry = waiting.pop(future), future.result()
                         assert entry is not None, "expected a result from a ladder that was not stopped"
                         self._ledger.add(entry)
+                        self._left[batch.a.name, batch.b.name] = self._count_left(batch.a, batch.b)
                         finished.append(entry)
                         if following := self._next(batch.a, batch.b):
                             waiting[pool.submit(self._play, following)] = following
@@ -155,6 +159,10 @@ class Ladder:
         each = [entry.pairs for entry in self._entries(a, b)]
         zero, half, one, more, two = np.array(each, np.int64).reshape(-1, 5).sum(axis=0).tolist()
         return zero, half, one, more, two
+
+    def _count_left(self, a: Entrant, b: Entrant) -> int:
+        """Return how many games of the pair are not played yet."""
+        return self.games - 2 * sum(self._pairs(a, b)) if self._next(a, b) else 0
 
     def _next(self, a: Entrant, b: Entrant) -> Batch | None:
         """Return the pair's next batch to play, or None."""
@@ -200,13 +208,13 @@ class Ladder:
         )
 
     def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> Player:
-        """Return the entrant's player, made for this batch or, if reusable, once per worker."""
-        kept: dict[str, Player] = self._own.__dict__
-        if entrant.name in kept:
-            return kept[entrant.name]
-        player = entrant.make(seed)
+        """Return the entrant's player, made for this batch or, if reusable, kept by the worker for its next batches."""
+        kept: dict[str, Player] = self._own.__dict__  # the one that was used last is the last
+        player = kept.pop(entrant.name, None) or entrant.make(seed)
         if entrant.reusable:
             kept[entrant.name] = player
+            if len(kept) > KEPT_PLAYERS:
+                del kept[next(iter(kept))]
         elif close := getattr(player, "close", None):  # an external program, closed after the batch
             stack.callback(close)
         return player

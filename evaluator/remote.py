@@ -36,9 +36,10 @@ class WeightStoreClient:
 class RemoteGate:
     """A `Gate` that receives and sends weights through an actor handle."""
 
-    def __init__(self, *, config: GateConfig, game: str, registry: str, store: Any, seed: int) -> None:
-        ends = WeightStoreClient(store)
-        self._gate = Gate(config, game_named(game), Registry(registry, create=True), source=ends, sink=ends, seed=seed)
+    def __init__(self, *, config: GateConfig, game: str, registry: str, store: Any, seed: int, **settings: Any) -> None:
+        """`settings` are those of `Gate`."""
+        ends, made = WeightStoreClient(store), Registry(registry, create=True)
+        self._gate = Gate(config, game_named(game), made, source=ends, sink=ends, seed=seed, **settings)
 
     def round(self, seconds: float) -> GateReport:
         """Play for about `seconds`."""

@@ -257,8 +257,8 @@ class Trainer:
         """
         sound = (loss <= self._largest_loss) & norm.isfinite()  # a NaN compares as false
         first = ~sound & (self._divergence[0] < 0)
-        now = torch.stack((loss.new_full((), self.step_count), loss, norm))
-        self._divergence = torch.where(first, now.double(), self._divergence)
+        now = torch.stack((self._divergence.new_full((), self.step_count), loss, norm))
+        self._divergence = torch.where(first, now, self._divergence)
         return (self._divergence[0] >= 0).float()
 
     @property

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 LEFT, RIGHT, TOP, BOTTOM = 70, 36, 34, 44
 """Margins for the values, at the right, for the title and for the axis, in pixels, like all sizes below."""
@@ -144,7 +145,7 @@ def _styles() -> Iterator[tuple[str, str]]:
 
 
 def _curve(curve: Curve, across: Scale, up: Scale, color: str, dash: str) -> list[str]:
-    points = [(across(x), up(y)) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(y)]
+    points = thinned([(across(x), up(y)) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(y)])
     if not points:
         return []
     path = f"M{points[0][0]} {points[0][1]}"
@@ -152,6 +153,17 @@ def _curve(curve: Curve, across: Scale, up: Scale, color: str, dash: str) -> lis
     marked = points if curve.step or curve.dots else []
     dots = [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{color}"/>' for x, y in marked]
     return [f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.5"{dash}/>', *dots]
+
+
+def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the first, lowest, highest and last point of each column of pixels, in order: the line looks the same."""
+    kept: list[tuple[float, float]] = []
+    for _, column in groupby(points, key=lambda point: int(point[0])):
+        held = list(column)
+        heights = [y for _, y in held]
+        indices = {0, heights.index(min(heights)), heights.index(max(heights)), len(held) - 1}
+        kept += [held[index] for index in sorted(indices)]
+    return kept
 
 
 def _number(value: float) -> str:

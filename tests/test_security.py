@@ -151,7 +151,7 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
     from scripts.job.config import RegistryConfig
 
     with pytest.raises(ConfigError) as refused:
-        RegistryConfig(url="s3://key:hunter22@bucket/models")
+        RegistryConfig(url="s3://key:hunter22@bucket/models", keep_rejected=None)
     assert "s3://key:***@bucket/models" in str(refused.value)
     with pytest.raises(ReversiError) as away:
         Registry("ftp://me:hunter22@127.0.0.1:9/models").gated()
@@ -229,7 +229,7 @@ def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_c
     with pytest.raises(CorruptFileError, match=r"run\.json' is missing or cannot be read"):
         read_json({"run.json": deep}, "run.json", tmp_path)
     (tmp_path / "metrics.jsonl").write_bytes(deep + b'\n5\n{"elapsed_s": 1.0}\n{"a')
-    assert rows_of(tmp_path) == [{"elapsed_s": 1.0}]
+    assert rows_of(tmp_path, "elapsed_s") == [{"elapsed_s": 1.0}]
 
 
 def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -17,7 +18,7 @@ class JsonlTracker:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._cut = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+        self._cut = _is_cut(path)
         self._file = path.open("ab", buffering=0)  # a buffer would keep bytes that a full disk refused for later rows
 
     def write(self, step: int, elapsed_s: float, metrics: dict[str, float]) -> None:
@@ -36,3 +37,12 @@ class JsonlTracker:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _is_cut(path: Path) -> bool:
+    """Return whether the file's last line has no end; only its last byte is read."""
+    if not path.exists() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"

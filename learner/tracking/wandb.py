@@ -2,6 +2,8 @@
 
 Without a key wandb prompts for one on a terminal and fails elsewhere; without a network it blocks for half a minute.
 So a run is offline unless WANDB_API_KEY or WANDB_MODE is set; `wandb sync` uploads it later, `wandb leet` plots it.
+Online, a resumed run continues its wandb run.  Offline, each sitting is a wandb run of its own, in a group with the
+run's name: of two offline runs with one id, the one synced last replaces the other (wandb issues 3841, 4624, 5865).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ class WandbTracker:
     def __init__(self, folder: Path, config: Mapping[str, Any], *, project: str) -> None:
         os.environ.setdefault("WANDB_SILENT", "true")
         os.environ.setdefault("WANDB_MODE", "online" if os.environ.get("WANDB_API_KEY") else "offline")
+        offline = os.environ["WANDB_MODE"] in ("offline", "dryrun")
         self._run: Any = None
         try:
             import wandb
@@ -28,8 +31,9 @@ class WandbTracker:
             self._run = wandb.init(
                 project=project,
                 name=folder.name,
-                id=folder.name,
-                resume="allow",
+                id=None if offline else folder.name,
+                resume=None if offline else "allow",
+                group=folder.name if offline else None,
                 dir=str(folder),
                 config=dict(config),
                 settings=wandb.Settings(console="off", init_timeout=20, x_disable_stats=True),

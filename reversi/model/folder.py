@@ -84,6 +84,17 @@ class Folder:
         except Exception as error:
             raise UnwritableError(f"cannot write {self.address(name)}: {_reason(error)}") from error
 
+    def remove(self, name: str) -> bool:
+        """Remove the file `name`; return whether there was one, since not every store tells."""
+        path = self._path(name)
+        try:
+            there = bool(self._files.exists(path))
+            if there:
+                self._files.rm_file(path)
+        except Exception as error:
+            raise UnwritableError(f"cannot remove {self.address(name)}: {_reason(error)}") from error
+        return there
+
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 

@@ -6,15 +6,15 @@
     gated.json                        the champion's version, replaced atomically once its model is complete
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
-A version is immutable.  Paths are built only from version numbers, never from the content of a file.  The URL is a
-folder or any URL that fsspec supports.
+A version is immutable, but for the weights of old rejected ones, which can be dropped (`Registry.thin`).  Paths are
+built only from version numbers, never from the content of a file.  The URL is a folder or any URL that fsspec supports.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,12 +67,22 @@ class Registry:
         published = self._find(weights.version)
         if published is None:
             published = self._add(weights, verdict, match)
-        elif not _same(self.load(published), weights):
+        elif not self._holds(published, weights):
             raise RunError(f"{published.path}: version {weights.version} is taken by other weights, and never changes")
         gated = self._gated_version()
         if published.verdict != "rejected" and (gated is None or gated < published.version):
             self._folder.write("gated.json", _json({"version": published.version, "sha256": published.sha256}))
         return published
+
+    def thin(self, rejected: Sequence[int], keep: int) -> None:
+        """Drop the weights of all `rejected` versions (ascending) but the last `keep`; card and model.json stay.
+
+        It goes back from the newest one to the first that has no weights any more, so that calling it after every
+        verdict costs two requests.
+        """
+        for version in reversed(rejected[: max(0, len(rejected) - keep)]):
+            if not self._folder.remove(f"{_place(version)}/model.safetensors"):
+                return
 
     def models(self) -> list[ModelInfo]:
         """Return all published models, oldest first."""
@@ -147,6 +157,13 @@ class Registry:
         self._folder.write(f"{place}/model.json", info.to_json().encode())
         return info
 
+    def _holds(self, info: ModelInfo, weights: Weights) -> bool:
+        """Return whether a published model has these weights; of dropped ones only the SHA-256 can tell."""
+        data = self._folder.read(f"{_place(info.version)}/model.safetensors", 0) if info.verdict == "rejected" else b""
+        if data is None:
+            return hashlib.sha256(weights.to_bytes()).hexdigest() == info.sha256
+        return _same(self.load(info), weights)
+
     def _find(self, version: int) -> ModelInfo | None:
         place = _place(version)
         text = self._folder.read(f"{place}/model.json", TEXT_BYTES)
@@ -161,6 +178,11 @@ class Registry:
         """Return a model's bytes and weights, both checked against `info`."""
         where = f"{info.path}/model.safetensors"
         data = self._folder.read(f"{_place(info.version)}/model.safetensors", min(info.size, archive.MAX_BYTES))
+        if data is None and info.verdict == "rejected":
+            raise UsageError(
+                f"{where}: expected a version with weights, got {info.version}, a rejected candidate whose weights "
+                f"were dropped (registry.keep_rejected)"
+            )
         if data is None or len(data) != info.size:
             got = "no file" if data is None else "more" if len(data) > info.size else f"{len(data)}"
             raise CorruptFileError(f"{where}: expected {info.size} bytes, got {got}")

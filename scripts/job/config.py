@@ -100,8 +100,12 @@ class RegistryConfig:
     url: str | None
     """Any fsspec URL or folder; null is the folder `registry` of the run.  Keys and passwords belong in the
     environment, where the URL's driver looks for them, since others can read command lines and run folders."""
+    keep_rejected: int | None
+    """Newest rejected candidates that keep their weights; null keeps all.  Of older ones the card and the match stay.
+    A candidate has 2.9 MB in the default job, which makes 11 GB of them a day.  Lower it where the disk is small."""
 
     def __post_init__(self) -> None:
+        require_ranges(self, "registry", keep_rejected=(1, math.inf))
         if self.url is not None and has_password(self.url):
             raise ConfigError(
                 f"registry.url must not hold a password, which would end in process lists and in the run's folder, "

@@ -154,7 +154,11 @@ class _Wiring:
         """Start the gate."""
         job = self.sitting.job
         return GateActor.options(**options(self.placement.gate)).remote(
-            config=job.gate, registry=registry_url(job, self.sitting.folder.path), store=self.weights, **self.common
+            config=job.gate,
+            registry=registry_url(job, self.sitting.folder.path),
+            store=self.weights,
+            keep_rejected=job.registry.keep_rejected,
+            **self.common,
         )
 
     def worker(self, index: int, actor: ActorPlace) -> Any:

@@ -66,6 +66,7 @@ class SerialParts:
             source=self.store,
             sink=self.store,
             seed=job.run.seed,
+            keep_rejected=job.registry.keep_rejected,
             repeats=sitting.repeats,
         )
         self.workers = [

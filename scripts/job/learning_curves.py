@@ -11,12 +11,15 @@ from scripts.job.metric_rows import Row, rows_of
 PICTURE = "learning.svg"
 """Name of the picture in the run's folder."""
 
+SHOWN = ("gate/champion_elo", "learner/losses/", "learner/validation/", "play/")
+"""Names, and beginnings of names, of the metrics in the pictures."""
+
 
 def picture_of(folder: Path, target: Path) -> Path:
     """Draw the run in `folder` into `target` and return that; a run without metrics is a RunError."""
     from reversi.files import write_output
 
-    rows = rows_of(folder)
+    rows = rows_of(folder, *SHOWN)
     panels = panels_of(rows)
     if not panels:
         raise RunError(f"expected metrics of training in {folder / 'metrics.jsonl'}, but it has none yet")

@@ -1,9 +1,10 @@
-"""The metrics of a run, read back from its folder: all rows, or the newest values."""
+"""The metrics of a run, read back from its folder: some of all rows, or the newest values."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,22 @@ Row = dict[str, float]
 """Metrics by name, of one moment."""
 
 
-def rows_of(folder: Path) -> list[Row]:
-    """Return the rows of a run's metrics; a last line cut by a crash is left out, as is what is no row."""
+def rows_of(folder: Path, *prefixes: str) -> list[Row]:
+    """Return what the rows of a run say of the metrics whose names begin with one of `prefixes`, and when.
+
+    Rows without such a metric are left out, as are a last line cut by a crash and what is no row.
+    """
     path = folder / "metrics.jsonl"
     if not path.is_file():
         raise RunError(f"expected the folder of a run with its metrics, but there is no {path} (tracking=jsonl)")
-    rows = map(_row, path.read_bytes().split(b"\n"))
-    return [row for row in rows if "elapsed_s" in row]
+    rows = []
+    with open(path, "rb") as file:
+        for line in file:  # the numbers of a day of training are kept, but never all of its text
+            row = _row(line)
+            wanted = {sys.intern(name): value for name, value in row.items() if name.startswith(prefixes)}
+            if wanted and "elapsed_s" in row:
+                rows.append({"elapsed_s": row["elapsed_s"], **wanted})
+    return rows
 
 
 def newest_values(folder: Path) -> Row:

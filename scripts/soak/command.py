@@ -23,7 +23,7 @@ from scripts.arguments.common import add_json, file_path
 from scripts.curves import Curve, Panel, draw
 from scripts.job.metric_rows import rows_of
 from scripts.job.run_state import find_run
-from scripts.soak.memory_series import ROLES, Series, series_of
+from scripts.soak.memory_series import READ, ROLES, Series, series_of
 from scripts.soak.trend import slope_of
 
 EXAMPLES = """
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from reversi.files import write_output
 
     folder = find_run(args.run)
-    series = series_of(rows_of(folder))
+    series = series_of(rows_of(folder, *READ))
     findings = [judge(each, args.bound) for each in series]
     if not findings:
         raise RunError(f"expected metrics of memory in {folder / 'metrics.jsonl'}, found none")

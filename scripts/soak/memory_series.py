@@ -16,6 +16,9 @@ from scripts.soak.trend import slope_of
 
 ROLES = ("learner", "gate", "replay", "weights")
 
+READ = ("run/resident_mb", "run/sitting_s", "health/", "replay/server_mb", "replay/fill", "replay/positions")
+"""Names, and beginnings of names, of the metrics that `series_of` reads."""
+
 FILLING_BYTES = 128
 """Upper bound of a position's bytes in the ring (102 on 8x8) or on the Redis server (73)."""
 

@@ -10,92 +10,20 @@ import numpy as np
 import pytest
 
 from evaluator import gate as gate_module
-from evaluator.config import GateConfig
-from evaluator.gate import Gate
-from evaluator.gate_report import GateReport
 from evaluator.match import Match
 from evaluator.openings import Openings
 from learner.tracking.metrics import flatten
 from reversi import players
-from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError, UnwritableError
+from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES, Game
-from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
-from reversi.model.weights import Weights, array_shapes
-from reversi.players import FlatMonteCarloPlayer, Player, RandomPlayer
+from reversi.model.weights import Weights
+from reversi.players import Player, RandomPlayer
 from reversi.search.config import SearchConfig
 from scripts.bench.setup import Settings, random_weights
-from tests.evaluator.gates import gate_config
+from tests.evaluator.gates import CONFIG, GAME, Store, judge, make, until_verdict, weights
 
-GAME = GAMES["reversi6"]
-CONFIG = gate_config(games=40, wins=22, simulations=2, games_at_once=8, truth_positions=0)
-NETWORK = ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
-
-
-def weights(version: int, game: Game = GAME) -> Weights:
-    rng = np.random.default_rng(version)
-    shapes = array_shapes(NETWORK, game.size)
-    arrays = {name: rng.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
-    return Weights(game.name, NETWORK, version, arrays)
-
-
-class Store:
-    """A `CandidateSource` and `ChampionSink` that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.queue: list[bytes] = []
-        self.champions: list[int] = []
-
-    def candidate(self) -> bytes | None:
-        return self.queue.pop() if self.queue else None
-
-    def promoted(self, data: bytes) -> None:
-        self.champions.append(Weights.from_bytes(data, "test").version)
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Registry:
-    return Registry(str(tmp_path / "registry"), create=True)
-
-
-@pytest.fixture
-def store() -> Store:
-    return Store()
-
-
-@pytest.fixture(autouse=True)
-def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models play by their version: multiples of 10 search by flat Monte Carlo, all others move at random."""
-
-    def player(name: str, game: Game, model: Weights, *config: object, **settings: object) -> Player:
-        rng = np.random.default_rng(model.version)
-        return (
-            FlatMonteCarloPlayer(game, 40, rng)
-            if model.version % 10 == 0 and model.version
-            else RandomPlayer(game, rng)
-        )
-
-    monkeypatch.setattr(gate_module, "model_player", player)
-
-
-def make(registry: Registry, store: Store, config: GateConfig = CONFIG) -> Gate:
-    return Gate(config, GAME, registry, source=store, sink=store, seed=1)
-
-
-def until_verdict(gate: Gate) -> GateReport:
-    for _ in range(1000):
-        report = gate.round(1.0)
-        if report.verdict is not None:
-            return report
-    raise AssertionError("no verdict")
-
-
-def judge(gate: Gate, *versions: int) -> list[GateReport]:
-    reports = []
-    for version in versions:
-        gate.offer(weights(version).to_bytes())
-        reports.append(until_verdict(gate))
-    return reports
+pytestmark = pytest.mark.usefixtures("scripted")
 
 
 def test_the_first_model_is_published_without_a_match(registry: Registry, store: Store) -> None:
@@ -133,6 +61,30 @@ def test_a_stronger_candidate_is_promoted_and_a_weaker_one_kept_with_its_verdict
     assert sum(match["black"]) + sum(match["white"]) == rejected.wins + rejected.draws + rejected.losses
     assert match["interval"] == [rejected.score_low, rejected.score_high]
     assert "version 11 rejected against 10" in rejected.summary
+
+
+def with_weights(registry: Registry) -> list[int]:
+    return [int(path.parent.name) for path in sorted(Path(registry.url).glob("models/*/model.safetensors"))]
+
+
+def test_the_newest_rejected_candidates_alone_keep_their_weights(registry: Registry, store: Store) -> None:
+    judge(make(registry, store), 0, 10, 11, 12)
+    assert with_weights(registry) == [0, 10, 11, 12]
+    report = judge(make(registry, store, keep_rejected=2), 13, 14)[-1]
+    assert with_weights(registry) == [0, 10, 13, 14]
+    assert report.rejections == 4
+    assert [info.version for info in registry.models()] == [0, 10, 11, 12, 13, 14]
+
+
+def test_a_repeated_run_judges_candidates_again_whose_weights_were_dropped(registry: Registry, store: Store) -> None:
+    gate = make(registry, store, keep_rejected=1)
+    judge(gate, 0, 10)
+    state = gate.state()
+    judge(gate, 11, 12, 13)
+    again = make(registry, Store(), keep_rejected=1, repeats=True)
+    again.restore(state)
+    assert [report.verdict for report in judge(again, 11, 12, 13)] == ["rejected"] * 3
+    assert with_weights(registry) == [0, 10, 13]
 
 
 def test_an_equal_candidate_needs_its_margin(registry: Registry, store: Store) -> None:
@@ -323,58 +275,6 @@ def test_listed_openings_are_played(registry: Registry, store: Store, tmp_path: 
     report = judge(gate, 0, 10)[1]
     assert report.verdict == "promoted"
     assert 4 <= report.wins <= 6
-
-
-def test_a_full_registry_holds_a_verdict_up_and_loses_none(registry: Registry, store: Store) -> None:
-    def full(*args: object) -> None:
-        raise UnwritableError("no space left")
-
-    gate = make(registry, store)
-    for version, verdict, before in ((1, "first", "no model yet"), (2, "rejected", "version 2 against 1: ")):
-        with pytest.MonkeyPatch.context() as disk:
-            disk.setattr(registry._folder, "write", full)
-            gate.offer(weights(version).to_bytes())
-            while not gate.blocked:
-                assert gate.round(0.0).verdict is None
-            held_up = gate.round(0.0)
-        assert held_up.verdict is None
-        assert held_up.summary.startswith(before)
-        assert held_up.summary.endswith("; not published yet: no space left")
-        assert gate.poll()
-        again = make(registry, store)
-        again.restore(gate.state())
-        assert again.round(0.0).verdict == verdict
-        assert gate.round(0.0).verdict == verdict
-        assert not gate.blocked
-    assert [model.verdict for model in registry.models()] == ["first", "rejected"]
-
-
-def full(*_: Any) -> None:
-    raise UnwritableError("no space left")
-
-
-def test_nobody_hears_of_a_champion_that_the_registry_lacks(registry: Registry, store: Store) -> None:
-    gate = make(registry, store)
-    judge(gate, 0)
-    gate.offer(weights(10).to_bytes())
-    with pytest.MonkeyPatch.context() as disk:
-        disk.setattr(registry._folder, "write", full)
-        while not gate.blocked:
-            gate.round(0.0)
-        assert store.champions == [0]
-    assert gate.round(0.0).verdict == "promoted"
-    assert store.champions == [0, 10]
-
-
-def test_a_registry_that_refuses_for_too_long_ends_it(
-    registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate_module, "UNWRITABLE_S", -1.0)
-    monkeypatch.setattr(registry._folder, "write", full)
-    gate = make(registry, store)
-    gate.offer(weights(1).to_bytes())
-    with pytest.raises(UnwritableError, match="no space left"):
-        gate.round(0.0)
 
 
 def test_elo_adds_up_over_champions_alone(registry: Registry, store: Store) -> None:

@@ -66,8 +66,7 @@ def _learner_state(folder: Path) -> Opened:
 def _gate_state(folder: Path) -> Opened:
     from evaluator.gate import Gate
     from reversi.model.registry import Registry
-    from tests.evaluator.gates import gate_config
-    from tests.evaluator.test_gate import Store, weights
+    from tests.evaluator.gates import Store, gate_config, weights
 
     registry = Registry(str(folder / "registry"), create=True)
     config = gate_config(games=4, wins=3, simulations=1, games_at_once=2, truth_positions=0, opening_plies=4)

@@ -66,10 +66,10 @@ def _saved_configuration(folder: Path) -> Opened:
 
 def _metrics(folder: Path) -> Opened:
     """A row of metrics.jsonl among sound ones, as `reversi soak` and `reversi picture` read it."""
-    from scripts.job.learning_curves import panels_of
+    from scripts.job.learning_curves import SHOWN, panels_of
     from scripts.job.metric_rows import rows_of
     from scripts.soak.command import judge
-    from scripts.soak.memory_series import series_of
+    from scripts.soak.memory_series import READ, series_of
 
     sound = [
         {"elapsed_s": 5.0 * at, "run/resident_mb": 900.0, "health/gate/rss_mb": 300.0, "health/gate/alive": 1.0}
@@ -79,8 +79,8 @@ def _metrics(folder: Path) -> Opened:
 
     def read(data: bytes) -> object:
         (folder / "metrics.jsonl").write_bytes(others + data + b"\n" + others)
-        rows = rows_of(folder)
-        return panels_of(rows), [judge(series, 20.0) for series in series_of(rows)]
+        found = series_of(rows_of(folder, *READ))
+        return panels_of(rows_of(folder, *SHOWN)), [judge(series, 20.0) for series in found]
 
     return [json.dumps(sound[3]).encode()], read
 

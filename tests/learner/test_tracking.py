@@ -72,6 +72,17 @@ def test_jsonl_rows_are_appended_and_a_cut_row_is_left_alone(tmp_path: Path) -> 
     assert json.loads(lines[2]) == {"step": 3, "elapsed_s": 1.5, "a/b": 2.0}
 
 
+def test_opening_jsonl_again_reads_its_last_byte_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a day of training the file has a quarter of a gigabyte."""
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 0}\n')
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the whole file was read"))
+    tracker = JsonlTracker(path)
+    tracker.write(1, 0.5, {})
+    tracker.close()
+    assert path.read_text().splitlines() == ['{"step": 0}', '{"step": 1, "elapsed_s": 0.5}']
+
+
 def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -139,6 +150,21 @@ def test_wandb_is_offline_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_pat
         monkeypatch.setenv("WANDB_API_KEY", key)
     WandbTracker(tmp_path, {}, project="p")
     assert (os.environ["WANDB_MODE"], os.environ["WANDB_SILENT"]) == (mode, "true")
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_a_resumed_run_continues_its_wandb_run_but_offline_replaces_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str
+) -> None:
+    """Without an id wandb makes up a new one: the upload of a sitting then cannot replace that of another."""
+    asked: list[dict[str, Any]] = []
+    fake_wandb(monkeypatch, lambda **named: asked.append(named))
+    monkeypatch.setenv("WANDB_MODE", mode)
+    WandbTracker(tmp_path, {}, project="p")
+    identity = {name: asked[0].get(name) for name in ("id", "resume", "group", "name")}
+    continued = {"id": tmp_path.name, "resume": "allow", "group": None}
+    grouped = {"id": None, "resume": None, "group": tmp_path.name}
+    assert identity == {**(grouped if mode == "offline" else continued), "name": tmp_path.name}
 
 
 def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:

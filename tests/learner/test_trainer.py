@@ -194,6 +194,13 @@ def test_a_diverged_step_names_itself_and_the_last_checkpoint_and_changes_nothin
     assert all(before[name].tobytes() == after[name].tobytes() for name in before if "num_batches" not in name)
 
 
+def test_a_diverged_step_beyond_the_whole_numbers_of_float32_is_named_exactly() -> None:
+    made = trainer()
+    made.step_count = 2**24 + 1
+    with pytest.raises(TrainingDivergedError, match="step 16777217:"):
+        made.step(spoiled(float("nan")), 0.0)
+
+
 @pytest.mark.parametrize(("target", "got"), BAD)
 @pytest.mark.parametrize("kind", OPTIMISERS)
 def test_steps_after_a_diverged_one_are_left_out_until_someone_looks(kind: str, target: float, got: str) -> None:

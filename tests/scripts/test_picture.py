@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from scripts.curves import Curve, Panel, draw
+from scripts.job.metric_rows import rows_of
 from tests.scripts.conftest import Reversi
 
 
@@ -56,6 +57,20 @@ def test_odd_values_still_draw(y: list[float]) -> None:
     assert all(0 <= x <= width and 0 <= y <= height for x, y in dots)
 
 
+@pytest.mark.parametrize("step", [False, True])
+def test_a_long_run_has_a_small_picture_with_its_peaks(step: bool) -> None:
+    """A day has 17,000 rows of five seconds, for 594 pixels."""
+    y = [math.sin(i / 2000) for i in range(17_000)]
+    y[5_000], y[9_000] = 9.0, -9.0
+    short, text = (
+        draw("run", "minutes", [Panel("loss", [Curve("all", list(range(len(v))), v, step)])]) for v in (y[:60], y)
+    )
+    assert short.count("L") + short.count("H") >= 59, "a short run keeps every point"
+    assert len(text) < (220_000 if step else 60_000)
+    heights = [float(value) for value in re.findall(r"[VL ]([\d.]+)(?=[HL\"])", re.findall(r'd="(M[^"]*")', text)[-1])]
+    assert (min(heights), max(heights)) == (66.0 - 8, 66.0 - 8 + 150)
+
+
 ROWS: dict[str, tuple[dict[str, float], list[str]]] = {
     "alphazero": (
         {"gate/champion_elo": 50, "learner/losses/policy": 1, "learner/losses/value": 1},
@@ -84,6 +99,14 @@ def test_every_algorithm_has_its_picture(algorithm: str, reversi: Reversi, tmp_p
     assert (answer.code, answer.out) == (0, f"{tmp_path / 'learning.svg'}\n")
     texts = [element.text for element in ElementTree.parse(tmp_path / "learning.svg").getroot().iter()]
     assert set(names) <= set(texts)
+
+
+def test_only_what_is_asked_for_is_kept_of_a_runs_metrics(tmp_path: Path) -> None:
+    row = {"step": 1, "elapsed_s": 2.0, "gate/champion_elo": 3.0, "learner/losses/value": 4.0, "run/games": 5.0}
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (row, {"elapsed_s": 9.0})))
+    kept = {"elapsed_s": 2.0, "gate/champion_elo": 3.0, "learner/losses/value": 4.0}
+    assert rows_of(tmp_path, "gate/champion_elo", "learner/losses/") == [kept]
+    assert rows_of(tmp_path, "play/") == []
 
 
 def test_what_is_no_run_is_one_line(reversi: Reversi, tmp_path: Path) -> None:

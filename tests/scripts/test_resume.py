@@ -38,6 +38,7 @@ COUNTED = (
     "run.minutes=null",
     "run.checkpoint_minutes=60",
     "actors.count=1",
+    "registry.keep_rejected=1",
 )
 TREES = (
     "game=reversi4",
@@ -173,7 +174,8 @@ def whole_state(run: Path) -> dict[str, Any]:
     for model in sorted((run / "registry" / "models").glob("*/model.json")):
         info = json.loads(model.read_text())
         found[f"model {model.parent.name}"] = {name: info[name] for name in ("version", "verdict", "sha256")} | {
-            "match": without_clocks(info["match"])
+            "match": without_clocks(info["match"]),
+            "weights": (model.parent / "model.safetensors").exists(),
         }
     found["gated"] = (run / "registry" / "gated.json").read_text()
     return found

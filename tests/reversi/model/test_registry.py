@@ -163,6 +163,38 @@ def test_a_publication_cut_short_is_invisible_and_can_be_repeated(registry, monk
     assert registry.load(registry.gated()).version == 7
 
 
+def test_old_rejected_versions_lose_their_weights_and_nothing_else(registry):
+    registry.publish(weights("reversi4", 0, seed=0), "first", None)
+    for version in (1, 2, 3, 4):
+        registry.publish(weights("reversi4", version, seed=version), "rejected", MATCH | {"wins": 9})
+    before = registry.models()
+    registry.thin([1, 2, 3, 4], 9)
+    assert registry.load(registry.get(1)).version == 1
+    registry.thin([1, 2, 3], 2)
+    registry.thin([1, 2, 3, 4], 2)
+    assert registry.models() == before
+    assert [registry.load(registry.get(version)).version for version in (0, 3, 4)] == [0, 3, 4]
+    assert registry.latest().version == 4
+    for version in (1, 2):
+        with pytest.raises(UsageError, match=rf"got {version}, a rejected candidate whose weights were dropped"):
+            registry.load(registry.get(version))
+
+
+def test_a_version_without_weights_is_still_taken_by_them(registry):
+    rejected = weights("reversi4", 1, seed=1)
+    published = registry.publish(rejected, "rejected", MATCH | {"wins": 9})
+    registry.thin([1], 0)
+    assert registry.publish(rejected, "rejected", MATCH | {"wins": 9}) == published
+    with pytest.raises(RunError, match="version 1 is taken by other weights"):
+        registry.publish(weights("reversi4", 1, seed=2), "rejected", MATCH | {"wins": 9})
+
+
+def test_lost_weights_of_a_champion_are_damage(local):
+    (folder_of(local, 12) / "model.safetensors").unlink()
+    with pytest.raises(CorruptFileError, match="bytes, got no file"):
+        local.load(local.gated())
+
+
 def test_mending_never_moves_the_gate_back(local):
     local.publish(weights("reversi4", 0, seed=0), "first", None)
     assert local.gated().version == 12
