@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -204,12 +205,12 @@ def draws_symbols(args: argparse.Namespace) -> bool:
     return not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def game_of_player(spec: str, registry: str | None, size: int) -> Game:
-    """Return the game of the model that `spec` names; Reversi of this size for a player without a model."""
+def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Game:
+    """Return the game of the first model that `specs` name; Reversi of this size for players without a model."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.players.spec import model_of_spec
 
-    model = model_of_spec(spec)
+    model = next((model for model in map(model_of_spec, specs) if model is not None), None)
     if model is None:
         return reversi_of_size(size)
     from reversi.model.registry import load_model

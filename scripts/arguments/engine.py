@@ -14,7 +14,7 @@ from scripts.arguments.common import (
     add_seed,
     add_size,
     add_threads,
-    game_of_player,
+    game_of_players,
     natural,
     player_of,
     seconds,
@@ -176,7 +176,7 @@ def game_to_play(args: argparse.Namespace) -> Game:
     """Return the game of --size, by default that of --player's model, else 8x8."""
     from reversi.games.rules import reversi_of_size
 
-    return reversi_of_size(args.size) if args.size is not None else game_of_player(args.player, args.registry, 8)
+    return reversi_of_size(args.size) if args.size is not None else game_of_players([args.player], args.registry, 8)
 
 
 def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:

@@ -27,6 +27,7 @@ from scripts.arguments.common import (
     add_threads,
     file_path,
     game_of,
+    game_of_players,
     natural,
     player_of,
 )
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the players, the game, the openings and the output format."""
     parser.add_argument("--a", required=True, metavar="PLAYER", help="player whose score is printed")
     parser.add_argument("--b", required=True, metavar="PLAYER", help="opponent")
-    add_game(parser, "6")
+    add_game(parser, "that of A's model, else of B's, else 6")
     parser.add_argument("--games", type=natural, default=400, metavar="G", help="number of games, even (default 400)")
     add_openings(parser)
     parser.add_argument(
@@ -176,9 +177,10 @@ def _print(args: argparse.Namespace, match: Match, result: MatchResult, test: Sp
 def _game(args: argparse.Namespace) -> Game:
     """Return the game to play; UsageError for --save with a game that GGF has no name for."""
     from reversi.errors import UsageError
-    from reversi.games.rules import TICTACTOE, reversi_of_size
+    from reversi.games.rules import TICTACTOE
 
-    game = game_of(args) or reversi_of_size(6)
+    specs = [args.a, args.b] if args.balanced is None else [args.a, args.b, args.balanced]
+    game = game_of(args) or game_of_players(specs, args.registry, 6)
     if args.save is not None and game.id == TICTACTOE:
         raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {game.name}")
     return game

@@ -11,6 +11,8 @@ import pytest
 
 from evaluator.match import Match
 from reversi.ggf import parse_ggf
+from reversi.model.registry import Registry
+from scripts.bench.setup import Settings, random_weights
 from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
@@ -48,6 +50,22 @@ def test_the_same_model_on_both_sides_is_level(reversi: Reversi, registry: Path)
     common = ["--registry", registry, "--games", 20, "--simulations", 4, "--json"]
     found = json.loads(reversi("match", "--a", "gated", "--b", "mcts:3:4", *common).out)
     assert found["score"] == 0.5
+
+
+def test_a_match_is_on_the_board_of_the_model(reversi: Reversi, tmp_path: Path) -> None:
+    """That of A's, else of B's, else of the judge of the openings; --size overrides."""
+    weights = random_weights(Settings(size=4, blocks=1, channels=16))
+    Registry(str(tmp_path), create=True).publish(weights, "first", None)
+    options = ["--registry", tmp_path, "--games", 2, "--json"]
+    for a, b, more in (
+        ("policy:gated", "random", []),
+        ("random", "mcts:0:2", []),
+        ("random", "greedy", ["--balanced", "gated", "--bound", 1, "--simulations", 2]),
+    ):
+        assert json.loads(reversi("match", "--a", a, "--b", b, *options, *more).out)["size"] == 4
+    assert json.loads(reversi("match", "--a", "greedy", "--b", "random", *options).out)["size"] == 6
+    refused = reversi("match", "--a", "policy:gated", "--b", "random", *options, "--size", 6)
+    assert (refused.code, refused.err) == (1, "error: expected a model for reversi6, got version 0 for reversi4\n")
 
 
 def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
