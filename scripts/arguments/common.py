@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 LARGEST = 2**31 - 1
 
-PLAYERS = """\
+ENGINES = "  gtp:COMMAND, nboard:COMMAND  an external program\n"
+"""The line of `PLAYERS` about players of other programs."""
+
+PLAYERS = f"""\
 players:
   random, greedy               uniformly random; the move that leaves most discs
   flat-mc:N, uct:N             Monte Carlo with N games per move (flat-mc: 150 by default)
   alphabeta:D                  alpha-beta of depth D with a simple evaluation
   policy:M                     model M without search
   mcts:M:N[,OPT=V...]          model M with N simulations; M alone uses --simulations
-  gtp:COMMAND, nboard:COMMAND  an external program
+{ENGINES}\
   M: gated, latest, a version number or a model's folder
   OPT: margin, solve, c_puct, temperature, share, backup, bounds, wipeouts
 example: mcts:gated:256,solve=0,margin=0.1
@@ -143,9 +146,9 @@ def add_threads(parser: argparse.ArgumentParser, what: str = "CPU threads for th
     )
 
 
-def add_players(parser: argparse.ArgumentParser) -> None:
-    """Explain at the end of the help how players are named."""
-    parser.epilog = PLAYERS
+def add_players(parser: argparse.ArgumentParser, *, engines: bool = True) -> None:
+    """Explain at the end of the help how players are named; `engines` says whether other programs are players here."""
+    parser.epilog = PLAYERS if engines else PLAYERS.replace(ENGINES, "")
 
 
 def player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int, simulations: int | None = None) -> Player:
