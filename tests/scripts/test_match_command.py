@@ -35,7 +35,7 @@ def test_an_open_end_is_null_in_the_json_and_infinite_in_the_text(reversi: Rever
     match = ["match", "--a", "flat-mc:100", "--b", "random", "--size", 6, "--games", 2]
     found = json.loads(reversi(*match, "--json").out)
     assert (found["wins"], found["elo_interval"][1]) == (2, None)
-    assert f", Elo {found['elo']:+.0f} [{found['elo_interval'][0]:+.0f}, +inf]" in reversi(*match).out
+    assert f", Elo > {found['elo']:+.0f} [{found['elo_interval'][0]:+.0f}, +inf]" in reversi(*match).out
 
 
 def test_the_seed_decides_everything(reversi: Reversi) -> None:
@@ -75,6 +75,8 @@ def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
     assert answer.code == 0
     assert answer.out.startswith("random against greedy, reversi6, 4 games: ")
     assert reversi("match", "--a", "random", "--b", "greedy", "--games", 6, "--openings", file).code == 2
+    whole = reversi("match", "--a", "random", "--b", "greedy", "--openings", file)
+    assert whole.out == answer.out, "two games for each opening"
 
 
 def test_all_statistics_are_in_the_json(reversi: Reversi) -> None:
