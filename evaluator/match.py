@@ -251,15 +251,18 @@ class Match:
         wrong = np.flatnonzero(~given_up & (legal[np.arange(len(rows)), actions] == 0))
         if len(wrong):
             name, number = action_name(self.game, int(actions[wrong[0]])), int(rows[wrong[0]])
-            raise IllegalMoveError(f"expected a legal move of {player.name} in game {number}, got {name!r}")
+            raise IllegalMoveError(f"expected a legal move of {player.name} in game {number + 1}, got {name!r}")
         return actions
 
     def _ask_after_histories(self, player: HistoryPlayer, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the player's actions in games `rows`, -FAILED or -RESIGNED where it forfeits."""
+        """Return the player's actions in games `rows`, -FAILED or -RESIGNED where it forfeits.
+
+        Messages count the games from 1, as `reversi replay` does.
+        """
         answers = player.choose_after([self.history(number) for number in rows.tolist()])
         for number, answer in zip(rows.tolist(), answers, strict=True):
-            if isinstance(answer, Forfeit):
-                log.warning("game %d is forfeited by %s: %s", number, player.name, answer.reason)
+            if isinstance(answer, Forfeit) and not answer.repeated:
+                log.warning("game %d is forfeited by %s: %s", number + 1, player.name, answer.reason)
         return np.array([_action_or_forfeit(answer) for answer in answers], np.int32)
 
 

@@ -44,7 +44,8 @@ class Score:
     interval: tuple[float, float]
     """95 % interval of the score, by pairs of games (pentanomial)."""
     elo: float
-    """Elo difference that would give this score; positive if the first player is stronger."""
+    """Elo difference that would give this score; positive if the first player is stronger.  If one side won all games,
+    their number alone decides it (`elo_difference`), and the interval is open."""
     elo_interval: EloInterval
     """95 % interval of the Elo difference, by pairs of games."""
     pairs: Pairs
@@ -58,12 +59,19 @@ class Score:
 
     @property
     def summary(self) -> str:
-        """One line: `220-10-170, score 0.562 [0.514, 0.611], Elo +43 [+10, +78]`."""
+        """One line: `220-10-170, score 0.562 [0.514, 0.611], Elo +43 [+10, +78]`; `Elo > +338 [...]` if all is won."""
         low, high = self.interval
         return (
             f"{self.wins}-{self.draws}-{self.losses}, score {self.score:.3f} [{low:.3f}, {high:.3f}], "
-            f"Elo {self.elo:+.0f} {_elo_range(self.elo_interval)}"
+            f"Elo {self._bound}{self.elo:+.0f} {_elo_range(self.elo_interval)}"
         )
+
+    @property
+    def _bound(self) -> str:
+        """The sign before an Elo difference that only says how many games there were, since one side won them all."""
+        if not self.games:
+            return ""
+        return {self.wins: "> ", self.losses: "< "}.get(self.games, "")
 
     @property
     def details(self) -> str:

@@ -6,6 +6,7 @@ opponent is.  All values are from the view of the side to move; margins are in d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,16 +35,24 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """A player's results on some labelled positions; fields that only models have are None for other players."""
+    """A player's results on some labelled positions; fields that only models have are None for other players.
+
+    Standard errors are of the mean over the positions, as a sample of all such positions: None for a single position,
+    and 0 where all results are the same, which a larger set may not confirm.
+    """
 
     positions: int
     """Positions judged."""
     outcome_kept: float
     """Share of moves after which the exact result (won, drawn or lost) is still that of the best move."""
+    outcome_kept_error: float | None = None
+    """Standard error of that share."""
     margin_kept: float
     """Share of moves that keep the exact best margin."""
     regret_discs: float
     """Mean of the best margin minus that of the move played."""
+    regret_error_discs: float | None = None
+    """Standard error of that mean."""
     policy_best: float | None = None
     """Mean share of the network's own policy on moves with the best margin."""
     policy_outcome: float | None = None
@@ -53,6 +62,23 @@ class Truth:
     calibration_error: float | None = None
     """Mean absolute difference between the predicted and actual values of the bins, weighted by their positions: the
     expected calibration error (Guo et al., ICML 2017, equation 3)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One player's results minus another's on the same positions.
+
+    What makes a position hard for both cancels, so the errors are smaller than those of the two players suggest.
+    """
+
+    outcome_kept: float
+    """Difference of the shares of moves that keep the exact result."""
+    outcome_kept_error: float | None
+    """Its standard error; None for a single position."""
+    regret_discs: float
+    """Difference of the mean regrets."""
+    regret_error_discs: float | None
+    """Its standard error; None for a single position."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +104,18 @@ def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = 
     scores = labels.scores[kept].astype(np.int64)
     count = len(scores)
     assert count > 0, "expected at least one position to judge"
+    safely, regret = _judged(scores, answers.action[kept])
     best = scores.max(axis=1)
-    played = scores[np.arange(count), answers.action[kept]]
-    assert (played != NO_SCORE).all(), "expected legal moves"
     outcome = np.sign(best)
     right = (scores == best[:, None]) & (scores != NO_SCORE)
     safe = (np.sign(scores) == outcome[:, None]) & (scores != NO_SCORE)
     truth = Truth(
         positions=count,
-        outcome_kept=float((np.sign(played) == outcome).mean()),
-        margin_kept=float((played == best).mean()),
-        regret_discs=float((best - played).mean()),
+        outcome_kept=float(safely.mean()),
+        outcome_kept_error=_standard_error(safely),
+        margin_kept=float((regret == 0).mean()),
+        regret_discs=float(regret.mean()),
+        regret_error_discs=_standard_error(regret),
     )
     if answers.prior is not None and (asked := answers.prior[kept].any(axis=1)).any():
         prior = answers.prior[kept]
@@ -100,6 +127,19 @@ def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = 
         error = float(np.abs(value - outcome).mean())
         truth = replace(truth, value_error=error, calibration_error=off / count)
     return truth
+
+
+def difference_of(labels: Labels, answers: Answers, others: Answers) -> Difference:
+    """Return the results of `answers` minus those of `others` over all positions."""
+    scores = labels.scores.astype(np.int64)
+    (safely, regret), (safely_other, regret_other) = (_judged(scores, each.action) for each in (answers, others))
+    safer, worse = safely.astype(np.int64) - safely_other, regret - regret_other
+    return Difference(
+        outcome_kept=float(safer.mean()),
+        outcome_kept_error=_standard_error(safer),
+        regret_discs=float(worse.mean()),
+        regret_error_discs=_standard_error(worse),
+    )
 
 
 def calibration(value: NDArray[np.float32], outcome: NDArray[np.int64]) -> list[Calibration]:
@@ -122,3 +162,18 @@ def calibration(value: NDArray[np.float32], outcome: NDArray[np.int64]) -> list[
 def truth_by_empties(labels: Labels, answers: Answers) -> dict[int, Truth]:
     """Return the results on the positions with each number of empty squares."""
     return {int(count): truth_of(labels, answers, labels.empties == count) for count in np.unique(labels.empties)}
+
+
+def _judged(scores: NDArray[np.int64], action: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return whether each action keeps the exact result (bool[B]), and the discs that it loses (int64[B]).
+
+    scores  int64[B, A]  exact margin after every action, NO_SCORE for illegal ones
+    """
+    best, played = scores.max(axis=1), scores[np.arange(len(scores)), action]
+    assert (played != NO_SCORE).all(), "expected legal moves"
+    return np.sign(played) == np.sign(best), best - played
+
+
+def _standard_error(each: NDArray[np.bool_] | NDArray[np.int64]) -> float | None:
+    """Return the standard error of the mean of a sample, None for a sample of one."""
+    return float(each.std(ddof=1)) / math.sqrt(len(each)) if len(each) > 1 else None

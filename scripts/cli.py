@@ -211,9 +211,12 @@ def module_of(name: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Return the paragraphs of `text`, wrapped to the width of the terminal."""
+    """Return the paragraphs of `text`, wrapped to the width of the terminal; indented ones stay as they are."""
     width = min(shutil.get_terminal_size().columns - 2, 100)
-    return "\n\n".join(textwrap.fill(" ".join(paragraph.split()), width) for paragraph in text.split("\n\n"))
+    return "\n\n".join(
+        paragraph if paragraph.startswith(" ") else textwrap.fill(" ".join(paragraph.split()), width)
+        for paragraph in text.split("\n\n")
+    )
 
 
 def _overview() -> str:

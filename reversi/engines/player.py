@@ -89,7 +89,7 @@ class EnginePlayer:
         self._failures = 1 if self._moves >= FORGIVEN_AFTER else self._failures + 1
         self._moves = 0
         if self._failures > self._restarts:
-            self._given_up = Forfeit(f"it failed too often to be started again; at last: {reason}")
+            self._given_up = Forfeit(f"it failed too often to be started again; at last: {reason}", repeated=True)
             log.warning("%s failed %d times and gives up all games that are left", self.name, self._failures)
         return Forfeit(reason)
 

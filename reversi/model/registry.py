@@ -119,6 +119,14 @@ class Registry:
             raise UsageError(f"{self.name}: expected the version of a published model ({there}), got {version}")
         return info
 
+    def named(self, name: str) -> ModelInfo:
+        """Return the model that `gated`, `latest` or a version number names; UsageError for another name."""
+        if not _is_name(name):
+            raise UsageError(f"expected gated, latest or a version number, got {name!r}")
+        if name.isdecimal():
+            return self.get(int(name))
+        return self.gated() if name == "gated" else self.latest()
+
     def load(self, info: ModelInfo) -> Weights:
         """Return a model's weights; CorruptFileError unless the bytes are those that were published."""
         return self._fetch(info)[1]
@@ -246,11 +254,9 @@ def load_model(spec: str, registry_url: str | None = None) -> Weights:
     A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself.  The default
     registry is the newest run's.
     """
-    if spec in ("gated", "latest") or (spec.isdecimal() and len(spec) <= MOST_DIGITS):
+    if _is_name(spec):
         registry = open_registry(registry_url)
-        if spec.isdecimal():
-            return registry.load(registry.get(int(spec)))
-        return registry.load(registry.gated() if spec == "gated" else registry.latest())
+        return registry.load(registry.named(spec))
     path = Path(spec)
     try:
         file = path / "model.safetensors" if path.is_dir() else path
@@ -265,6 +271,11 @@ def load_model(spec: str, registry_url: str | None = None) -> Weights:
 def _same(one: Weights, other: Weights) -> bool:
     equal = one.game == other.game and one.network == other.network and one.arrays.keys() == other.arrays.keys()
     return equal and all((one.arrays[name] == other.arrays[name]).all() for name in one.arrays)
+
+
+def _is_name(spec: str) -> bool:
+    """Return whether `spec` names a model of a registry, not a path."""
+    return spec in ("gated", "latest") or (spec.isdecimal() and len(spec) <= MOST_DIGITS)
 
 
 def _is_version(name: str) -> bool:

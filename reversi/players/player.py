@@ -34,6 +34,8 @@ class Forfeit:
     """The reason, for messages."""
     resigned: bool = False
     """Whether the player chose to give up."""
+    repeated: bool = False
+    """Whether the player has said before that it gives up this game, as one that gives up all games does."""
 
 
 @runtime_checkable

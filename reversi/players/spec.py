@@ -159,10 +159,13 @@ def _options(spec: str, text: str) -> dict[str, Any]:
         key, _, value = option.partition("=")
         try:
             name, read = OPTIONS[key]
-            options[name] = read(value)
+            number = read(value)
         except (KeyError, ValueError):
             known = ", ".join(OPTIONS)
             raise UsageError(f"expected options {known} with numbers at the end of {spec!r}, got {option!r}") from None
+        if name in options:
+            raise UsageError(f"expected every option once at the end of {spec!r}, got {key} again")
+        options[name] = number
     return options
 
 

@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
 
 LARGEST = 2**31 - 1
 
-PLAYERS = """\
+ENGINES = "  gtp:COMMAND, nboard:COMMAND  an external program\n"
+"""The line of `PLAYERS` about players of other programs."""
+
+PLAYERS = f"""\
 players:
   random, greedy               uniformly random; the move that leaves most discs
   flat-mc:N, uct:N             Monte Carlo with N games per move (flat-mc: 150 by default)
   alphabeta:D                  alpha-beta of depth D with a simple evaluation
   policy:M                     model M without search
   mcts:M:N[,OPT=V...]          model M with N simulations; M alone uses --simulations
-  gtp:COMMAND, nboard:COMMAND  an external program
+{ENGINES}\
   M: gated, latest, a version number or a model's folder
   OPT: margin, solve, c_puct, temperature, share, backup, bounds, wipeouts
 example: mcts:gated:256,solve=0,margin=0.1
@@ -142,9 +146,9 @@ def add_threads(parser: argparse.ArgumentParser, what: str = "CPU threads for th
     )
 
 
-def add_players(parser: argparse.ArgumentParser) -> None:
-    """Explain at the end of the help how players are named."""
-    parser.epilog = PLAYERS
+def add_players(parser: argparse.ArgumentParser, *, engines: bool = True) -> None:
+    """Explain at the end of the help how players are named; `engines` says whether other programs are players here."""
+    parser.epilog = PLAYERS if engines else PLAYERS.replace(ENGINES, "")
 
 
 def player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int, simulations: int | None = None) -> Player:
@@ -204,12 +208,12 @@ def draws_symbols(args: argparse.Namespace) -> bool:
     return not args.ascii and (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def game_of_player(spec: str, registry: str | None, size: int) -> Game:
-    """Return the game of the model that `spec` names; Reversi of this size for a player without a model."""
+def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Game:
+    """Return the game of the first model that `specs` name; Reversi of this size for players without a model."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.players.spec import model_of_spec
 
-    model = model_of_spec(spec)
+    model = next((model for model in map(model_of_spec, specs) if model is not None), None)
     if model is None:
         return reversi_of_size(size)
     from reversi.model.registry import load_model

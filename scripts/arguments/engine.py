@@ -14,7 +14,7 @@ from scripts.arguments.common import (
     add_seed,
     add_size,
     add_threads,
-    game_of_player,
+    game_of_players,
     natural,
     player_of,
     seconds,
@@ -39,8 +39,10 @@ MOST_EMPTIES = 24
 """Largest --solve: with more empty squares the solver hardly ever finishes in time, and that time is lost."""
 
 
-def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the player, the board and the limits of its thinking."""
+def add_engine_arguments(
+    parser: argparse.ArgumentParser, simulations: str = f"default {SIMULATIONS}, or set by the protocol"
+) -> None:
+    """Declare the player, the board and the limits of its thinking; `simulations` completes --simulations' help."""
     add_model(parser)
     parser.add_argument("--player", metavar="PLAYER", help="any player, instead of --model")
     add_size(parser, "the model's; 8 for a player without one")
@@ -48,13 +50,12 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
         "--simulations",
         type=natural,
         metavar="S",
-        help=f"simulations per move (default {SIMULATIONS}, or set by the protocol)",
+        help=f"simulations per move ({simulations})",
     )
     parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per move in seconds")
     parser.add_argument(
         "--solve",
         type=natural,
-        default=SOLVED_EMPTIES,
         metavar="N",
         help=f"a model solves positions with up to N empty squares exactly (default {SOLVED_EMPTIES}, 0 for none)",
     )
@@ -67,7 +68,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     add_registry(parser)
     add_seed(parser, "the player")
     add_threads(parser)
-    add_players(parser)
+    add_players(parser, engines=False)
 
 
 def make_session(args: argparse.Namespace) -> EngineSession:
@@ -91,11 +92,13 @@ def check_engine_arguments(args: argparse.Namespace) -> None:
         raise UsageError("expected a model for --seconds: a player takes the time it takes")
     if args.player is not None and args.margin is not None:
         raise UsageError("expected a model for --margin: a player has it in its name, as in mcts:gated:64,margin=0.1")
+    if args.player is not None and args.solve is not None:
+        raise UsageError("expected a model for --solve: a player has it in its name, as in mcts:gated:64,solve=10")
     if args.player is not None and args.player.startswith(("gtp:", "nboard:")):
         raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
     if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
-    if args.solve > MOST_EMPTIES:
+    if args.solve is not None and args.solve > MOST_EMPTIES:
         raise UsageError(f"expected --solve of at most {MOST_EMPTIES} empty squares, got {args.solve}")
 
 
@@ -138,9 +141,10 @@ def solving(args: argparse.Namespace, analyzer: Analyzer, *, winner_takes_emptie
     from reversi.frontends.solver_analysis import SolverAnalyzer
     from reversi.games.rules import TICTACTOE
 
-    if args.solve == 0 or analyzer.game.id == TICTACTOE:
+    empties = SOLVED_EMPTIES if args.solve is None else args.solve
+    if empties == 0 or analyzer.game.id == TICTACTOE:
         return analyzer
-    return SolverAnalyzer(analyzer, args.solve, winner_takes_empties=winner_takes_empties)
+    return SolverAnalyzer(analyzer, empties, winner_takes_empties=winner_takes_empties)
 
 
 def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:
@@ -176,7 +180,7 @@ def game_to_play(args: argparse.Namespace) -> Game:
     """Return the game of --size, by default that of --player's model, else 8x8."""
     from reversi.games.rules import reversi_of_size
 
-    return reversi_of_size(args.size) if args.size is not None else game_of_player(args.player, args.registry, 8)
+    return reversi_of_size(args.size) if args.size is not None else game_of_players([args.player], args.registry, 8)
 
 
 def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:

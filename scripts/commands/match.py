@@ -1,8 +1,10 @@
 """Play a match: every opening twice with the colours swapped, and the score, its interval and the Elo difference.
 
 All figures are from A's view; a draw is half a point, the intervals are 95 %.  An open end of an Elo interval is -inf
-or +inf, in JSON null.  With --sprt the match ends as soon as a sequential test has decided between two Elo differences,
-after --games games at most.  Ctrl-C ends it with the score, and the saved games, so far.
+or +inf, in JSON null.  If one side wins every game, no Elo difference is too large: `> +338` after 4 games (in JSON the
+number alone) or `> +1161` after 400 only say how many games there were.  With --sprt the match ends as soon as a
+sequential test has decided between two Elo differences, after --games games at most.  Ctrl-C ends it with the score,
+and the saved games, so far.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from scripts.arguments.common import (
     add_threads,
     file_path,
     game_of,
+    game_of_players,
     natural,
     player_of,
 )
@@ -41,10 +44,13 @@ if TYPE_CHECKING:
 EXAMPLES = """
 reversi match --a gated --b flat-mc:150 --size 6 --games 400
 reversi match --a mcts:12:64 --b mcts:3:64 --size 6 --games 100 --registry runs/long/registry --json
-reversi match --a greedy --b random --size 8 --games 2 --openings openings.txt
+reversi match --a greedy --b random --size 8 --openings openings.txt
 reversi match --a uct:1500 --b flat-mc:150 --size 6 --games 20 --save games.ggf
 reversi match --a 12 --b 11 --sprt 0,20 --games 4000 --balanced gated
 """
+
+GAMES = 400
+"""Default of --games, without a file of openings."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -60,8 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the players, the game, the openings and the output format."""
     parser.add_argument("--a", required=True, metavar="PLAYER", help="player whose score is printed")
     parser.add_argument("--b", required=True, metavar="PLAYER", help="opponent")
-    add_game(parser, "6")
-    parser.add_argument("--games", type=natural, default=400, metavar="G", help="number of games, even (default 400)")
+    add_game(parser, "that of A's model, else of B's, else 6")
+    parser.add_argument(
+        "--games",
+        type=natural,
+        metavar="G",
+        help=f"number of games, even (default: two for each of --openings, else {GAMES})",
+    )
     add_openings(parser)
     parser.add_argument(
         "--sprt",
@@ -108,14 +119,15 @@ def run(args: argparse.Namespace) -> int:
         expect_writable(args.save)
     with ExitStack() as stack:
         player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
-        openings = choose_openings(args, game, max(args.games, 0) // 2)
+        openings = choose_openings(args, game, (GAMES if args.games is None else args.games) // 2)
+        games = 2 * len(openings) if args.games is None else args.games
         settings: dict[str, Any] = {}
         if test is not None:
             settings = {
                 "games_at_once": SPRT_GAMES_AT_ONCE,
                 "certain": lambda result: test.verdict(result.first_pairs) is not None,
             }
-        match = Match(game, player_a, player_b, openings, args.games, **settings)
+        match = Match(game, player_a, player_b, openings, games, **settings)
         stopped = not _play(match)
     result = match.result()
     finished = result.games - result.remaining
@@ -176,9 +188,10 @@ def _print(args: argparse.Namespace, match: Match, result: MatchResult, test: Sp
 def _game(args: argparse.Namespace) -> Game:
     """Return the game to play; UsageError for --save with a game that GGF has no name for."""
     from reversi.errors import UsageError
-    from reversi.games.rules import TICTACTOE, reversi_of_size
+    from reversi.games.rules import TICTACTOE
 
-    game = game_of(args) or reversi_of_size(6)
+    specs = [args.a, args.b] if args.balanced is None else [args.a, args.b, args.balanced]
+    game = game_of(args) or game_of_players(specs, args.registry, 6)
     if args.save is not None and game.id == TICTACTOE:
         raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {game.name}")
     return game

@@ -16,7 +16,7 @@ from scripts.arguments.common import (
     add_simulations,
     draws_symbols,
     game_of,
-    game_of_player,
+    game_of_players,
     player_of,
 )
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.player and args.opponent:
         raise UsageError(f"expected one opponent, got {args.player!r} and --opponent {args.opponent!r}")
     spec = args.player or args.opponent or "gated"
-    game = game_of(args) or game_of_player(spec, args.registry, 6)
+    game = game_of(args) or game_of_players([spec], args.registry, 6)
     seed = time.time_ns() % 2**32 if args.seed is None else args.seed
     console = Console(
         game,

@@ -1,6 +1,7 @@
 """Download a model from a registry, by default the newest that has passed the gate.
 
-The file's SHA-256 is checked before anything is written.  The folder can then be used wherever a model can be named.
+The file's SHA-256 is checked before anything is written.  The folder can then be used wherever a model can be named;
+a model that is in it already is replaced.
 Exit code 3 if the registry cannot be reached, 4 if it holds no gated model yet.
 """
 
@@ -13,7 +14,8 @@ from scripts.arguments.common import add_json, add_registry, file_path, natural
 
 EXAMPLES = """
 reversi pull -o champion
-reversi pull --registry runs/long/registry --version 12 -o twelve --json
+reversi pull --registry runs/long/registry --model 12 -o twelve --json
+reversi pull --model latest -o newest
 """
 
 
@@ -23,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=file_path, required=True, metavar="DIR", help="folder to write the model to"
     )
     add_registry(parser)
-    parser.add_argument("--version", type=natural, metavar="N", help="version of the model (default: the gated one)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--model", metavar="M", help="gated, latest or a version number (default gated)")
+    which.add_argument("--version", type=natural, metavar="N", help="version of the model, the same as --model N")
     add_json(parser, "one JSON object")
 
 
@@ -31,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
     """Pull and print the model's card."""
     from reversi.model.registry import open_registry
 
-    info = open_registry(args.registry).pull(args.version, args.output)
+    registry = open_registry(args.registry)
+    version = args.version if args.model is None else registry.named(args.model).version
+    info = registry.pull(version, args.output)
     if args.json:
         fields = ("version", "path", "sha256", "size")
         print(json.dumps({**{name: getattr(info, name) for name in fields}, "card": info.card()}))

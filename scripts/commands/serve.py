@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scripts.arguments.common import natural
 from scripts.arguments.engine import (
+    SIMULATIONS,
     add_engine_arguments,
     check_engine_arguments,
     game_to_play,
@@ -50,7 +51,9 @@ STRONGEST = 4000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the model or player, its limits and the address."""
-    add_engine_arguments(parser)
+    add_engine_arguments(
+        parser, f"of the strongest level; default {STRONGEST} without --seconds, {SIMULATIONS} for --player"
+    )
     parser.add_argument(
         "--host", default=HOST, metavar="ADDRESS", help=f"address to listen on (default {HOST}: this machine only)"
     )

@@ -4,14 +4,20 @@ Results are stored in a file (--results, by default in the current folder), one 
 plays only the games that are missing, so you can add a player or continue an interrupted rating.  --ladder names the
 players and the rules: a file of conf/ladder, or your own; the default `dozen` has players that never change, and the
 registry's champion without search, with search, and as it was halfway.  --size, --players, --games, --anchor and
---one-sided override the ladder.
+--one-sided override the ladder.  A file of your own needs three keys, and may have all of those in conf/ladder:
+
+    size: 6
+    players: [random, alphabeta:3, mcts:gated:64]
+    games: 100
+    champions: false  # true adds the registry's champion, as in `dozen`
 
 The table has Elo relative to --anchor with 95 % error bars of that difference; `over next` is the probability that a
 player is stronger than the one below.  Residuals are observed minus expected points per 100 games of each pair: what a
 single number per player cannot explain, such as rock, paper, scissors.
 
 --truth FILE instead measures how many positions of a labelled set (`reversi label`) each player gets right, by default
-the champion without and with search.
+the champion without and with search.  Errors are standard errors of the means; in JSON, `less_first` has each player's
+results minus the first one's, whose errors are smaller in general, as all players answer the same positions.
 """
 
 from __future__ import annotations
@@ -30,8 +36,10 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     add_size,
+    add_threads,
     engine_limits,
     file_path,
+    game_of_players,
     natural,
     positive,
 )
@@ -47,15 +55,34 @@ EXAMPLES = """
 reversi rate --size 6
 reversi rate --size 6 --players random flat-mc:150 uct:1500 mcts:gated:64 --games 200 --picture ladder.svg
 reversi rate --truth labels6.safetensors --players policy:gated mcts:gated:64 mcts:gated:256
+reversi rate --truth labels6.safetensors --players gated latest uct:1500 --brief --threads 2
 reversi rate --size 8 --players random alphabeta:3 "gtp:edax -gtp -l 3" --engine-move 10 --anchor alphabeta:3 --json
 reversi rate --ladder edax8
 """
 
 NOT_WITH_TRUTH = (
-    *("size", "games", "anchor", "one_sided", "results", "openings", "balanced", "bound", "opening_plies", "workers"),
+    *(
+        "ladder",
+        "size",
+        "games",
+        "anchor",
+        "one_sided",
+        "results",
+        "openings",
+        "balanced",
+        "bound",
+        "opening_plies",
+        "workers",
+    ),
     *("engine_start", "engine_move", "engine_restarts"),
 )
 """Arguments about games, which --truth does not play."""
+
+LADDER = "dozen"
+"""Default of --ladder."""
+
+ONLY_WITH_TRUTH = ("brief", "threads")
+"""Arguments that only --truth uses."""
 
 POOL = 200
 """Fewest openings drawn; up to 400 games per pair, a longer rating therefore extends a shorter one."""
@@ -65,13 +92,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the players, how they meet, where results are stored and the output format."""
     parser.add_argument(
         "--ladder",
-        default="dozen",
         metavar="NAME",
-        help="name of a file of conf/ladder, or the path of your own (default dozen)",
+        help=f"name of a file of conf/ladder, or the path of your own (default {LADDER})",
     )
     parser.add_argument("--players", nargs="+", metavar="PLAYER", help="players to rate (default: the ladder's)")
     parser.add_argument("--anchor", metavar="PLAYER", help="player fixed at 0 Elo (default: the first one)")
-    add_size(parser, "the ladder's, 6")
+    add_size(parser, "the ladder's; without one that of the first model in --players, else 6")
     parser.add_argument(
         "--games",
         type=natural,
@@ -96,6 +122,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="measure the players on exactly labelled positions instead of by games",
     )
+    parser.add_argument(
+        "--brief", action="store_true", default=None, help="with --truth: leave out the results by empty squares"
+    )
     add_openings(parser)
     add_engines(parser)
     add_simulations(parser, "for a model given without a number, and for --balanced")
@@ -110,6 +139,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="draw the ratings, or with --truth the accuracy by empty squares, as an SVG picture",
     )
+    add_threads(parser, "with --truth: CPU threads for the network")
+    parser.set_defaults(threads=None)  # games are played one per core, each on one thread
     add_json(parser, "one JSON object")
     add_players(parser)
 
@@ -123,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
     from reversi.games.rules import reversi_of_size
     from scripts.rate.report import as_json, as_text
 
+    _check_games(args)
     config = _config(args)
     game = reversi_of_size(config.size)
     check_openings(args, game)
@@ -157,13 +189,15 @@ def _truth(args: argparse.Namespace) -> int:
     labels = load_labels(args.truth)
     game = game_named(labels.game)
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
-    options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations}
+    threads = args.threads or os.cpu_count() or 1
+    options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations, "threads": threads}
     found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
     if args.picture is not None:
         from reversi.files import write_output
 
         write_output(args.picture, rate_truth.draw(found, labels).encode())
-    print((rate_truth.as_json if args.json else rate_truth.as_text)(labels, args.truth, found))
+    show = rate_truth.as_json if args.json else rate_truth.as_text
+    print(show(labels, args.truth, found, brief=bool(args.brief)))
     return 0
 
 
@@ -185,18 +219,37 @@ def _check_truth(args: argparse.Namespace) -> None:
             )
 
 
+def _check_games(args: argparse.Namespace) -> None:
+    """Raise UsageError for arguments that only --truth uses."""
+    from reversi.errors import UsageError
+
+    for name in ONLY_WITH_TRUTH:
+        if getattr(args, name) is not None:
+            raise UsageError(f"expected --truth FILE with --{name}, which is about comparisons with exact scores")
+
+
 def _config(args: argparse.Namespace) -> LadderConfig:
     """Return the ladder with the overrides of the other arguments."""
     import dataclasses
 
     from scripts.rate.ladders import load_ladder
 
-    named = load_ladder(args.ladder)
+    named = load_ladder(args.ladder or LADDER)
     given = {"size": args.size, "games": args.games, "anchor": args.anchor, "one_sided": args.one_sided}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if args.players is not None:
         changes |= {"players": tuple(args.players), "champions": False, "anchor": args.anchor}
+        if args.ladder is None and args.size is None:
+            changes["size"] = _size_of_players(args, named.size)
     return dataclasses.replace(named, **changes, engines=engine_limits(args, named.engines))
+
+
+def _size_of_players(args: argparse.Namespace, usual: int) -> int:
+    """Return the board of the first model in --players, `usual` for players without one and for another game."""
+    from reversi.games.rules import TICTACTOE
+
+    game = game_of_players(args.players, args.registry, usual)
+    return usual if game.id == TICTACTOE else game.size
 
 
 def _entrants(args: argparse.Namespace, config: LadderConfig, game: Game) -> list[Entrant]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 from evaluator.config import LadderConfig
+from reversi.engines.engine import EngineLimits
 from reversi.errors import ConfigError
 from scripts.job.compose import LADDERS, conf_folder, saved_values
 from scripts.job.config import build
+
+LEFT_OUT = {"champions": False, "anchor": None, "one_sided": None, "engines": asdict(EngineLimits())}
+"""What a file of one's own may leave out, and what that means."""
 
 
 def ladder_names() -> list[str]:
@@ -17,12 +22,12 @@ def ladder_names() -> list[str]:
 
 
 def load_ladder(name: str) -> LadderConfig:
-    """Return the ladder with this name, or that of a file whose path ends in .yaml.
+    """Return the ladder with this name, or that of a file whose path ends in .yaml, which may leave out `LEFT_OUT`.
 
     Raises ConfigError for an unknown name, an unreadable file, and for a key or value that is missing or wrong.
     """
     if name.endswith(".yaml"):
-        return build(LadderConfig, saved_values(Path(name)), LADDERS)
+        return build(LadderConfig, LEFT_OUT | saved_values(Path(name)), LADDERS)
     if os.sep in name or name not in ladder_names():
         raise ConfigError(f"unknown ladder {name!r}; expected {', '.join(ladder_names())} or a file that ends in .yaml")
     return build(LadderConfig, saved_values(conf_folder() / LADDERS / f"{name}.yaml"), LADDERS)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scripts.curves import Curve, Panel
 from scripts.curves import draw as curves_as_svg
@@ -13,60 +13,89 @@ from scripts.rate.report import shortened
 
 if TYPE_CHECKING:
     from evaluator.labels import Labels
-    from evaluator.truth import Truth
+    from evaluator.truth import Difference, Truth
     from reversi.players import Player
 
-Found = dict[str, tuple["Truth", dict[int, "Truth"]]]
-"""Each player's results over all positions, and by the number of empty squares."""
 
-COLUMNS = {
-    "outcome kept": ("outcome_kept", 100, "{:.1f}"),
-    "margin kept": ("margin_kept", 100, "{:.1f}"),
-    "regret": ("regret_discs", 1, "{:.2f}"),
-    "policy best": ("policy_best", 100, "{:.1f}"),
-    "policy outcome": ("policy_outcome", 100, "{:.1f}"),
-    "value error": ("value_error", 1, "{:.3f}"),
-    "calibration": ("calibration_error", 1, "{:.3f}"),
-}
-"""Heading, field, factor and format of every column after the number of positions."""
+class Column(NamedTuple):
+    """A column of the table."""
+
+    heading: str
+    field: str
+    """Of `Truth`."""
+    factor: int
+    decimals: int
+    width: int = 12
+
+
+COLUMNS = (
+    Column("outcome kept", "outcome_kept", 100, 1),
+    Column("+-", "outcome_kept_error", 100, 1, 4),
+    Column("margin kept", "margin_kept", 100, 1),
+    Column("regret", "regret_discs", 1, 2),
+    Column("+-", "regret_error_discs", 1, 2, 4),
+    Column("policy best", "policy_best", 100, 1),
+    Column("policy outcome", "policy_outcome", 100, 1, 14),
+    Column("value error", "value_error", 1, 3),
+    Column("calibration", "calibration_error", 1, 3),
+)
+"""The columns after the number of positions."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A player's results."""
+
+    whole: Truth
+    """Over all positions."""
+    by_empties: dict[int, Truth]
+    """Over those with each number of empty squares."""
+    less_first: Difference | None
+    """Minus the first player's; None for that one itself."""
+
+
+Found = dict[str, Judged]
+"""Every player's results, by its name, in the order of the players."""
 
 
 def judge(labels: Labels, players: list[Player]) -> Found:
     """Ask every player about all positions."""
-    from evaluator.truth import ask, truth_by_empties, truth_of
+    from evaluator.truth import ask, difference_of, truth_by_empties, truth_of
 
     found: Found = {}
+    first = None
     for player in players:
         answers = ask(player, labels)
-        found[player.name] = truth_of(labels, answers), truth_by_empties(labels, answers)
+        less_first = None if first is None else difference_of(labels, answers, first)
+        found[player.name] = Judged(truth_of(labels, answers), truth_by_empties(labels, answers), less_first)
+        first = first or answers
     return found
 
 
-def as_text(labels: Labels, path: Path, found: Found) -> str:
-    """Return the table: a line per player, then for each player a line per number of empty squares."""
+def as_text(labels: Labels, path: Path, found: Found, *, brief: bool) -> str:
+    """Return the table: a line per player, then, unless `brief`, for each player a line per number of empty squares."""
     lines = [
         f"{path}: {len(labels)} positions of {labels.game}, {labels.empties.min()}-{labels.empties.max()} empty "
         f"squares, sha256 {labels.hash[:16]}",
-        "kept and policy in %, regret in discs",
+        "kept and policy in %, regret in discs, +- one standard error",
         "",
-        *_table("player", [(shortened(name), truth) for name, (truth, _) in found.items()]),
+        *_table("player", [(shortened(name), judged.whole) for name, judged in found.items()]),
     ]
-    for name, (_, by_empties) in found.items():
-        parts = [(str(empties), truth) for empties, truth in by_empties.items()]
+    for name, judged in found.items() if not brief else ():
+        parts = [(str(empties), truth) for empties, truth in judged.by_empties.items()]
         lines += ["", f"{name}, by empty squares", *_table("empty", parts)]
     return "\n".join(lines)
 
 
-def as_json(labels: Labels, path: Path, found: Found) -> str:
-    """Return everything as one JSON object."""
-    players: list[dict[str, Any]] = [
-        {
-            "player": name,
-            "all": asdict(truth),
-            "empties": {str(empties): asdict(part) for empties, part in by_empties.items()},
-        }
-        for name, (truth, by_empties) in found.items()
-    ]
+def as_json(labels: Labels, path: Path, found: Found, *, brief: bool) -> str:
+    """Return everything as one JSON object; if `brief`, without the results by empty squares."""
+    players: list[dict[str, Any]] = []
+    for name, judged in found.items():
+        less_first = None if judged.less_first is None else asdict(judged.less_first)
+        player = {"player": name, "all": asdict(judged.whole), "less_first": less_first}
+        if not brief:
+            player["empties"] = {str(empties): asdict(part) for empties, part in judged.by_empties.items()}
+        players.append(player)
     about = {"file": str(path), "game": labels.game, "positions": len(labels), "sha256": labels.hash}
     return json.dumps({**about, "players": players})
 
@@ -75,12 +104,12 @@ def draw(found: Found, labels: Labels) -> str:
     """Return an SVG picture: the share of moves that keep the result, by empty squares, a curve per player."""
     curves = [
         Curve(
-            f"{shortened(name)}: {100 * truth.outcome_kept:.1f} %",
-            list(by_empties),
-            [100 * part.outcome_kept for part in by_empties.values()],
+            f"{shortened(name)}: {100 * judged.whole.outcome_kept:.1f} %",
+            list(judged.by_empties),
+            [100 * part.outcome_kept for part in judged.by_empties.values()],
             dots=True,
         )
-        for name, (truth, by_empties) in found.items()
+        for name, judged in found.items()
     ]
     low = min((share // 10 * 10 for curve in curves for share in curve.y), default=0.0)
     panel = Panel("moves that keep the result, %", curves, 300, low=min(low, 90.0), high=100.0)
@@ -90,11 +119,14 @@ def draw(found: Found, labels: Labels) -> str:
 def _table(first: str, truths: list[tuple[str, Truth]]) -> list[str]:
     """Return a heading and a row per truth, each with its name."""
     width = max(len(first), *(len(name) for name, _ in truths))
-    rows = [f"{first:<{width}}  positions  " + "  ".join(f"{heading:>12}" for heading in COLUMNS)]
+    headings = "".join(f"  {column.heading:>{column.width}}" for column in COLUMNS)
+    rows = [f"{first:<{width}}  positions{headings}"]
     for name, truth in truths:
-        cells = []
-        for field, factor, form in COLUMNS.values():
-            value = getattr(truth, field)
-            cells.append(f"{'-' if value is None else form.format(factor * value):>14}")
-        rows.append(f"{name:<{width}}  {truth.positions:>9}" + "".join(cells))
+        cells = "".join(f"  {_cell(truth, column):>{column.width}}" for column in COLUMNS)
+        rows.append(f"{name:<{width}}  {truth.positions:>9}{cells}")
     return rows
+
+
+def _cell(truth: Truth, column: Column) -> str:
+    value = getattr(truth, column.field)
+    return "-" if value is None else f"{column.factor * value:.{column.decimals}f}"

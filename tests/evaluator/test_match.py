@@ -246,7 +246,7 @@ def test_an_illegal_move_of_one_who_follows_games_is_an_error() -> None:
         def answer(self, history: Sequence[int]) -> int | Forfeit:
             return 0
 
-    with pytest.raises(IllegalMoveError, match="legal move of moody in game 0, got 'a1'"):
+    with pytest.raises(IllegalMoveError, match="legal move of moody in game 1, got 'a1'"):
         play(Match(REVERSI6, Cheat(REVERSI6, 0), First(REVERSI6), random_openings(REVERSI6, 1, 4, 1), 2))
 
 
@@ -274,5 +274,5 @@ def test_an_illegal_move_names_the_player() -> None:
         def choose(self, own: NDArray[np.uint64], opp: NDArray[np.uint64], /) -> NDArray[np.int32]:
             return np.zeros(len(own), np.int32)
 
-    with pytest.raises(IllegalMoveError, match="legal move of cheat in game 0, got 'a1'"):
+    with pytest.raises(IllegalMoveError, match="legal move of cheat in game 1, got 'a1'"):
         play(Match(REVERSI6, Cheat(), Cheat(), random_openings(REVERSI6, 1, 4, 1), 2))

@@ -32,6 +32,13 @@ def test_elo_of_a_clean_sweep_is_half_a_game_short_of_it() -> None:
     assert elo_difference(0.5, 0) == 0
 
 
+def test_the_difference_of_a_clean_sweep_is_shown_as_a_bound() -> None:
+    assert ", Elo > +338 [" in score_of(result(4, 0, 0, (0, 0, 0, 0, 2))).summary
+    assert ", Elo < -338 [" in score_of(result(0, 0, 4, (2, 0, 0, 0, 0))).summary
+    assert ", Elo +1161 [" in score_of(result(399, 1, 0, (0, 0, 0, 1, 199))).summary
+    assert ", Elo +0 [" in score_of(result(0, 0, 0, (0, 0, 0, 0, 0))).summary
+
+
 def test_the_score_counts_draws_half() -> None:
     score = score_of(result(200, 100, 100, (0, 0, 200, 0, 0)))
     assert (score.games, score.wins, score.draws, score.losses) == (400, 200, 100, 100)
@@ -79,7 +86,7 @@ def test_no_game_says_nothing() -> None:
 def test_one_game_leaves_both_ends_open() -> None:
     score = score_of(result(1, 0, 0, (0, 0, 0, 0, 0)))
     assert (score.elo, score.interval, score.elo_interval) == (0, (0, 1), (None, None))
-    assert score.summary == "1-0-0, score 1.000 [0.000, 1.000], Elo +0 [-inf, +inf]"
+    assert score.summary == "1-0-0, score 1.000 [0.000, 1.000], Elo > +0 [-inf, +inf]"
 
 
 def test_an_elo_interval_is_that_of_the_score() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluator.labels import Labels
-from evaluator.truth import Answers, ask, calibration, truth_by_empties, truth_of
+from evaluator.truth import Answers, ask, calibration, difference_of, truth_by_empties, truth_of
 from reversi.games.rules import game_named
 from reversi.players import make_player
 from reversi.players.model import model_player, playing_config
@@ -32,6 +32,26 @@ def test_moves_by_hand() -> None:
     assert (truth.positions, truth.margin_kept, truth.outcome_kept) == (4, 0.25, 0.75)
     assert truth.regret_discs == (0 + 6 + 6 + 2) / 4
     assert truth.policy_best is truth.value_error is None
+    # sums of squares: 3 * 0.25 ** 2 + 0.75 ** 2 of the results, 3.5 ** 2 + 2 * 2.5 ** 2 + 1.5 ** 2 of the discs
+    assert truth.outcome_kept_error == pytest.approx((0.75 / 3 / 4) ** 0.5)
+    assert truth.regret_error_discs == pytest.approx((27 / 3 / 4) ** 0.5)
+
+
+def test_a_single_position_has_no_standard_error() -> None:
+    one = truth_of(labels(), Answers(np.array([1, 0, 5, 6], np.int32)), np.arange(4) == 1)
+    assert (one.regret_discs, one.outcome_kept_error, one.regret_error_discs) == (6, None, None)
+
+
+def test_differences_are_paired() -> None:
+    """Both players lose the same six discs at the second position, which adds nothing to the error."""
+    one, other = (Answers(np.array(actions, np.int32)) for actions in ([1, 0, 5, 6], [0, 0, 5, 5]))
+    found = difference_of(labels(), one, other)
+    assert (found.outcome_kept, found.regret_discs) == (-0.25, 0.5)
+    assert found.outcome_kept_error == pytest.approx((0.75 / 3 / 4) ** 0.5)
+    assert found.regret_error_discs == pytest.approx((3 / 3 / 4) ** 0.5)
+    alone = truth_of(labels(), one).regret_error_discs
+    assert alone is not None
+    assert found.regret_error_discs < alone
 
 
 def test_policy_and_value_by_hand() -> None:

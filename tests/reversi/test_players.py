@@ -253,6 +253,7 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
             "mcts:gated:9,depth=3",
             "expected options margin, solve, .*, share, backup, bounds, wipeouts with numbers .*, got 'depth=3'",
         ),
+        ("mcts:gated:9,solve=0,solve=3", "expected every option once at the end of .*, got solve again"),
         ("mcts:gated:9,margin=much", "got 'margin=much'"),
         ("mcts:gated:9,bounds=7", "got 'bounds=7'"),
         ("mcts:gated:9,", "got ''"),

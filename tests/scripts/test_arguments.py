@@ -9,7 +9,7 @@ import pytest
 from reversi.players import PREFIXES
 from reversi.players.spec import OPTIONS
 from scripts import cli
-from scripts.arguments.common import PLAYERS
+from scripts.arguments.common import ENGINES, PLAYERS
 
 
 def test_the_help_names_every_player_and_every_option() -> None:
@@ -18,9 +18,21 @@ def test_the_help_names_every_player_and_every_option() -> None:
     assert options.split(", ") == list(OPTIONS)
 
 
-@pytest.mark.parametrize("command", ["match", "play", "rate", "gtp", "nboard", "prove"])
+@pytest.mark.parametrize("command", ["match", "play", "rate", "prove"])
 def test_commands_that_take_a_player_explain_players(command: str) -> None:
     assert cli.parser_of(command).format_help().endswith(PLAYERS)
+
+
+@pytest.mark.parametrize("command", ["gtp", "nboard", "serve"])
+def test_engines_do_not_offer_engines_as_players(command: str) -> None:
+    assert ENGINES in PLAYERS
+    assert cli.parser_of(command).format_help().endswith(PLAYERS.replace(ENGINES, ""))
+
+
+def test_only_engines_have_a_protocol_that_sets_a_limit() -> None:
+    helps = {name: " ".join(cli.parser_of(name).format_help().split()) for name in ("gtp", "nboard", "serve")}
+    assert ["set by the protocol" in text for text in helps.values()] == [True, True, False]
+    assert "default 4000 without --seconds, 400 for --player" in helps["serve"]
 
 
 def test_a_wrong_flag_of_train_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

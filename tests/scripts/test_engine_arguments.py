@@ -100,6 +100,8 @@ def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
         ("--player nobody", 2, "unknown player 'nobody'"),
         ("--player greedy --model gated", 2, "expected --model or --player"),
         ("--player greedy --seconds 1", 2, "expected a model for --seconds"),
+        ("--player greedy --solve 10", 2, "expected a model for --solve"),
+        ("--player greedy --solve 0", 2, "expected a model for --solve"),
         ("--player gtp:true", 2, "expected a player of this program"),
         ("--player greedy --size 5", 2, "size must be 4, 6 or 8"),
         ("--seconds 0", 2, "expected seconds above 0"),

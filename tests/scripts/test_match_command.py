@@ -11,6 +11,8 @@ import pytest
 
 from evaluator.match import Match
 from reversi.ggf import parse_ggf
+from reversi.model.registry import Registry
+from scripts.bench.setup import Settings, random_weights
 from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
@@ -33,7 +35,7 @@ def test_an_open_end_is_null_in_the_json_and_infinite_in_the_text(reversi: Rever
     match = ["match", "--a", "flat-mc:100", "--b", "random", "--size", 6, "--games", 2]
     found = json.loads(reversi(*match, "--json").out)
     assert (found["wins"], found["elo_interval"][1]) == (2, None)
-    assert f", Elo {found['elo']:+.0f} [{found['elo_interval'][0]:+.0f}, +inf]" in reversi(*match).out
+    assert f", Elo > {found['elo']:+.0f} [{found['elo_interval'][0]:+.0f}, +inf]" in reversi(*match).out
 
 
 def test_the_seed_decides_everything(reversi: Reversi) -> None:
@@ -50,6 +52,22 @@ def test_the_same_model_on_both_sides_is_level(reversi: Reversi, registry: Path)
     assert found["score"] == 0.5
 
 
+def test_a_match_is_on_the_board_of_the_model(reversi: Reversi, tmp_path: Path) -> None:
+    """That of A's, else of B's, else of the judge of the openings; --size overrides."""
+    weights = random_weights(Settings(size=4, blocks=1, channels=16))
+    Registry(str(tmp_path), create=True).publish(weights, "first", None)
+    options = ["--registry", tmp_path, "--games", 2, "--json"]
+    for a, b, more in (
+        ("policy:gated", "random", []),
+        ("random", "mcts:0:2", []),
+        ("random", "greedy", ["--balanced", "gated", "--bound", 1, "--simulations", 2]),
+    ):
+        assert json.loads(reversi("match", "--a", a, "--b", b, *options, *more).out)["size"] == 4
+    assert json.loads(reversi("match", "--a", "greedy", "--b", "random", *options).out)["size"] == 6
+    refused = reversi("match", "--a", "policy:gated", "--b", "random", *options, "--size", 6)
+    assert (refused.code, refused.err) == (1, "error: expected a model for reversi6, got version 0 for reversi4\n")
+
+
 def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("c2b2  # diagonal\n\nc2b4\n")
@@ -57,6 +75,8 @@ def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
     assert answer.code == 0
     assert answer.out.startswith("random against greedy, reversi6, 4 games: ")
     assert reversi("match", "--a", "random", "--b", "greedy", "--games", 6, "--openings", file).code == 2
+    whole = reversi("match", "--a", "random", "--b", "greedy", "--openings", file)
+    assert whole.out == answer.out, "two games for each opening"
 
 
 def test_all_statistics_are_in_the_json(reversi: Reversi) -> None:

@@ -28,6 +28,21 @@ def test_pull_brings_a_version_and_prints_its_card(reversi: Reversi, registry: P
     assert "Version 4" in answer.out
 
 
+def test_pull_takes_the_names_that_other_commands_take(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    """And replaces what is in the folder."""
+    for name, version in (("latest", 4), ("gated", 3), (0, 0)):
+        answer = reversi("pull", "--registry", registry, "--model", name, "-o", tmp_path / "model", "--json")
+        assert json.loads(answer.out)["version"] == load_model(str(tmp_path / "model")).version == version
+    for wrong, says in (
+        (("--model", "champion"), "error: expected gated, latest or a version number, got 'champion'\n"),
+        (("--model", "3", "--version", "3"), "not allowed with"),
+    ):
+        refused = reversi("pull", "--registry", registry, *wrong, "-o", tmp_path / "other")
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert says in refused.err
+    assert not (tmp_path / "other").exists()
+
+
 def test_models_lists_verdicts(reversi: Reversi, registry: Path) -> None:
     models = json.loads(reversi("models", "--registry", registry, "--json").out)
     assert [(each["version"], each["verdict"], each["gated"]) for each in models] == [

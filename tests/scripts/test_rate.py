@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from evaluator.ledger import Entry, Ledger
+from reversi.model.registry import Registry
+from scripts.bench.setup import Settings, random_weights
 from tests.scripts.conftest import Reversi
 
 OWN = """
@@ -75,14 +77,24 @@ def test_truth_judges_players_by_labels(reversi: Reversi, registry: Path) -> Non
     assert "mcts:3:8,solve=7: 100.0 %" in Path("truth.svg").read_text(encoding="utf-8")
     assert text[0].startswith("labels: 30 positions of reversi6, 5-7 empty squares, sha256 ")
     rows = {line.split()[0]: line.split()[1:] for line in text[4:8]}
-    assert rows["alphabeta:10"] == ["30", "100.0", "100.0", "0.00", "-", "-", "-", "-"]
-    assert float(rows["random"][3]) > 1
-    assert rows["mcts:3:8,solve=7"][:4] == ["30", "100.0", "100.0", "0.00"]
+    assert text[3].split()[:9] == ["player", "positions", "outcome", "kept", "+-", "margin", "kept", "regret", "+-"]
+    assert rows["alphabeta:10"] == ["30", "100.0", "0.0", "100.0", "0.00", "0.00", "-", "-", "-", "-"]
+    assert float(rows["random"][4]) > 1
+    assert rows["mcts:3:8,solve=7"][:6] == ["30", "100.0", "0.0", "100.0", "0.00", "0.00"]
     found = {each["player"]: each for each in json.loads(reversi("rate", *options, "--json").out)["players"]}
     assert list(found) == [name.replace("gated", "3") for name in players]
     assert found["random"]["all"]["policy_best"] is None
     assert 0 < found["policy:3"]["all"]["policy_best"] < 1
     assert sum(part["positions"] for part in found["random"]["empties"].values()) == 30
+    share = found["random"]["all"]["outcome_kept"]
+    assert found["random"]["all"]["outcome_kept_error"] == pytest.approx((share * (1 - share) / 29) ** 0.5)
+    assert rows["random"][2] == f"{100 * found['random']['all']['outcome_kept_error']:.1f}"
+    assert rows["random"][5] == f"{found['random']['all']['regret_error_discs']:.2f}"
+    assert found["alphabeta:10"]["less_first"] is None
+    assert found["random"]["less_first"]["outcome_kept"] == pytest.approx(share - 1)
+    brief = reversi("rate", *options, "--brief", "--threads", 1)
+    assert brief.out.splitlines() == text[:8]
+    assert "empties" not in json.loads(reversi("rate", *options, "--brief", "--json").out)["players"][0]
 
 
 def test_two_players_with_long_names_are_two_rows_of_truth(reversi: Reversi, registry: Path) -> None:
@@ -157,6 +169,41 @@ def test_a_ladder_of_ones_own_takes_the_champions(reversi: Reversi, registry: Pa
     assert {p["player"] for p in found["players"] if p["model"]} == {"mcts:0:64", "policy:3", "mcts:3:64"}
 
 
+def test_the_ladder_of_the_help_is_a_whole_one(reversi: Reversi, registry: Path) -> None:
+    """What it leaves out is no champions, the first player as the anchor, all games, and the usual limits."""
+    example = [line for line in reversi("rate", "--help").out.splitlines() if line.startswith("    ")]
+    lines = [
+        line.strip() for line in example if line.strip().split(":")[0] in ("size", "players", "games", "champions")
+    ]
+    assert len(lines) == 4
+    Path("own.yaml").write_text("\n".join(lines[:3]).replace("100", "2"), encoding="utf-8")
+    own = ["--ladder", "own.yaml", "--registry", registry, "--results", "results", "--json"]
+    found = json.loads(reversi("rate", *own).out)
+    assert {p["player"] for p in found["players"]} == {"random", "alphabeta:3", "mcts:3:64"}
+    assert (found["size"], found["anchor"], found["games"]) == (6, "random", 20)
+    Path("own.yaml").write_text("\n".join(lines).replace("false", "true").replace("100", "2"), encoding="utf-8")
+    assert "policy:3" in {p["player"] for p in json.loads(reversi("rate", *own).out)["players"]}
+
+
+@pytest.fixture(scope="module")
+def registry4(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a registry of a 4x4 model."""
+    path = tmp_path_factory.mktemp("registry4")
+    weights = random_weights(Settings(size=4, blocks=1, channels=16))
+    Registry(str(path), create=True).publish(weights, "first", None)
+    return path
+
+
+def test_players_with_a_model_meet_on_its_board(reversi: Reversi, registry4: Path) -> None:
+    """Unless --size or --ladder says another one, which the model cannot play."""
+    options = ["--registry", registry4, "--players", "random", "policy:gated", "--games", 2, "--json"]
+    assert json.loads(reversi("rate", *options).out)["size"] == 4
+    for other in (("--size", 6), ("--ladder", "dozen")):
+        refused = reversi("rate", *options, *other)
+        assert refused.code == 1
+        assert "expected a model for reversi6, got version 0 for reversi4" in refused.err
+
+
 def test_without_a_model_such_a_ladder_says_so(reversi: Reversi) -> None:
     Path("own.yaml").write_text(OWN.format(players="[random, greedy]"), encoding="utf-8")
     answer = reversi("rate", "--ladder", "own.yaml", "--size", 4)
@@ -191,6 +238,8 @@ def test_balanced_openings_are_those_of_the_judge(reversi: Reversi, registry: Pa
         (["--players", "random", "greedy", "--one-sided", 0], "expected a whole number from 1"),
         (["--players", "random", "greedy", "--balanced", "gated", "--openings", "x"], "not allowed with"),
         (["--players", "random", "greedy", "--openings", "nowhere"], "expected a file of openings"),
+        (["--players", "random", "greedy", "--brief"], "expected --truth FILE with --brief"),
+        (["--players", "random", "greedy", "--threads", 2], "expected --truth FILE with --threads"),
     ],
 )
 def test_wrong_arguments_are_one_line(reversi: Reversi, arguments: list[object], words: str) -> None:
@@ -218,6 +267,7 @@ def test_a_file_that_is_no_ledger_is_left_alone(reversi: Reversi) -> None:
             "players of this program with --truth, got 'gtp:edax -gtp'",
         ),
         (["--size", 6], "expected no --size with --truth"),
+        (["--ladder", "edax8"], "expected no --ladder with --truth"),
         (["--one-sided", 4], "expected no --one-sided with --truth"),
         (["--engine-move", 4], "expected no --engine-move with --truth"),
     ],

@@ -177,7 +177,7 @@ def test_a_program_that_fails_forfeits_its_game_and_plays_the_next(
     assert result.forfeits == (2, 0)
     assert (result.wins, result.draws, result.losses) == (0, 0, 2)
     assert result.pairs == (1, 0, 0, 0, 0)
-    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == [0, 1]
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == [1, 2]
     for record in caplog.records:
         assert says in record.getMessage()
         assert f"is forfeited by {players[0].name}: " in record.getMessage()
@@ -227,8 +227,12 @@ def test_who_fails_once_more_than_it_is_started_again_gives_up_the_games_that_ar
     _, result = play(REVERSI4, players[0], RandomPlayer(REVERSI4, LUCKY(1)), games=10, plies=4)
     assert (result.forfeits, result.losses, result.remaining) == ((10, 0), 10, 0)
     assert len({line.split()[0] for line in log.read_text().splitlines()}) == 4, "processes"
-    assert "failed 4 times and gives up all games that are left" in caplog.text
-    assert "it failed too often to be started again; at last: " in caplog.text
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.split(" is ")[0] for line in said if " is forfeited by " in line] == [
+        f"game {n}" for n in (1, 2, 3, 4)
+    ]
+    assert [line for line in said if "failed 4 times and gives up all games that are left" in line] == said[3:4]
+    assert len(said) == 5, "nothing about each of the other six games"
 
 
 def test_failures_are_forgotten_after_many_moves(
