@@ -27,7 +27,7 @@ from scripts.arguments.common import (
     add_threads,
     file_path,
     game_of,
-    natural,
+    games_number,
     player_of,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -61,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--a", required=True, metavar="PLAYER", help="player whose score is printed")
     parser.add_argument("--b", required=True, metavar="PLAYER", help="opponent")
     add_game(parser, "6")
-    parser.add_argument("--games", type=natural, default=400, metavar="G", help="number of games, even (default 400)")
+    parser.add_argument(
+        "--games", type=games_number, default=400, metavar="G", help="number of games, even (default 400)"
+    )
     add_openings(parser)
     parser.add_argument(
         "--sprt",

@@ -32,7 +32,7 @@ from scripts.arguments.common import (
     add_size,
     engine_limits,
     file_path,
-    natural,
+    games_number,
     positive,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "the ladder's, 6")
     parser.add_argument(
         "--games",
-        type=natural,
+        type=games_number,
         metavar="G",
         help="games per pair, even; rounded up to batches of 20 (default: the ladder's, 100)",
     )
