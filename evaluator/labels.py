@@ -8,6 +8,7 @@ are spread evenly over the numbers of empty squares; each game gives at most one
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,13 +39,20 @@ GAMES_AT_ONCE = 256
 """Games played in lockstep; each gives at most one position."""
 
 PATIENCE = 20
-"""Consecutive rounds of games without a new position after which the positions count as exhausted."""
+"""Rounds of games by whose new positions it is judged whether the rest can be found."""
+
+LONGEST_WAIT = 1000
+"""Drawing ends in an error once the rest, at the present rate, would take this many times `PATIENCE` rounds or more."""
 
 SOLVED_AT_ONCE = 8
 """Positions per thread solved between two progress reports."""
 
-Progress = Callable[[int, int], None]
-"""Receives the number of positions solved and of all positions."""
+Progress = Callable[[int, int, str], None]
+"""Receives the number of positions done, of all positions, and what was done: drawn or solved."""
+
+
+def _silent(done: int, of: int, what: str) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ def make_labels(
     positions: int,
     seed: int,
     threads: int = 1,
-    progress: Progress = lambda done, all_: None,
+    progress: Progress = _silent,
 ) -> Labels:
     """Draw positions with every number of empty squares in `empties`, and solve them.
 
@@ -86,7 +94,7 @@ def make_labels(
     most = game.squares - game.start_own.bit_count() - game.start_opp.bit_count()
     if not empties or min(empties) < 1 or max(empties) > most:
         raise UsageError(f"expected from 1 to {most} empty squares in {game.name}, got {_name_of(empties)}")
-    own, opp = draw_positions(game, empties, positions, seed, threads)
+    own, opp = draw_positions(game, empties, positions, seed, threads, progress)
     scores = np.full((len(own), game.actions), NO_SCORE, np.int8)
     chunks = -(-len(own) // (SOLVED_AT_ONCE * threads))
     done = 0
@@ -94,29 +102,37 @@ def make_labels(
         rows = slice(chunk, None, chunks)  # easy and hard ones in every chunk
         scores[rows] = solve_batch(game, own[rows].copy(), opp[rows].copy(), threads=threads)
         done += len(own[rows])
-        progress(done, len(own))
+        progress(done, len(own), "solved")
     counts = game.squares - np.bitwise_count(own | opp)
     return Labels(game.name, seed, own, opp, counts.astype(np.int8), scores)
 
 
-def draw_positions(game: Game, empties: range, positions: int, seed: int, threads: int) -> tuple[Masks, Masks]:
-    """Return (own, opp), both uint64[positions]: equally many for each number of empty squares, within one."""
+def draw_positions(
+    game: Game, empties: range, positions: int, seed: int, threads: int, progress: Progress = _silent
+) -> tuple[Masks, Masks]:
+    """Return (own, opp), both uint64[positions]: equally many for each number of empty squares, within one.
+
+    Raises UsageError once new positions have become too rare to find the rest.
+    """
     rng, pool = np.random.default_rng(seed), Threads(threads)
     share, extra = divmod(positions, len(empties))
     wanted = {count: share + int(i < extra) for i, count in enumerate(empties)}
     found: dict[int, dict[tuple[int, int], tuple[int, int]]] = {count: {} for count in empties}
-    fruitless = 0
+    have, games = 0, 0
+    latest: deque[int] = deque(maxlen=PATIENCE)  # new positions of each round
     while lacking := [count for count in empties if len(found[count]) < wanted[count]]:
-        if fruitless == PATIENCE:
-            have = sum(map(len, found.values()))
-            raise UsageError(f"expected {positions} distinct positions of {game.name}, but found only {have}")
-        fruitless += 1
+        if len(latest) == PATIENCE and sum(latest) * LONGEST_WAIT <= positions - have:
+            raise UsageError(
+                f"expected {positions} distinct positions of {game.name}, but found only {have} in {games} games"
+            )
         targets = np.resize(lacking, GAMES_AT_ONCE)
         for g, position in _play_to(game, targets, rng, pool).items():
             known, same = found[int(targets[g])], canonical_key(game, *position)
             if same not in known and len(known) < wanted[int(targets[g])]:
                 known[same] = position
-                fruitless = 0
+        latest.append(sum(map(len, found.values())) - have)
+        have, games = have + latest[-1], games + GAMES_AT_ONCE
+        progress(have, positions, "drawn")
     rows = [position for count in sorted(empties) for position in found[count].values()]
     masks = np.array(rows, np.uint64).reshape(-1, 2)
     return np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1])

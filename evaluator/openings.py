@@ -31,6 +31,12 @@ MOST_PLIES = 12
 PATIENCE = 50
 """Consecutive draws without a new opening, per opening already found, after which the openings count as exhausted."""
 
+SPELL = 10
+"""Draws, per opening already found, by whose new openings it is judged whether the rest can be found."""
+
+LONGEST_WAIT = 100
+"""Drawing ends in an error if the rest, at the present rate, would take more than this many times `SPELL` draws."""
+
 
 @dataclass(frozen=True)
 class Openings:
@@ -69,7 +75,8 @@ def random_openings(
     rng = np.random.default_rng(seed)
     found: dict[tuple[int, int], tuple[int, int]] = {}
     played: list[NDArray[np.int8]] = []
-    fruitless = 0
+    needed = count if least is None else least
+    fruitless = drawn = judged = 0  # draws since the last new opening; draws and openings when the rate was last judged
     while len(found) < count:
         own, opp = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
         image, actions = np.empty((BATCH, 2), np.uint64), np.empty((BATCH, plies), np.int8)
@@ -83,7 +90,12 @@ def random_openings(
                 fruitless = 0
             fruitless += 1
         fruitless += BATCH - kept
-        if len(found) < count and fruitless > PATIENCE * max(len(found), 20):
+        drawn += BATCH
+        too_rare = False
+        if drawn > SPELL * len(found):
+            too_rare = needed - len(found) > LONGEST_WAIT * max(1, len(found) - judged)
+            drawn, judged = 0, len(found)
+        if len(found) < count and (too_rare or fruitless > PATIENCE * max(len(found), 20)):
             if least is not None and len(found) >= least:
                 break
             raise ConfigError(

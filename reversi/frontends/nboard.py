@@ -118,22 +118,26 @@ class NBoard:
         self._say("status")
 
     def _analyze(self, rest: str) -> None:
-        """Analyse every position of the game, last first: `analysis PLIES VALUE`, for the side to move there."""
+        """Analyse every position of the game, last first: `analysis PLIES VALUE`, for the side to move there.
+
+        A position whose value is unknown gets no line.
+        """
         self._say("status analyzing")
         for plies in reversed(range(len(self._session.positions))):
             position = self._session.positions[plies]
             if self._interrupted():
                 break
-            self._say(f"analysis {plies} {self._value(position):.2f}")
+            if (value := self._value(position)) is not None:
+                self._say(f"analysis {plies} {value:.2f}")
         self._say("status")
 
-    def _value(self, position: Position) -> float:
-        """Return a position's value in discs for the side to move; of a finished game, its result."""
+    def _value(self, position: Position) -> float | None:
+        """Return a position's value in discs for the side to move, None if unknown; of a finished game, its result."""
         if position.is_over:
             margin, empties = position.margin, position.empties
             return margin + (empties if margin > 0 else -empties if margin < 0 else 0)
         analysis = self._session.analyzer.analyse(position, self._limit, self._interrupted)
-        return _discs(position.game, analysis.best) or 0.0
+        return _discs(position.game, analysis.best)
 
     def _say_line(self, move: MoveAnalysis) -> None:
         """Print a move with its value, if known: `100%` marks an exact margin, `100%W` a proven result."""

@@ -6,7 +6,7 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from reversi.players import Player
 
 LARGEST = 2**31 - 1
+
+MOST_GAMES = 1_000_000
+"""Most games of a match or of a pair of players; they need half as many distinct openings."""
+
+MOST_NODES = 10**15
+"""Largest limit on the positions that a solver searches, decades of its time."""
 
 ENGINES = "  gtp:COMMAND, nboard:COMMAND  an external program\n"
 """The line of `PLAYERS` about players of other programs."""
@@ -43,6 +49,16 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """Read a whole number of at least 1, or raise ArgumentTypeError."""
     return _whole(text, 1)
+
+
+def games_number(text: str) -> int:
+    """Read a number of games, or raise ArgumentTypeError."""
+    return _whole(text, 0, MOST_GAMES)
+
+
+def positive_up_to(most: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from 1 to `most`, which raises ArgumentTypeError for others."""
+    return lambda text: _whole(text, 1, most)
 
 
 def share(text: str) -> float:
@@ -221,8 +237,8 @@ def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Ga
     return game_named(load_model(model, registry).game)
 
 
-def _whole(text: str, low: int) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST)) else -1
-    if not low <= number <= LARGEST:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {low} to {LARGEST}, got {text!r}")
+def _whole(text: str, low: int, most: int = LARGEST) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(most)) else -1
+    if not low <= number <= most:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {low} to {most}, got {text!r}")
     return number

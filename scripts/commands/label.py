@@ -11,7 +11,7 @@ import json
 import sys
 import time
 
-from scripts.arguments.common import add_json, add_seed, add_size, add_threads, file_path, natural, positive
+from scripts.arguments.common import add_json, add_seed, add_size, add_threads, file_path, natural, positive_up_to
 
 EXAMPLES = """
 reversi label --size 6 --empties 6-20 --positions 2000 --seed 0 -o labels6.safetensors
@@ -20,6 +20,9 @@ reversi label --size 8 --empties 10-16 --positions 500 -o labels8.safetensors --
 
 REPORT_S = 5.0
 """Seconds between two lines of progress."""
+
+MOST_POSITIONS = 1_000_000
+"""Most positions of a set."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="range of the number of empty squares (default 6-20)",
     )
     parser.add_argument(
-        "--positions", type=positive, default=2000, metavar="P", help="number of positions (default 2000)"
+        "--positions",
+        type=positive_up_to(MOST_POSITIONS),
+        default=2000,
+        metavar="P",
+        help="number of positions (default 2000)",
     )
     add_seed(parser, "the games that the positions are taken from")
     parser.add_argument("-o", "--output", type=file_path, required=True, metavar="FILE", help="file to write")
@@ -59,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
     expect_writable(args.output)
     start_s = reported_s = time.monotonic()
 
-    def report(done: int, of: int) -> None:
+    def report(done: int, of: int, what: str) -> None:
         nonlocal reported_s
         if time.monotonic() - reported_s > REPORT_S:
             reported_s = time.monotonic()
-            print(f"{done} of {of} positions solved, {reported_s - start_s:.0f} s", file=sys.stderr)
+            print(f"{done} of {of} positions {what}, {reported_s - start_s:.0f} s", file=sys.stderr)
 
     game = reversi_of_size(args.size)
     labels = make_labels(game, args.empties, args.positions, args.seed, args.threads, report)

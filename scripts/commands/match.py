@@ -30,7 +30,7 @@ from scripts.arguments.common import (
     file_path,
     game_of,
     game_of_players,
-    natural,
+    games_number,
     player_of,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game(parser, "that of A's model, else of B's, else 6")
     parser.add_argument(
         "--games",
-        type=natural,
+        type=games_number,
         metavar="G",
         help=f"number of games, even (default: two for each of --openings, else {GAMES})",
     )

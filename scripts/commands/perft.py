@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Count and print; the leaf count comes last."""
     position = _position(args)
+    if args.depth > position.game.max_plies:
+        game = position.game
+        raise UsageError(f"DEPTH: expected at most {game.max_plies} plies in {game.name}, got {args.depth}")
     started = time.perf_counter()
     divide: dict[str, int] = {}
     with _ended_by_ctrl_c():

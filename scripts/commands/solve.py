@@ -27,7 +27,7 @@ from queue import Queue
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import NotationError, ReversiError
-from scripts.arguments.common import add_json, add_size, add_threads, positive, seconds
+from scripts.arguments.common import MOST_NODES, add_json, add_size, add_threads, positive_up_to, seconds
 from scripts.arguments.positions import arriving_lines, print_answers, read_problems
 
 if TYPE_CHECKING:
@@ -128,7 +128,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--best", action="store_true", help="score only the best move, several times faster")
     parser.add_argument("--wdl", action="store_true", help="score only win (1), draw (0) or loss (-1), faster still")
     parser.add_argument(
-        "--nodes", type=positive, metavar="N", help="limit on the positions searched, per position to solve"
+        "--nodes",
+        type=positive_up_to(MOST_NODES),
+        metavar="N",
+        help="limit on the positions searched, per position to solve, exceeded by up to 41,000, since "
+        "the last few empty squares are searched to their end",
     )
     parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per position to solve in seconds")
     add_threads(parser, "positions solved at the same time, one CPU thread each")

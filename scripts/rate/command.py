@@ -40,7 +40,7 @@ from scripts.arguments.common import (
     engine_limits,
     file_path,
     game_of_players,
-    natural,
+    games_number,
     positive,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "the ladder's; without one that of the first model in --players, else 6")
     parser.add_argument(
         "--games",
-        type=natural,
+        type=games_number,
         metavar="G",
         help="games per pair, even; rounded up to batches of 20 (default: the ladder's, 100)",
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.labels import Labels, load_labels, make_labels, save_labels
+from evaluator.labels import Labels, draw_positions, load_labels, make_labels, save_labels
 from reversi.errors import CorruptFileError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
@@ -46,10 +46,11 @@ def test_every_legal_move_has_its_score(labels: Labels) -> None:
 
 
 def test_the_seed_alone_decides(labels: Labels) -> None:
-    told: list[tuple[int, int]] = []
-    again = make_labels(GAME, range(5, 11), 50, 3, threads=2, progress=lambda done, of: told.append((done, of)))
+    told: list[tuple[int, int, str]] = []
+    again = make_labels(GAME, range(5, 11), 50, 3, threads=2, progress=lambda *report: told.append(report))
     assert again.hash == labels.hash
-    assert told[-1] == (50, 50)
+    assert labels.hash.startswith("d0960fa8e5e1")
+    assert [told[0][1:], told[-1]] == [(50, "drawn"), (50, 50, "solved")]
     assert make_labels(GAME, range(5, 11), 50, seed=4).hash != labels.hash
 
 
@@ -99,3 +100,12 @@ def test_what_cannot_be_made_is_said() -> None:
 def test_every_position_has_a_choice_even_near_the_end() -> None:
     made = make_labels(GAME, range(2, 5), 30, seed=1)
     assert ((made.scores != NO_SCORE).sum(1) >= 2).all()
+
+
+def test_positions_that_have_become_too_rare_are_not_waited_for() -> None:
+    """Of some 2,150 positions the last ones would take 500,000 games; a request for many more is refused early."""
+    with pytest.raises(
+        UsageError, match=r"expected 100000 distinct positions of reversi4, but found only .* in (\d+) games"
+    ) as error:
+        draw_positions(GAMES["reversi4"], range(2, 4), 100_000, 0, 1)
+    assert int(str(error.value).split()[-2]) < 100_000

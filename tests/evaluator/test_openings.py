@@ -128,6 +128,14 @@ def test_a_game_with_too_few_openings_says_so() -> None:
         fewest_plies(GAMES["tictactoe"], 500)
 
 
+def test_openings_that_have_become_too_rare_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """6x6 has about 3,900 openings of 7 plies; without patience only a hopeless request is refused."""
+    game = GAMES["reversi6"]
+    monkeypatch.setattr("evaluator.openings.PATIENCE", 10**9)
+    with pytest.raises(ConfigError, match="expected 100000 distinct openings of 7 plies"):
+        random_openings(game, 100_000, 7, 0)
+
+
 def after(game: Game, actions: NDArray[np.int8]) -> Position:
     position = Position.start(game)
     for action in actions[actions != NO_ACTION].tolist():

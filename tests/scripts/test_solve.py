@@ -102,6 +102,11 @@ def test_limits_give_no_score(reversi: Reversi) -> None:
     assert "not solved" in reversi("solve", "--nodes", 1000, stdin=HARD).out
 
 
+def test_the_limit_can_be_as_large_as_the_hardest_known_problems_need(reversi: Reversi) -> None:
+    answer = reversi("solve", "--nodes", 8_500_000_000, "--json", stdin=LAST)
+    assert (answer.code, json.loads(answer.out)["score"]) == (0, 36)
+
+
 def test_bad_lines_are_answered_in_their_place(reversi: Reversi) -> None:
     lines = ["nonsense", LAST, "", "---------  X", "\x00", HARD]
     answer = reversi("solve", "--size", 6, "--json", "--threads", 1, stdin="\n".join(lines))

@@ -240,6 +240,7 @@ def test_a_certain_result_is_no_margin() -> None:
 def test_a_player_that_does_not_say_what_it_thinks_is_not_quoted() -> None:
     session = session_of(analyzer=lambda game: PlayerAnalyzer(game, GreedyPlayer(game, np.random.default_rng(1))))
     said = heard("set depth 12\nhint 2\ngo\n", session)
+    assert heard("move B1\nanalyze\n", session) == ["status analyzing", "status"]
     assert [line.split()[0] for line in said] == [
         "status",
         "nodestats",
