@@ -16,7 +16,7 @@ from reversi.games.rules import GAMES, UNFINISHED, Game, game_named
 BLACK, WHITE, EMPTY = "X", "O", "-"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Position:
     """One position of one game; immutable, hashable, and equal to any other with the same discs and side to move.
 
@@ -61,6 +61,10 @@ class Position:
             raise NotationError(f"expected {BLACK} or {WHITE} as the side to move, got {side!r} in {text!r}")
         black, white = _mask_of(found, discs, BLACK), _mask_of(found, discs, WHITE)
         return cls(found, black, white) if side == BLACK else cls(found, white, black, False)
+
+    def __repr__(self) -> str:
+        """Return `Position.parse('...')`, since the number of squares says which game it is."""
+        return f"Position.parse({str(self)!r})"
 
     def __str__(self) -> str:
         """Return the position in the format of `parse`."""

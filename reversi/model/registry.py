@@ -248,23 +248,24 @@ def newest_registry(runs: Path) -> str:
     return str(max(found, key=age))
 
 
-def load_model(spec: str, registry_url: str | None = None) -> Weights:
+def load_model(spec: str | int | Path, registry_url: str | None = None) -> Weights:
     """Return the weights specified by `spec`: `gated`, `latest`, a version number, or the path of a model.
 
     A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself.  The default
     registry is the newest run's.
     """
-    if _is_name(spec):
+    name = str(spec)
+    if _is_name(name):
         registry = open_registry(registry_url)
-        return registry.load(registry.named(spec))
-    path = Path(spec)
+        return registry.load(registry.named(name))
+    path = Path(name)
     try:
         file = path / "model.safetensors" if path.is_dir() else path
         there = file.is_file()
     except OSError:  # not a valid file name
         there = False
     if not there:
-        raise UsageError(f"expected gated, latest, a version number or a folder with model.safetensors, got {spec!r}")
+        raise UsageError(f"expected gated, latest, a version number or a folder with model.safetensors, got {name!r}")
     return Weights.load(file)
 
 

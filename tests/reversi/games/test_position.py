@@ -23,7 +23,7 @@ def test_text_goes_round(game):
     for own, opp in zip(*oracle.scattered(game, 100, seed=13), strict=True):
         for black_to_move in (True, False):
             position = Position(game, int(own), int(opp), black_to_move)
-            assert Position.parse(str(position)) == position
+            assert Position.parse(str(position)) == eval(repr(position)) == position
             assert Position.parse(f" {position}\n", game) == position
 
 

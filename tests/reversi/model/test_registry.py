@@ -333,7 +333,8 @@ def test_an_unknown_version_names_those_there_are(local):
 
 def test_load_model_reads_every_kind_of_name(local):
     assert [load_model(spec, local.url).version for spec in ("gated", "latest", "5", "000005")] == [12, 12, 5, 5]
-    assert load_model(str(folder_of(local, 5))).version == 5
+    assert load_model(str(folder_of(local, 5))).version == load_model(folder_of(local, 5)).version == 5
+    assert load_model(5, local.url).version == 5
     with pytest.raises(UsageError, match=r"expected gated, latest, a version number or a folder .*, got 'newest'"):
         load_model("newest", local.url)
     with pytest.raises(UsageError):

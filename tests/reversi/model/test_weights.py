@@ -39,6 +39,11 @@ def test_bytes_round_trip_exactly(game, config):
         np.testing.assert_array_equal(after.arrays[name], array)
 
 
+def test_its_name_is_short_enough_for_a_log(sample):
+    assert f"version={sample.version}" in repr(sample)
+    assert len(repr(sample)) < 300
+
+
 def test_a_file_round_trips_and_everybody_can_read_it(sample, tmp_path):
     path = tmp_path / "folder" / "model.safetensors"
     sample.save(path)
