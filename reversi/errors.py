@@ -74,6 +74,11 @@ class NoGatedModelError(ReversiError):
     exit_code = 4
 
 
+def unreadable(path: object, what: str, error: OSError) -> UsageError:
+    """Return the error for a file that a person named and that cannot be opened; `what` was expected there."""
+    return UsageError(f"{path}: expected {what}, but {error.strerror or error}")
+
+
 def first_line(error: object) -> str:
     """Return the first line of an error's message, or the error's type if it has none; some libraries write pages."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

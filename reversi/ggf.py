@@ -27,7 +27,6 @@ ENDINGS = {"r": "resigned", "t": "lost on time", "l": "left", "s": "agreed on th
 
 _TAG = re.compile(r"\s*([A-Za-z]{1,3})\s*\[([^\]]*)\]")
 _RESULT = re.compile(r"([+-]?\d{1,2}(?:\.\d{1,6})?)(?::([rtls]))?", re.ASCII)
-_CELLS = str.maketrans("*Oo-", "XOO-")
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,6 @@ def _start(board: str) -> Position:
     cells = "".join(rest.split())
     if size not in ("4", "6", "8") or len(cells) != int(size) ** 2 + 1 or set(cells) - set("*Oo-"):
         raise NotationError(f"expected a board like BO[8 CELLS *], of size 4, 6 or 8, got {board[:90]!r}")
-    cells = cells.translate(_CELLS)
     return Position.parse(f"{cells[:-1]} {cells[-1]}", reversi_of_size(int(size)))
 
 

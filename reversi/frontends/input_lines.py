@@ -28,11 +28,15 @@ class InputLines:
 
     def next(self) -> str | None:
         """Wait for a line and return it without its end; None once there are no more."""
+        return next(iter(self.arrived(1)), None)
+
+    def arrived(self, most: int) -> list[str]:
+        """Wait for a line and return it with those that have arrived too, at most `most`; [] once there are no more."""
         with self._changed:
             while not self._waiting and not self._ended:
                 self._changed.wait()
             self._changed.notify_all()
-            return self._waiting.popleft()[1] if self._waiting else None
+            return [self._waiting.popleft()[1] for _ in range(min(most, len(self._waiting)))]
 
     def holds(self, wanted: Callable[[str], bool], after: int = 0) -> bool:
         """Return, without blocking, whether a waiting line read `after` so many reads satisfies `wanted`."""

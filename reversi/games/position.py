@@ -15,6 +15,11 @@ from reversi.games.rules import GAMES, UNFINISHED, Game, game_named
 
 BLACK, WHITE, EMPTY = "X", "O", "-"
 
+SYMBOLS = "XOxo*-."
+"""What squares are read from: also small letters, GGF's `*` for Black and GoGui's `.` for an empty square."""
+
+_READ_AS = str.maketrans("xo*.", "XOX-")
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Position:
@@ -44,12 +49,12 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, game: Game | None = None) -> Position:
-        """Read `N*N` characters of `X O -`, row 1 first, a space, and the side to move; their number determines the
-        game.
+        """Read `N*N` characters of `X O -`, row 1 first, blanks, and the side to move; their number determines the
+        game.  `x` and `*` are read as `X`, `o` as `O`, `.` as `-`.
 
         Raises NotationError, also if the position is of another game than `game`.
         """
-        discs, _, side = text.strip().partition(" ")
+        discs, side, *_ = *text.strip().translate(_READ_AS).split(maxsplit=1), "", ""
         found = next((each for each in GAMES.values() if each.squares == len(discs)), None)
         if found is None or (game is not None and game is not found):
             sizes = [each.squares for each in GAMES.values() if game in (None, each)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from scripts.arguments.common import (
     add_model,
@@ -155,18 +155,18 @@ def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAn
     return PlayerAnalyzer(game, player_of(args, spec, game, seed=args.seed, simulations=simulations))
 
 
-def input_lines() -> InputLines:
-    """Return the lines of standard input.
+def input_lines(stream: IO[bytes] | None = None) -> InputLines:
+    """Return the lines of `stream`, by default of standard input.
 
     They are read from the file descriptor: a thread blocked in `sys.stdin` would hold its lock when the process ends,
     and Python would then end with an error.
     """
     from reversi.frontends.input_lines import InputLines
 
+    stream = stream or sys.stdin.buffer
     try:
-        descriptor = sys.stdin.fileno()
+        descriptor = stream.fileno()
     except OSError:  # a stream in memory has none
-        stream = sys.stdin.buffer
         return InputLines(lambda: stream.read(1 << 16))
     return InputLines(lambda: os.read(descriptor, 1 << 16))
 

@@ -1,30 +1,40 @@
-"""Positions from standard input, one per line, for the commands that answer every line by one line.
+"""Positions from a file or standard input, one per line, for the commands that answer every line by one line.
 
-A line may also be in OBF, the format of endgame problems: a position, then the scores of its moves (`reversi.obf`).
+A line is a position, a transcript such as `f5d6c3` of the moves that lead to one, or OBF, the format of endgame
+problems: a position, then the scores of its moves (`reversi.obf`).  Blank lines and text after a `#` are ignored.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import re
+import stat
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count, islice
 from typing import IO, TYPE_CHECKING, Protocol
 
-from reversi.errors import NotationError, UsageError
+from reversi.errors import IllegalMoveError, NotationError, unreadable
+from scripts.arguments.common import given
 from scripts.arguments.engine import input_lines
 
 if TYPE_CHECKING:
     from reversi.games.rules import Game
     from reversi.obf import Problem
 
+STANDARD_INPUT = "-"
+
 LONGEST_LINE = 500
-"""Bytes of a line that are read; an 8x8 position has 66, with the scores of thirty moves 300."""
+"""Characters of a line that are read; an 8x8 position has 66, with the scores of thirty moves 300."""
 
-MOST_LINES = 1_000_000
-"""Most lines that are read; an endless input would fill the memory before the first answer."""
+BOARDS = ("reversi8", "reversi6", "reversi4")
+"""Where the board is not given, a transcript is on the first of these on which its moves are legal."""
 
-REVERSI_SQUARES = (16, 36, 64)
-"""Squares of the boards of Reversi."""
+_TRANSCRIPT = re.compile(r"[a-h][1-8]", re.IGNORECASE)
 
 
 class Answer(Protocol):
@@ -34,63 +44,140 @@ class Answer(Protocol):
         """Return the answer as a line of JSON."""
 
 
-def read_problems(game: Game | None, lines: Iterator[str] | None = None) -> Iterator[Problem | NotationError]:
-    """Yield the problem in each of the lines, or its error; `game` None accepts any Reversi board.
+@dataclass(frozen=True)
+class Line:
+    """A line that is to be answered."""
 
-    lines  None is all of standard input, of which more than `MOST_LINES` are a UsageError
+    number: int
+    """Its number in the input, from 1."""
+    problem: Problem | NotationError
+    """What it says, or why it cannot be parsed."""
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Add FILE, the positions."""
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=given,
+        default=STANDARD_INPUT,
+        metavar="FILE",
+        help="file of positions, one per line (default -, standard input)",
+    )
+
+
+def read_problems(game: Game | None, source: str, most: int = 1) -> Iterator[list[Line]]:
+    """Yield the lines of the file `source` in groups of at most `most`, as `_groups` forms them.
+
+    game    the board; None accepts any of Reversi
+    source  a path, or `STANDARD_INPUT`
+
+    Raises UsageError for a file that cannot be read.
     """
-    from reversi.obf import parse_problem
-
-    if sys.stdin.isatty():
-        print(f"positions{f' of {game.name}' if game else ''}, one per line; Ctrl-D ends", file=sys.stderr)
-    for line in lines or _lines(sys.stdin.buffer):
-        text = line.strip()
-        try:
-            if game is None and (squares := len(text.partition(" ")[0])) not in REVERSI_SQUARES:
-                raise NotationError(
-                    f"expected 16, 36 or 64 squares, a space and the side to move, got {squares} squares in {text!r}"
-                )
-            yield parse_problem(text, game)
-        except NotationError as error:
-            yield error
+    if source == STANDARD_INPUT:
+        if sys.stdin.isatty():
+            print(f"positions{f' of {game.name}' if game else ''}, one per line; Ctrl-D ends", file=sys.stderr)
+        yield from _parsed(game, _groups(sys.stdin.buffer, most))
+        return
+    try:
+        with open(source, "rb") as file:
+            yield from _parsed(game, _groups(file, most))
+    except OSError as error:
+        raise unreadable(source, "a file of positions", error) from error
 
 
-def print_answers(
-    lines: Iterable[Problem | NotationError], answers: Iterator[Answer], *, as_json: bool, expected: str
-) -> bool:
+def print_answers(lines: Iterable[Line], answers: Iterator[Answer], *, as_json: bool, expected: str) -> bool:
     """Print the answer to every line, in order, and return whether all lines could be parsed.
 
     answers   one for each problem in `lines`; it is not read further than the next line needs
     expected  what the lines are, for the message about those that could not be parsed
     """
-    bad = number = 0
-    for number, line in enumerate(lines, start=1):
-        if isinstance(line, NotationError):
+    bad = answered = 0
+    for line in lines:
+        answered += 1
+        if isinstance(line.problem, NotationError):
             bad += 1
-            print(json.dumps({"error": str(line), "line": number}) if as_json else f"error: {line}", flush=True)
+            error = str(line.problem)
+            print(json.dumps({"error": error, "line": line.number}) if as_json else f"error: {error}", flush=True)
         else:
             answer = next(answers)
             print(answer.to_json() if as_json else answer, flush=True)
     if bad:
-        print(f"error: {bad} of {number} lines could not be parsed as {expected}", file=sys.stderr)
+        print(f"error: {bad} of {answered} lines could not be parsed as {expected}", file=sys.stderr)
     return not bad
 
 
-def arriving_lines() -> Iterator[str]:
-    """Yield the first `LONGEST_LINE` characters of every line of standard input as it arrives."""
-    lines = input_lines()
-    while (line := lines.next()) is not None:
-        yield line[:LONGEST_LINE]
+def _groups(file: IO[bytes], most: int) -> Iterator[list[str]]:
+    """Yield lines, at most `LONGEST_LINE` characters of each, in groups of at most `most`.
+
+    From a regular file every group but the last is full; from a pipe or terminal it is what has arrived by then.
+    """
+    if _is_whole(file):
+        lines = iter(lambda: _next_line(file), "")
+        while group := list(islice(lines, most)):
+            yield group
+        return
+    with closing(input_lines(file)) as arriving:
+        while group := arriving.arrived(most):
+            yield [line[:LONGEST_LINE] for line in group]
 
 
-def _lines(file: IO[bytes]) -> Iterator[str]:
-    """Yield the first `LONGEST_LINE` bytes of every line; the rest of a longer one is skipped."""
-    for _ in range(MOST_LINES):
-        line = part = file.readline(LONGEST_LINE)
-        if not line:
-            return
-        while part and not part.endswith(b"\n"):
-            part = file.readline(1 << 16)
-        yield line.decode(errors="replace")
-    if file.read(1):
-        raise UsageError(f"expected at most {MOST_LINES} lines of positions, got more")
+def _parsed(game: Game | None, groups: Iterable[list[str]]) -> Iterator[list[Line]]:
+    """Yield the lines of each group that are to be answered."""
+    numbers = count(1)
+    for group in groups:
+        texts = [(next(numbers), line.partition("#")[0].strip()) for line in group]
+        yield [Line(number, _parse(text, game)) for number, text in texts if text]
+
+
+def _parse(text: str, game: Game | None) -> Problem | NotationError:
+    from reversi.games.rules import GAMES
+    from reversi.obf import parse_problem
+
+    try:
+        if _TRANSCRIPT.match(text):
+            return _after(text, [game] if game else [GAMES[name] for name in BOARDS])
+        squares = len(text.split(maxsplit=1)[0])
+        if game is None and squares not in [GAMES[name].squares for name in BOARDS]:
+            raise NotationError(
+                f"expected 16, 36 or 64 squares, a space and the side to move, got {squares} squares in {text!r}"
+            )
+        return parse_problem(text, game)
+    except NotationError as error:
+        return error
+
+
+def _after(transcript: str, boards: list[Game]) -> Problem:
+    """Return the position after a transcript on the first of `boards` on which it is legal."""
+    from reversi.games.notation import parse_transcript
+    from reversi.games.position import Position
+    from reversi.obf import Problem
+
+    errors: list[str] = []
+    for board in boards:
+        try:
+            actions = parse_transcript(board, transcript)
+        except (NotationError, IllegalMoveError) as error:
+            errors.append(f"{board.name}: {error}")
+            continue
+        position = Position.start(board)
+        for action in actions:
+            position = position.play(action)
+        return Problem(position, {})
+    raise NotationError(errors[0])
+
+
+def _is_whole(file: IO[bytes]) -> bool:
+    """Return whether all of `file` is at hand: a regular file, or a stream in memory, which has no descriptor."""
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        return True
+
+
+def _next_line(file: IO[bytes]) -> str:
+    """Return the first `LONGEST_LINE` bytes of the next line, "" at the end; the rest of a longer one is skipped."""
+    line = part = file.readline(LONGEST_LINE)
+    while part and not part.endswith(b"\n"):
+        part = file.readline(1 << 16)
+    return line.decode(errors="replace")

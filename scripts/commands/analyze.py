@@ -1,25 +1,28 @@
-"""Analyze positions from standard input, one per line: the best move, the value for the side to move, policy and
-visits.
+"""Analyze positions from a file or standard input, one per line: the best move, the value for the side to move, policy
+and visits.
 
-A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.
-Every line is answered by one line, in order; a line that cannot be parsed is answered by `{"error": ...}`, and the exit
-code is then 1.  All positions are searched in parallel: a thousand take seconds, and the answers come at the end of the
-input.  With 0 simulations the network answers without search.  A finished game has no move and its exact value.  With
-12 or fewer empty squares the exact solver answers: the best moves share the policy equally, and there are no visits.
-The same holds for a move that captures every disc of the opponent, which is known to win.
+A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
+the moves that lead to it, such as c2d2.  Blank lines and text after a # are ignored.  Every other line is answered by
+one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.  Positions
+that are there at the same time are searched in parallel: a thousand take seconds.  Those of a pipe are answered as they
+arrive, with values that depend on their company in the third digit.  With 0 simulations the network answers without
+search.  A finished game has no move and its exact value.  With 12 or fewer empty squares the exact solver answers: the
+best moves share the policy equally, and there are no visits.  The same holds for a move that captures every disc of the
+opponent, which is known to win.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reversi.errors import ReversiError
+from reversi.errors import NotationError
 from scripts.arguments.common import add_json, add_model, add_registry, add_simulations, add_size, add_threads
-from scripts.arguments.positions import print_answers, read_problems
+from scripts.arguments.positions import Line, add_file, print_answers, read_problems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from reversi.players import SearchPlayer
 
 EXAMPLES = """
-reversi analyze --model gated --simulations 64 --json < positions.txt
+reversi analyze --model gated --simulations 64 --json positions.txt
 echo "--------------OX----XO-------------- X" | reversi analyze --simulations 800
 """
 
@@ -60,7 +63,8 @@ class PositionAnalysis:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the model, the search and the output format."""
+    """Declare the positions, the model, the search and the output format."""
+    add_file(parser)
     add_model(parser)
     add_simulations(parser, "per position, 0 for the network without search")
     add_size(parser, "the model's")
@@ -70,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read all positions, analyze them together, print the answers in the order of the input."""
+    """Read a batch of positions, analyze them together, print the answers; and so on."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.model.registry import load_model
     from reversi.players import model_player, playing_config
@@ -81,22 +85,29 @@ def run(args: argparse.Namespace) -> int:
         weights.check_game(reversi_of_size(args.size))
     config = playing_config(args.simulations)
     player = model_player(f"model {weights.version}", game, weights, config, threads=args.threads)
-    lines = list(read_problems(game))
-    found = _judge(player, [line.position for line in lines if not isinstance(line, ReversiError)])
-    return 0 if print_answers(lines, found, as_json=args.json, expected=f"positions of {game.name}") else 1
+    answers: deque[PositionAnalysis] = deque()
+
+    def lines() -> Iterator[Line]:
+        for batch in read_problems(game, args.file, player.batch):
+            problems = [line.problem for line in batch]
+            answers.extend(_judge(player, [each.position for each in problems if not isinstance(each, NotationError)]))
+            yield from batch
+
+    found = iter(answers.popleft, None)
+    return 0 if print_answers(lines(), found, as_json=args.json, expected=f"positions of {game.name}") else 1
 
 
 def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[PositionAnalysis]:
-    """Yield the analysis of each position; a batch is searched when its first answer is needed."""
+    """Yield the analysis of each position; they are searched together."""
     import numpy as np
 
-    for start in range(0, len(positions), player.batch):
-        part = positions[start : start + player.batch]
-        own = np.array([position.own for position in part], np.uint64)
-        opp = np.array([position.opp for position in part], np.uint64)
-        result = player.judge(own, opp)
-        for b, position in enumerate(part):
-            yield _analysis(position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b])
+    if not positions:
+        return
+    own = np.array([position.own for position in positions], np.uint64)
+    opp = np.array([position.opp for position in positions], np.uint64)
+    result = player.judge(own, opp)
+    for b, position in enumerate(positions):
+        yield _analysis(position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b])
 
 
 def _analysis(

@@ -1,10 +1,11 @@
-"""Solve positions from standard input, one per line, exactly: the score when both sides play perfectly.
+"""Solve positions from a file or standard input, one per line, exactly: the score when both sides play perfectly.
 
-A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move.  The
-score is own minus opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for
-the winner as in WTHOR files and the FFO positions.  Every line is answered by one line, in order and as it arrives; a
-line that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.  A position that hits a limit
-is not solved and has no score.
+A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
+the moves that lead to it, such as c2d2, on the largest board on which they are legal.  The score is own minus
+opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for the winner as in
+WTHOR files and the FFO positions.  Blank lines and text after a # are ignored.  Every other line is answered by one
+line, in order and as it arrives; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then
+1.  A position that hits a limit is not solved and has no score.
 
 A line in OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer has the expected score and whether score
 and best move agree; the exit code is 1 if any of them does not.
@@ -23,12 +24,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from queue import Queue
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import NotationError, ReversiError
 from scripts.arguments.common import MOST_NODES, add_json, add_size, add_threads, positive_up_to, seconds
-from scripts.arguments.positions import arriving_lines, print_answers, read_problems
+from scripts.arguments.positions import Line, add_file, print_answers, read_problems
 
 if TYPE_CHECKING:
     from reversi.games.position import Position
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from reversi.search.endgame import Solution, Solver
 
 EXAMPLES = """
-reversi solve --size 6 --json < positions.txt
+reversi solve --size 6 --json positions.txt
 echo "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O" | reversi solve
 echo "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X" | reversi solve --empties winner --best
 reversi solve --empties winner --best < fforum-1-19.obf
@@ -120,7 +122,8 @@ class Answer:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the board, what to score, the limits and the output format."""
+    """Declare the positions, the board, what to score, the limits and the output format."""
+    add_file(parser)
     add_size(parser, "each line's own")
     parser.add_argument(
         "--empties", choices=("nobody", "winner"), default="nobody", help="who scores empty squares (default nobody)"
@@ -157,21 +160,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Solving:
-    """Solves the lines of standard input as they arrive; each thread has its own solvers."""
+    """Solves the lines of the input as they arrive; each thread has its own solvers."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         """Begin to read, in a thread, since answers are printed while it waits for the next line."""
         self._args = args
         self._solvers: dict[tuple[int, str], Solver] = {}
         self._pool = ThreadPoolExecutor(args.threads, "solve")
-        self._read: Queue[Problem | NotationError | ReversiError | None] = Queue(MOST_READ)
+        self._read: Queue[Line | ReversiError | None] = Queue(MOST_READ)
         self._waiting: deque[Future[Answer]] = deque()
         threading.Thread(target=self._pump, name="positions", daemon=True).start()
 
-    def lines(self) -> Iterator[Problem | NotationError]:
+    def lines(self) -> Iterator[Line]:
         """Yield every line; those that could be parsed are being solved."""
         while (line := self._read.get()) is not None:
-            if isinstance(line, ReversiError) and not isinstance(line, NotationError):
+            if isinstance(line, ReversiError):
                 raise line
             yield line
 
@@ -193,9 +196,9 @@ class _Solving:
 
         try:
             game = None if self._args.size is None else reversi_of_size(self._args.size)
-            for line in read_problems(game, arriving_lines()):
-                if not isinstance(line, NotationError):
-                    self._waiting.append(self._pool.submit(self._solve, line))
+            for line in chain.from_iterable(read_problems(game, self._args.file)):
+                if not isinstance(line.problem, NotationError):
+                    self._waiting.append(self._pool.submit(self._solve, line.problem))
                 self._read.put(line)
             self._read.put(None)
         except ReversiError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -104,23 +105,12 @@ def _lines_of_positions(folder: Path) -> Opened:
     from scripts.arguments.positions import read_problems
 
     def read(data: bytes) -> object:
-        stream = mock.Mock(buffer=_Buffer(data), isatty=lambda: False)
-        with mock.patch("sys.stdin", stream):
-            answers = list(read_problems(None))
+        with mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(data))):
+            answers = list(read_problems(None, "-"))
         assert len(answers) == data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
         return answers
 
     return [f"{Position.start(REVERSI8)}\n{Position.start(REVERSI6)}\n".encode()], read
-
-
-class _Buffer:
-    """The binary side of a standard input that is given at once."""
-
-    def __init__(self, data: bytes) -> None:
-        import io
-
-        self._file = io.BytesIO(data)
-        self.read, self.readline = self._file.read, self._file.readline
 
 
 BORDERS: tuple[Border, ...] = (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from reversi import archive
-from reversi.errors import CorruptFileError, NotationError, ReversiError
+from reversi.errors import CorruptFileError, NotationError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.ggf import parse_ggf
@@ -161,15 +161,15 @@ def test_a_header_is_bounded_before_it_is_read() -> None:
         archive.unpack(data, "test", 1, "here")
 
 
-def test_an_input_without_end_is_refused_and_a_long_line_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scripts.arguments import positions
+def test_of_an_input_without_end_a_batch_is_kept_and_of_a_long_line_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from scripts.arguments.positions import read_problems
 
-    monkeypatch.setattr(positions, "MOST_LINES", 3)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1_000_000 + b"\nXO\n" * 9)))
-    found = positions.read_problems(None)
-    assert max(len(str(next(found))) for _ in range(3)) < 1200
-    with pytest.raises(ReversiError, match="at most 3 lines"):
-        next(found)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1_000_000 + b"\n" + b"XO\n" * 9)))
+    found = list(read_problems(None, "-", 4))
+    assert [len(batch) for batch in found] == [4, 4, 2]
+    assert max(len(str(line.problem)) for batch in found for line in batch) < 1200
 
 
 def test_the_same_seed_makes_the_same_inputs(tmp_path: Path) -> None:

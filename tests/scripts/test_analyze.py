@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from reversi.model.evaluate import open_evaluator
 from reversi.model.registry import load_model
 from tests.scripts.conftest import Reversi
 
+ROOT = Path(__file__).parents[2]
 START = "--------------OX----XO-------------- X"
 FULL = "X" * 36 + " O"
 PASS = "XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXO- X"
@@ -84,9 +87,35 @@ def test_bad_lines_are_answered_in_their_place(reversi: Reversi, registry: Path)
     answer = reversi("analyze", "--registry", registry, "--simulations", 4, "--json", stdin="\n".join(lines) + "\n")
     found = [json.loads(line) for line in answer.out.splitlines()]
     assert answer.code == 1
-    assert ["error" in each for each in found] == [True, False, True, True, True, True, True, False]
-    assert [each["line"] for each in found if "error" in each] == [1, 3, 4, 5, 6, 7]
-    assert answer.err == "error: 6 of 8 lines could not be parsed as positions of reversi6\n"
+    assert ["error" in each for each in found] == [True, False, True, True, True, False, False]
+    assert [each["line"] for each in found if "error" in each] == [1, 4, 5, 6]
+    assert answer.err == "error: 4 of 7 lines could not be parsed as positions of reversi6\n"
+
+
+def test_positions_may_come_from_a_file_and_as_moves(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    (tmp_path / "list").write_text(f"# openings\n\n{START}  # the start\nc2d2\nC2 f6\nc3\n")
+    common = ("analyze", "--registry", registry, "--simulations", 4, "--json")
+    answer = reversi(*common, tmp_path / "list")
+    start, played, illegal, other = map(json.loads, answer.out.splitlines())
+    assert (start["position"], played["position"]) == (START, str(Position.parse(START).play("c2").play("d2")))
+    assert illegal == {"error": "reversi6: expected a legal move at ply 2, got 'f6'", "line": 5}
+    assert other["line"] == 6
+    assert (
+        reversi(*common, tmp_path / "none").err
+        == f"error: {tmp_path}/none: expected a file of positions, but No such file or directory\n"
+    )
+
+
+def test_a_position_is_answered_before_the_next_one_arrives(registry: Path) -> None:
+    command = [sys.executable, "-m", "scripts.cli", "analyze", "--registry", registry, "--simulations", "4", "--json"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, text=True, bufsize=1, **pipes) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        for line in (START, "c2", START):
+            program.stdin.write(line + "\n")
+            assert "value" in json.loads(program.stdout.readline())
+        assert program.communicate(timeout=30) == ("", "")
 
 
 def test_nothing_in_is_nothing_out(reversi: Reversi, registry: Path) -> None:

@@ -112,9 +112,26 @@ def test_bad_lines_are_answered_in_their_place(reversi: Reversi) -> None:
     answer = reversi("solve", "--size", 6, "--json", "--threads", 1, stdin="\n".join(lines))
     found = [json.loads(line) for line in answer.out.splitlines()]
     assert answer.code == 1
-    assert ["error" in each for each in found] == [True, False, True, True, True, True]
-    assert [each["line"] for each in found if "error" in each] == [1, 3, 4, 5, 6]
-    assert answer.err == "error: 5 of 6 lines could not be parsed as positions\n"
+    assert ["error" in each for each in found] == [True, False, True, True, True]
+    assert [each["line"] for each in found if "error" in each] == [1, 4, 5, 6]
+    assert answer.err == "error: 4 of 5 lines could not be parsed as positions\n"
+
+
+def test_positions_may_come_from_a_file_as_moves_and_in_other_symbols(reversi: Reversi, tmp_path: Path) -> None:
+    game = "b1a1a2"
+    position = Position.start("reversi4").play("b1").play("a1").play("a2")
+    other = str(position).replace("-", ".").replace("X", "*").lower().replace(" ", "   ")
+    (tmp_path / "list").write_text(f"# three times the same\n{game}\n\n{position}\n{other} # again\n")
+    answer = reversi("solve", "--json", tmp_path / "list")
+    assert (answer.code, answer.err) == (0, "")
+    assert [json.loads(line)["position"] for line in answer.out.splitlines()] == [str(position)] * 3
+    assert reversi("solve", "--nodes", 1, "-", stdin="f5d6").out.startswith(
+        str(Position.start("reversi8").play("f5").play("d6"))
+    )
+    assert reversi("solve", stdin="f5d6zz").out == "error: reversi8: expected a move like d3 at ply 3, got 'zz'\n"
+    missing = reversi("solve", tmp_path / "none")
+    assert missing.code == 2
+    assert missing.err == f"error: {tmp_path}/none: expected a file of positions, but No such file or directory\n"
 
 
 def test_tictactoe_is_no_position_to_solve(reversi: Reversi) -> None:

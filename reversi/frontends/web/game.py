@@ -11,7 +11,7 @@ from typing import Any
 from reversi.errors import NotationError
 from reversi.frontends.analysis import Analysis, MoveAnalysis
 from reversi.games.notation import PASS, action_name, parse_action, parse_transcript
-from reversi.games.position import BLACK, WHITE, Position
+from reversi.games.position import SYMBOLS, Position
 from reversi.games.rules import Game
 from reversi.ggf import parse_ggf
 from reversi.obf import parse_problem
@@ -75,8 +75,8 @@ class WebGame:
                 start, actions = found.start, list(found.actions)
             if start.game is not game:
                 raise NotationError(f"expected a game on {game.name}, got one on {start.game.name}")
-        elif text[:1].upper() in (BLACK, WHITE, "-"):
-            start, actions = parse_problem(text.upper(), game).position, []
+        elif text and text[0] in SYMBOLS:
+            start, actions = parse_problem(text, game).position, []
         else:
             start, actions = Position.start(game), parse_transcript(game, text)
         return cls.of(start, [action_name(game, action) for action in actions])

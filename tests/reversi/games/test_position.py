@@ -47,15 +47,20 @@ def test_bits_and_colours():
         ("", "expected 9 or 16 or 36 or 64 squares, a space and the side to move, got 0 squares in ''"),
         ("-" * 35 + " X", "expected 9 or 16 or 36 or 64 squares, a space and the side to move, got 35 squares in "),
         ("-" * 36, "expected X or O as the side to move, got '' in "),
-        ("-" * 36 + " x", "expected X or O as the side to move, got 'x' in "),
+        ("-" * 36 + " y", "expected X or O as the side to move, got 'y' in "),
         ("-" * 36 + " X X", "expected X or O as the side to move, got 'X X' in "),
-        ("-" * 35 + "x X", "expected squares of X, O and -, got 'x' in "),
+        ("-" * 35 + "y X", "expected squares of X, O and -, got 'y' in "),
     ],
 )
 def test_a_bad_text_says_what_was_expected(text, message):
     with pytest.raises(NotationError) as caught:
         Position.parse(text)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("text", ["xo-------------- x", "*O.............. *", "  Xo-------------.  \t X "])
+def test_symbols_of_other_programs_are_read(text):
+    assert str(Position.parse(text)) == "XO-------------- X"
 
 
 def test_a_position_of_another_size_than_asked_for_is_a_notation_error():
