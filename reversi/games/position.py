@@ -39,16 +39,17 @@ class Position:
     @classmethod
     def start(cls, game: Game | str) -> Position:
         """Return a game's start position, Black to move."""
-        game = game_named(game) if isinstance(game, str) else game
+        game = game_named(game)
         return cls(game, game.start_own, game.start_opp)
 
     @classmethod
-    def parse(cls, text: str, game: Game | None = None) -> Position:
+    def parse(cls, text: str, game: Game | str | None = None) -> Position:
         """Read `N*N` characters of `X O -`, row 1 first, a space, and the side to move; their number determines the
         game.
 
         Raises NotationError, also if the position is of another game than `game`.
         """
+        game = None if game is None else game_named(game)
         discs, _, side = text.strip().partition(" ")
         found = next((each for each in GAMES.values() if each.squares == len(discs)), None)
         if found is None or (game is not None and game is not found):
@@ -65,6 +66,9 @@ class Position:
     def __str__(self) -> str:
         """Return the position in the format of `parse`."""
         return "".join(self._symbols()) + " " + (BLACK if self.black_to_move else WHITE)
+
+    def __repr__(self) -> str:
+        return f"Position.parse({str(self)!r})"
 
     @property
     def black(self) -> int:

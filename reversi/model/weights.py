@@ -6,7 +6,7 @@ whose header has the game, the rules and planes versions and the network; readin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,7 @@ class Weights:
     game: str
     network: NetworkConfig
     version: int
-    arrays: dict[str, NDArray[np.float32]]
+    arrays: dict[str, NDArray[np.float32]] = field(repr=False)
 
     def to_bytes(self) -> bytes:
         """Return the archive that `from_bytes` reads."""
