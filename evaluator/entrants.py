@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from reversi.engines.engine import EngineLimits
 from reversi.engines.player import EnginePlayer
@@ -32,7 +33,7 @@ class Entrant:
 
 
 def entrant_of(
-    spec: str, game: Game, *, registry: str | None, simulations: int, limits: EngineLimits | None = None
+    spec: str, game: Game | str, *, registry: str | Path | None, simulations: int, limits: EngineLimits | None = None
 ) -> Entrant:
     """Return the entrant that `spec` names.
 

@@ -27,7 +27,7 @@ from evaluator.match import Match, Pairs
 from evaluator.openings import Openings
 from evaluator.ratings import Pairing, Ratings, rate
 from reversi.errors import UsageError
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.players import Player
 
 BATCH_GAMES = 20
@@ -65,7 +65,7 @@ class Ladder:
 
     def __init__(
         self,
-        game: Game,
+        game: Game | str,
         entrants: Sequence[Entrant],
         openings: Openings,
         ledger: Ledger,
@@ -88,7 +88,7 @@ class Ladder:
         if len(entrants) < 2:
             raise UsageError(f"expected at least two players to rate, got {len(entrants)}")
         count = min(in_batches(games) // 2, len(openings))
-        self.game, self.entrants, self.games, self.seed = game, list(entrants), 2 * count, seed
+        self.game, self.entrants, self.games, self.seed = game_named(game), list(entrants), 2 * count, seed
         self._ledger, self._one_sided = ledger, one_sided
         starts = range(0, count, BATCH_GAMES // 2)
         parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, count))) for start in starts]

@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from evaluator.openings import Openings
 from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.notation import action_name
-from reversi.games.rules import NO_ACTION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
+from reversi.games.rules import (
+    NO_ACTION,
+    UNFINISHED,
+    Game,
+    game_named,
+    legal_actions_mask,
+    outcomes,
+    play_batch,
+)
 from reversi.players import Forfeit, HistoryPlayer, Player
 
 log = logging.getLogger(__name__)
@@ -95,7 +103,7 @@ class Match:
 
     def __init__(
         self,
-        game: Game,
+        game: Game | str,
         player_a: Player,
         player_b: Player,
         openings: Openings,
@@ -114,7 +122,7 @@ class Match:
             )
         if len(openings) < games // 2:
             raise UsageError(f"expected at least {games // 2} openings for {games} games, got {len(openings)}")
-        self.game, self.player_a, self.player_b = game, player_a, player_b
+        self.game, self.player_a, self.player_b = game_named(game), player_a, player_b
         follows = any(isinstance(player, HistoryPlayer) for player in (player_a, player_b))
         self._games_at_once, self._certain = 1 if follows else games_at_once, certain
         opening = np.arange(games) // 2
@@ -122,7 +130,7 @@ class Match:
         self._own = openings.own[opening]  # uint64[G]  discs of the side to move
         self._opp = openings.opp[opening]  # uint64[G]
         self._a_to_move = openings.black_to_move[opening] == self._a_is_black  # bool[G]
-        self._actions = np.full((games, game.max_plies), NO_ACTION, np.int8)  # [G, plies]  from the game's start
+        self._actions = np.full((games, self.game.max_plies), NO_ACTION, np.int8)  # [G, plies]  from the game's start
         self._actions[:, : openings.actions.shape[1]] = openings.actions[opening]
         self._plies = (self._actions != NO_ACTION).sum(axis=1)  # [G]
         self._margin = np.full(games, UNFINISHED, np.int16)  # [G]  final discs of A minus those of B

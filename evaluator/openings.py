@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
-from reversi.games.rules import NO_ACTION, UNFINISHED, Game, list_actions, outcome, play
+from reversi.games.rules import NO_ACTION, UNFINISHED, Game, game_named, list_actions, outcome, play
 from reversi.games.symmetry import canonical, canonical_key
 from reversi.kernel import kernel
 from reversi.search.chance import random_index, stream
@@ -61,7 +61,7 @@ class Openings:
 
 
 def random_openings(
-    game: Game, count: int, plies: int | None, seed: int | Sequence[int], least: int | None = None
+    game: Game | str, count: int, plies: int | None, seed: int | Sequence[int], least: int | None = None
 ) -> Openings:
     """Return `count` openings of `plies` uniformly random plies from the game's start, forced passes included.
 
@@ -70,6 +70,7 @@ def random_openings(
 
     Raises ConfigError if the game has fewer than that.
     """
+    game = game_named(game)
     if plies is None:
         plies = fewest_plies(game, count, least)
     rng = np.random.default_rng(seed)
@@ -125,7 +126,7 @@ def fewest_plies(game: Game, count: int, least: int | None = None) -> int:
     raise ConfigError(f"expected {count} distinct openings in {game.name}, but it has fewer; play fewer games")
 
 
-def load_openings(path: Path | str, game: Game) -> Openings:
+def load_openings(path: Path | str, game: Game | str) -> Openings:
     """Read one opening per line, a transcript such as `f5d6c3`; empty lines and text after a `#` are ignored.
 
     Raises UsageError with the file and line for an illegal transcript, a finished game or an opening that repeats
@@ -136,6 +137,7 @@ def load_openings(path: Path | str, game: Game) -> Openings:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{path}: expected a file of openings, but {reason}") from error
+    game = game_named(game)
     seen: dict[tuple[int, int], int] = {}
     rows: list[tuple[int, int, bool]] = []
     played: list[list[int]] = []

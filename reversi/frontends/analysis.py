@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from reversi.games.position import Position
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.players import PLAYING, Player, playing_config
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
@@ -30,6 +30,10 @@ class Limit:
 
     simulations: int | None = None
     seconds: float | None = None
+
+
+UNLIMITED = Limit()
+"""Only the analyzer's default applies."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +106,21 @@ class SearchAnalyzer:
     uses_limit = True
 
     def __init__(
-        self, name: str, game: Game, evaluate: Evaluate, simulations: int, margin_weight: float = PLAYING.margin_weight
+        self,
+        name: str,
+        game: Game | str,
+        evaluate: Evaluate,
+        simulations: int,
+        margin_weight: float = PLAYING.margin_weight,
     ) -> None:
         """`simulations` is the default without a limit; `evaluate` must be opened with the same `margin_weight`."""
-        self.name, self.game = name, game
+        self.name, self.game = name, game_named(game)
         self._evaluate, self._simulations, self._margin_weight = evaluate, simulations, margin_weight
         self._search = self._make_search(self._playing(simulations))
 
-    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+    def analyse(
+        self, position: Position, limit: Limit = UNLIMITED, stop: Callable[[], bool] = lambda: False, /
+    ) -> Analysis:
         """Search until the limit is reached, the last batch of leaves included, or `stop` is true."""
         watch = _Watch(limit.seconds, stop)
         config = self._config(limit)

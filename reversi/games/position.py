@@ -44,16 +44,17 @@ class Position:
     @classmethod
     def start(cls, game: Game | str) -> Position:
         """Return a game's start position, Black to move."""
-        game = game_named(game) if isinstance(game, str) else game
+        game = game_named(game)
         return cls(game, game.start_own, game.start_opp)
 
     @classmethod
-    def parse(cls, text: str, game: Game | None = None) -> Position:
+    def parse(cls, text: str, game: Game | str | None = None) -> Position:
         """Read `N*N` characters of `X O -`, row 1 first, blanks, and the side to move; their number determines the
         game.  `x` and `*` are read as `X`, `o` as `O`, `.` as `-`.
 
         Raises NotationError, also if the position is of another game than `game`.
         """
+        game = None if game is None else game_named(game)
         discs, side, *_ = *text.strip().translate(_READ_AS).split(maxsplit=1), "", ""
         found = next((each for each in GAMES.values() if each.squares == len(discs)), None)
         if found is None or (game is not None and game is not found):
@@ -67,13 +68,12 @@ class Position:
         black, white = _mask_of(found, discs, BLACK), _mask_of(found, discs, WHITE)
         return cls(found, black, white) if side == BLACK else cls(found, white, black, False)
 
-    def __repr__(self) -> str:
-        """Return `Position.parse('...')`, since the number of squares says which game it is."""
-        return f"Position.parse({str(self)!r})"
-
     def __str__(self) -> str:
         """Return the position in the format of `parse`."""
         return "".join(self._symbols()) + " " + (BLACK if self.black_to_move else WHITE)
+
+    def __repr__(self) -> str:
+        return f"Position.parse({str(self)!r})"
 
     @property
     def black(self) -> int:

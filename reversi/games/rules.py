@@ -94,8 +94,10 @@ GAMES: dict[str, Game] = {
 """Every game by its name, in the order of the ids."""
 
 
-def game_named(name: str) -> Game:
-    """Return the game called `name`; UsageError, which lists the names, if there is none."""
+def game_named(name: Game | str) -> Game:
+    """Return the game called `name`, or `name` itself if it is a game; UsageError, which lists the names, otherwise."""
+    if isinstance(name, Game):
+        return name
     try:
         return GAMES[name]
     except KeyError:

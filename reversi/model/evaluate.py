@@ -129,7 +129,7 @@ def open_evaluator(
     backend: str = "auto",
     device: str = "cpu",
     precision: str = "auto",
-    batch: int,
+    batch: int = 256,
     threads: int = 1,
     slots: int = 1,
     margin_weight: float = 0.0,

@@ -44,9 +44,9 @@ MOST_DIGITS = 10
 class Registry:
     """The registry at `url`; with `create`, an empty one is created there if there is none."""
 
-    def __init__(self, url: str, *, create: bool = False) -> None:
-        self.url = url
-        self._folder = Folder(url)
+    def __init__(self, url: str | Path, *, create: bool = False) -> None:
+        self.url = str(url)
+        self._folder = Folder(self.url)
         if create and self._folder.read("registry.json", TEXT_BYTES) is None:
             self._folder.write("registry.json", _json({"kind": "reversi model registry", "format": 1}))
 
@@ -228,7 +228,7 @@ class Registry:
         raise UnreachableError(f"cannot reach {self.name}: expected a registry of models, {why}")
 
 
-def open_registry(url: str | None) -> Registry:
+def open_registry(url: str | Path | None) -> Registry:
     """Return the registry at `url`; None is that of the newest run in the folder `runs`."""
     return Registry(url if url is not None else newest_registry(Path("runs")))
 
@@ -248,24 +248,26 @@ def newest_registry(runs: Path) -> str:
     return str(max(found, key=age))
 
 
-def load_model(spec: str | int | Path, registry_url: str | None = None) -> Weights:
+def load_model(spec: str | int | Path, registry_url: str | Path | None = None) -> Weights:
     """Return the weights specified by `spec`: `gated`, `latest`, a version number, or the path of a model.
 
-    A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself.  The default
-    registry is the newest run's.
+    A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself; a `Path` is never a
+    version.  The default registry is the newest run's.
     """
-    name = str(spec)
+    name = "" if isinstance(spec, Path) else str(spec)
     if _is_name(name):
         registry = open_registry(registry_url)
         return registry.load(registry.named(name))
-    path = Path(name)
+    path = spec if isinstance(spec, Path) else Path(name)
     try:
         file = path / "model.safetensors" if path.is_dir() else path
         there = file.is_file()
     except OSError:  # not a valid file name
         there = False
     if not there:
-        raise UsageError(f"expected gated, latest, a version number or a folder with model.safetensors, got {name!r}")
+        raise UsageError(
+            f"expected gated, latest, a version number or a folder with model.safetensors, got {str(spec)!r}"
+        )
     return Weights.load(file)
 
 

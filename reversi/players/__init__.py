@@ -8,7 +8,7 @@ from reversi.players.plain import (
     RandomPlayer,
     UctPlayer,
 )
-from reversi.players.player import Forfeit, HistoryPlayer, Player
+from reversi.players.player import Forfeit, HistoryPlayer, Player, choose_move
 from reversi.players.spec import PREFIXES, SIMULATIONS, make_player
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "SearchPlayer",
     "UctPlayer",
     "batch_of",
+    "choose_move",
     "make_player",
     "model_player",
     "playing_config",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
@@ -55,11 +55,12 @@ class SearchPlayer:
 
 
 def model_player(
-    name: str, game: Game, weights: Weights, config: SearchConfig, *, threads: int = 1, backend: str = "auto"
+    name: str, game: Game | str, weights: Weights, config: SearchConfig, *, threads: int = 1, backend: str = "auto"
 ) -> SearchPlayer:
     """Return the player that searches with `weights` and `config`; the weights must be for `game`."""
     from reversi.model.evaluate import open_evaluator
 
+    game = game_named(game)
     weights.check_game(game)
     evaluate = open_evaluator(
         weights,

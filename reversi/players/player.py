@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
+from reversi.games.notation import action_name
+from reversi.games.position import Position
 
 
 class Player(Protocol):
@@ -47,3 +49,8 @@ class HistoryPlayer(Player, Protocol):
 
         histories  the actions of each game from its start position, passes included; Black plays the first
         """
+
+
+def choose_move(player: Player, position: Position) -> str:
+    """Return the name of the move that `player` chooses in one unfinished position of its game."""
+    return action_name(position.game, int(player.choose(*position.as_batch())[0]))

@@ -29,7 +29,7 @@ import numpy as np
 
 from reversi.engines.engine import EngineLimits
 from reversi.errors import UsageError
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.players.model import model_player, playing_config
 from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
 from reversi.players.player import Player
@@ -72,9 +72,9 @@ SIMULATIONS = 64
 
 def make_player(
     spec: str,
-    game: Game,
+    game: Game | str,
     *,
-    registry: str | None = None,
+    registry: str | Path | None = None,
     seed: int,
     threads: int = 1,
     backend: str = "auto",
@@ -88,7 +88,7 @@ def make_player(
 
     Raises UsageError for an invalid specification, and the errors of loading a model or starting a program.
     """
-    kind = spec.partition(":")[0]
+    game, kind = game_named(game), spec.partition(":")[0]
     if kind in ("gtp", "nboard"):
         from reversi.engines.player import engine_player
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
 from reversi.search.exact import solve_roots
@@ -50,7 +50,8 @@ class Search:
     begins with an empty tree.  Self-play, which needs noise and kept subtrees, has its own kernel over the same trees.
     """
 
-    def __init__(self, game: Game, config: SearchConfig, evaluate: Evaluate, capacity: int) -> None:
+    def __init__(self, game: Game | str, config: SearchConfig, evaluate: Evaluate, capacity: int) -> None:
+        game = game_named(game)
         self.game = game
         self.config = config
         self.evaluate = evaluate

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from reversi.errors import UsageError
 from reversi.games.bitboard import Masks
-from reversi.games.rules import REVERSI8, Game, action_of_square
+from reversi.games.rules import REVERSI8, Game, action_of_square, game_named
 from reversi.kernel import bare_kernel
 from reversi.search.endgame_last import (
     GENERATION,
@@ -74,11 +74,12 @@ class Solution:
 class Solver:
     """Solves positions of one game, one at a time; not thread-safe, `stop` excepted."""
 
-    def __init__(self, game: Game, *, winner_takes_empties: bool = False, table_bits: int = 20) -> None:
+    def __init__(self, game: Game | str, *, winner_takes_empties: bool = False, table_bits: int = 20) -> None:
         """The table has 2**table_bits slots of 24 bytes; memory is used only as it fills.
 
         Raises UsageError for a game that is not Reversi.
         """
+        game = game_named(game)
         if game.id > REVERSI8:
             raise UsageError(f"expected a Reversi board to solve, got {game.name}")
         self.game = game
@@ -148,7 +149,7 @@ class Solver:
             timer.join()  # a timer about to set STOP must not stop the next solve
 
 
-def solve_batch(game: Game, own: Masks, opp: Masks, *, threads: int = 1) -> NDArray[np.int8]:
+def solve_batch(game: Game | str, own: Masks, opp: Masks, *, threads: int = 1) -> NDArray[np.int8]:
     """Score all moves of B positions, however long it takes; squares left empty count for nobody.
 
     own, opp  uint64[B]
@@ -156,6 +157,7 @@ def solve_batch(game: Game, own: Masks, opp: Masks, *, threads: int = 1) -> NDAr
     Returns int8[B, A]: exact scores for the side to move; NO_SCORE at illegal actions and in finished games.  They do
     not depend on the number of threads.
     """
+    game = game_named(game)
     scores = np.empty((len(own), game.actions), np.int8)
     variant = variant_of(game.id, False)
 

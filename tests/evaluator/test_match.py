@@ -276,3 +276,10 @@ def test_an_illegal_move_names_the_player() -> None:
 
     with pytest.raises(IllegalMoveError, match="legal move of cheat in game 1, got 'a1'"):
         play(Match(REVERSI6, Cheat(), Cheat(), random_openings(REVERSI6, 1, 4, 1), 2))
+
+
+def test_a_game_can_be_given_by_name() -> None:
+    by_name = Match("reversi6", First(REVERSI6), First(REVERSI6), random_openings("reversi6", 2, 4, 1), 4)
+    by_game = Match(REVERSI6, First(REVERSI6), First(REVERSI6), random_openings(REVERSI6, 2, 4, 1), 4)
+    assert by_name.game is REVERSI6
+    assert play(by_name) == play(by_game)

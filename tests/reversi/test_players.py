@@ -16,7 +16,7 @@ from reversi.model.evaluate import open_evaluator
 from reversi.model.registry import Registry
 from reversi.model.table import empty_table
 from reversi.model.weights import Weights, array_shapes
-from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, batch_of, make_player
+from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, batch_of, choose_move, make_player
 from reversi.search.config import SearchConfig
 from tests.reversi.model.samples import STACKS
 
@@ -274,3 +274,15 @@ def test_what_names_no_player_is_refused(spec: str, says: str, registry: Registr
 def test_a_model_of_another_game_is_refused(registry: Registry) -> None:
     with pytest.raises(IncompatibleModelError, match="reversi8"):
         make("mcts:gated:4", registry, game=GAMES["reversi8"])
+
+
+@pytest.mark.parametrize("spec", ["greedy", "alphabeta:2", "mcts:0:8"])
+def test_a_move_is_chosen_in_one_position_of_a_game_given_by_name(spec: str, registry: Registry) -> None:
+    player = make_player(spec, "reversi6", registry=registry.url, seed=1)
+    for position in positions(GAME, games=1):
+        assert choose_move(player, position) in position.legal_moves()
+
+
+def test_a_game_that_there_is_not_is_one_line() -> None:
+    with pytest.raises(UsageError, match=r"game must be one of reversi4, .*, got 'reversi7'"):
+        make_player("greedy", "reversi7", seed=1)

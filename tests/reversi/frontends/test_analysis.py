@@ -77,7 +77,8 @@ def test_what_the_tree_is_certain_of_is_said_to_be() -> None:
 
 
 def test_without_a_budget_it_takes_its_own_number() -> None:
-    assert SearchAnalyzer("m", GAME, HashEvaluator(GAME), 40).analyse(START, Limit(), never).nodes == 41
+    analyzer = SearchAnalyzer("m", GAME.name, HashEvaluator(GAME), 40)
+    assert analyzer.analyse(START, Limit(), never).nodes == analyzer.analyse(START).nodes == 41
 
 
 def test_without_simulations_the_network_says_the_move_and_the_value() -> None:

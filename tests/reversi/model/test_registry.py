@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import time
 from dataclasses import asdict
@@ -333,12 +334,16 @@ def test_an_unknown_version_names_those_there_are(local):
 
 def test_load_model_reads_every_kind_of_name(local):
     assert [load_model(spec, local.url).version for spec in ("gated", "latest", "5", "000005")] == [12, 12, 5, 5]
-    assert load_model(str(folder_of(local, 5))).version == load_model(folder_of(local, 5)).version == 5
-    assert load_model(5, local.url).version == 5
+    assert load_model(str(folder_of(local, 5))).version == 5
+    assert [load_model(spec, Path(local.url)).version for spec in (5, np.int64(12))] == [5, 12]
+    assert load_model(folder_of(local, 5)).version == 5
     with pytest.raises(UsageError, match=r"expected gated, latest, a version number or a folder .*, got 'newest'"):
         load_model("newest", local.url)
     with pytest.raises(UsageError):
         load_model(local.url)
+    for spec, words in ((Path("gated"), "'gated'"), (-1, "'-1'"), (7, "published model (0, 5, 12), got 7")):
+        with pytest.raises(UsageError, match=re.escape(words)):
+            load_model(spec, local.url)
 
 
 def test_the_newest_run_is_the_default(local, tmp_path, monkeypatch):

@@ -173,3 +173,7 @@ def test_tic_tac_toe_is_a_draw_and_threats_are_seen() -> None:
     assert result.visits[1].argmax() == 2
     assert result.value[1] > 0.9
     assert result.visits[2].argmax() == 2
+
+
+def test_a_game_can_be_given_by_name() -> None:
+    assert Search("reversi6", SearchConfig(), HashEvaluator(GAMES["reversi6"]), 1).game is GAMES["reversi6"]

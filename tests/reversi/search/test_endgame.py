@@ -252,3 +252,12 @@ def test_the_first_ffo_positions() -> None:
 def test_tictactoe_is_refused() -> None:
     with pytest.raises(UsageError, match="expected a Reversi board to solve, got tictactoe"):
         Solver(GAMES["tictactoe"])
+
+
+def test_a_game_can_be_given_by_name() -> None:
+    position = Position.parse("XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O")
+    solution = Solver("reversi6").solve_moves(position.own, position.opp)
+    scores = solve_batch("reversi6", *position.as_batch())[0]
+    assert solution.moves == {action: scores[action] for action in position.legal_actions()}
+    with pytest.raises(UsageError, match=r"game must be one of reversi4, .*, got 6"):
+        Solver(6)  # type: ignore[arg-type]
