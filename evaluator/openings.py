@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError
+from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError, unreadable
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
 from reversi.games.rules import NO_ACTION, UNFINISHED, Game, list_actions, outcome, play
@@ -133,9 +133,10 @@ def load_openings(path: Path | str, game: Game) -> Openings:
     """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # with or without a byte order mark
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"{path}: expected a file of openings, but {reason}") from error
+    except OSError as error:
+        raise unreadable(path, "a file of openings", error) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: expected a file of openings, but it is not text") from error
     seen: dict[tuple[int, int], int] = {}
     rows: list[tuple[int, int, bool]] = []
     played: list[list[int]] = []

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.arguments.common import (
+    MOST_GAMES,
     add_engines,
     add_game,
     add_json,
@@ -27,7 +28,7 @@ from scripts.arguments.common import (
     add_threads,
     file_path,
     game_of,
-    games_number,
+    natural_up_to,
     player_of,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--b", required=True, metavar="PLAYER", help="opponent")
     add_game(parser, "6")
     parser.add_argument(
-        "--games", type=games_number, default=400, metavar="G", help="number of games, even (default 400)"
+        "--games", type=natural_up_to(MOST_GAMES), default=400, metavar="G", help="number of games, even (default 400)"
     )
     add_openings(parser)
     parser.add_argument(
