@@ -201,7 +201,7 @@ class Registry:
         elif self._folder.read("registry/registry.json", TEXT_BYTES) is not None:
             why = f"which is {self.name.rstrip('/')}/registry"
         elif self._folder.read("model.json", TEXT_BYTES) is not None:
-            why = "which is a single model; name it with --model"
+            why = "but it is a single model; name it with --model"
         else:
             return  # empty as yet
         raise UnreachableError(f"cannot reach {self.name}: expected a registry of models, {why}")

@@ -149,7 +149,9 @@ def test_a_model_is_no_registry(reversi: Reversi, registry: Path) -> None:
     folder = registry / "models" / "000003"
     code, message = complaint(reversi("models", "--registry", folder))
     assert code == 3
-    assert message.endswith(f"{folder}: expected a registry of models, which is a single model; name it with --model\n")
+    assert message.endswith(
+        f"{folder}: expected a registry of models, but it is a single model; name it with --model\n"
+    )
 
 
 def test_a_run_that_is_not_there_cannot_be_resumed(reversi: Reversi, tmp_path: Path) -> None:
