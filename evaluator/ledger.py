@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.match import Counts, Pairs
-from reversi.errors import CorruptFileError, RunError
+from reversi.errors import CorruptFileError, RunError, first_line
 
 FORMAT = 1
 
@@ -121,12 +121,16 @@ class Ledger:
 def _read(line: bytes, where: str) -> Entry:
     """Read one line."""
     try:
-        values: dict[str, Any] = json.loads(line)
+        values = json.loads(line)
+        if not isinstance(values, dict):
+            raise TypeError(f"it is {values!r}")
         if values["format"] != FORMAT:
             raise CorruptFileError(f"{where}: expected a result of format {FORMAT}, got {values['format']!r}")
         key = {field.name: values[field.name] for field in fields(BatchKey)}
         found = {field.name: values[field.name] for field in fields(Entry) if field.name != "key"}
         for name, length in (("black", 3), ("white", 3), ("pairs", 5), ("forfeits", 2)):
+            if not isinstance(found[name], list):
+                raise ValueError(f"{name} is {found[name]!r}")
             found[name] = tuple(found[name])
             if len(found[name]) != length or any(type(n) is not int or not 0 <= n <= MOST_GAMES for n in found[name]):
                 raise ValueError(f"{name} is {values[name]!r}")
@@ -135,7 +139,8 @@ def _read(line: bytes, where: str) -> Entry:
                 raise TypeError(f"{name} is {values[name]!r}")
         entry = Entry(key=BatchKey(**key), **found)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CorruptFileError(f"{where}: expected the result of a batch of games, but {error!r}") from error
+        reason = f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else first_line(error)
+        raise CorruptFileError(f"{where}: expected the result of a batch of games, but {reason}") from error
     _expect_whole_pairs(entry, where)
     return entry
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError
+from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError, unreadable
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
 from reversi.games.rules import NO_ACTION, UNFINISHED, Game, game_named, list_actions, outcome, play
@@ -134,9 +134,10 @@ def load_openings(path: Path | str, game: Game | str) -> Openings:
     """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # with or without a byte order mark
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"{path}: expected a file of openings, but {reason}") from error
+    except OSError as error:
+        raise unreadable(path, "a file of openings", error) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: expected a file of openings, but it is not text") from error
     game = game_named(game)
     seen: dict[tuple[int, int], int] = {}
     rows: list[tuple[int, int, bool]] = []

@@ -40,15 +40,25 @@ class MoveLists:
     start_own: Masks  # uint64[G] the side that moves first; a valid position
     start_opp: Masks  # uint64[G]
     black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first is Black
+    unreadable: Mapping[int, str] = field(default_factory=dict)
+    """What is written, by index of the game, in place of the move that is UNREADABLE; not of every format."""
     problems: Mapping[int, str] = field(default_factory=dict)
     """Errors of games that could not be read to their end, by index; their moves are those before the fault."""
 
     @classmethod
-    def from_start(cls, game: Game, moves: NDArray[np.uint8]) -> MoveLists:
+    def from_start(cls, game: Game, moves: NDArray[np.uint8], unreadable: Mapping[int, str] | None = None) -> MoveLists:
         """Return games that begin at the board's start position."""
         count = len(moves)
         own, opp = np.full(count, game.start_own, np.uint64), np.full(count, game.start_opp, np.uint64)
-        return cls(game=game, moves=moves, start_own=own, start_opp=opp, black_first=np.ones(count, np.uint8))
+        black_first = np.ones(count, np.uint8)
+        return cls(
+            game=game,
+            moves=moves,
+            start_own=own,
+            start_opp=opp,
+            black_first=black_first,
+            unreadable=unreadable or {},
+        )
 
 
 def _no_title(index: int) -> str:
@@ -102,12 +112,16 @@ class Collection:
         given = int(self.given[index])
         name = action_name(self.game, given) if given <= self.game.pass_action else "none"
         what = {
-            NOT_READ: "expected a move like d3, got something else",
+            NOT_READ: f"expected a move like d3, got {self._unreadable(index)}",
             ILLEGAL: f"expected a legal move, got {name}",
             GOES_ON: f"expected no move after the end, got {name}",
             STOPS_EARLY: "expected a move, the game stops before its end",
         }[int(self.found[index])]
         return f"{where}, ply {self.plies[index] + 1}: {what}"
+
+    def _unreadable(self, index: int) -> str:
+        text = self.lists.unreadable.get(index)
+        return "something else" if text is None else repr(text)
 
     def is_broken(self, index: int) -> bool:
         """Return whether a game has a fault other than stopping early."""

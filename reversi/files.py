@@ -52,12 +52,12 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 def write_output(path: Path, data: bytes) -> None:
     """Write a file that a person named: atomically, or straight into a device or a pipe; links are followed."""
-    if _is_special(path):
-        with path.open("wb") as file:
-            file.write(data)
-        return
     try:
-        write_atomic(Path(os.path.realpath(path)), data)
+        if _is_special(path):
+            with path.open("wb") as file:
+                file.write(data)
+        else:
+            write_atomic(Path(os.path.realpath(path)), data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 

@@ -19,6 +19,9 @@ COLUMNS = ("transcript", "moves", "game_transcript")
 LONGEST = 2000
 """Characters read of a transcript; no game is longer."""
 
+SHOWN = 8
+"""Characters of unreadable text that a message quotes."""
+
 _PASS = np.frombuffer(b"pass", np.uint8)
 
 
@@ -57,8 +60,10 @@ def transcript_lists(transcripts: list[str], game: Game) -> MoveLists:
     lengths = np.array([len(row) for row in rows], np.int64)
     letters = np.frombuffer(b"".join(rows), np.uint8)
     moves = np.full((len(rows), game.max_plies + 1), END_OF_MOVES, np.uint8)
-    spell(letters, lengths, game.size, _PASS, moves)
-    return MoveLists.from_start(game, moves)
+    ends = np.empty(len(rows), np.int64)
+    spell(letters, lengths, game.size, _PASS, moves, ends)
+    stuck = np.flatnonzero((moves == UNREADABLE).any(1)).tolist()
+    return MoveLists.from_start(game, moves, {g: transcripts[g][ends[g] : ends[g] + SHOWN] for g in stuck})
 
 
 @kernel
@@ -68,6 +73,7 @@ def spell(
     size: int,
     word: NDArray[np.uint8],
     moves: NDArray[np.uint8],
+    ends: NDArray[np.int64],
 ) -> None:
     """Read the moves of concatenated transcripts.
 
@@ -75,10 +81,11 @@ def spell(
     lengths  int64[G]     the number of characters of each
     word     uint8[4]     "pass"
     moves    uint8[G, M]  written from the first move on: actions, or UNREADABLE, after which a game is not read further
+    ends     int64[G]     written: the characters of each that were read
     """
     end = 0
     for g in range(lengths.shape[0]):
-        at, end, count = end, end + lengths[g], 0
+        begin, at, end, count = end, end, end + lengths[g], 0
         while at < end and count < moves.shape[1]:
             if letters[at] <= 32:
                 at += 1
@@ -94,8 +101,9 @@ def spell(
                 at += 4
             else:
                 moves[g, count] = UNREADABLE
-                at = end
+                break
             count += 1
+        ends[g] = at - begin
         if count == 0:
             moves[g, 0] = UNREADABLE
 

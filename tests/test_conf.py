@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reversi.errors import ConfigError
+from reversi.errors import ConfigError, UsageError
 from reversi.model.config import ResNetConfig
 from scripts.job.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
 from scripts.job.config import JobConfig, job_of
@@ -50,7 +50,7 @@ def test_every_ladder_is_one(name: str) -> None:
         ("players: random", "ladder.players must be a list, got 'random'"),
         ("players: []\nchampions: false", "ladder.players must not be empty"),
         ("colour: red", "unknown key 'ladder.colour'; valid here: size, "),
-        ("[", "own.yaml: "),
+        ("[", "own.yaml:9: invalid YAML, expected <block end>, but found '['"),
     ],
 )
 def test_a_wrong_ladder_is_one_line_that_names_it(text: str, words: str, tmp_path: Path) -> None:
@@ -72,8 +72,11 @@ def test_a_ladder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         ConfigError, match=r"unknown ladder 'nope'; expected dozen, edax8 or a file that ends in \.yaml"
     ):
         load_ladder("nope")
-    with pytest.raises(ConfigError, match=r"cannot read nowhere\.yaml"):
+    with pytest.raises(UsageError, match=r"nowhere\.yaml: expected settings as key: value, but No such file"):
         load_ladder("nowhere.yaml")
+    (tmp_path / "cut.yaml").write_text("size: 6\nplayers: [random,\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"cut\.yaml:3: invalid YAML, expected the node"):
+        load_ladder(str(tmp_path / "cut.yaml"))
     (tmp_path / "list.yaml").write_text("- random", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"list\.yaml: expected settings as key: value, got list"):
         load_ladder(str(tmp_path / "list.yaml"))

@@ -41,6 +41,10 @@ MOST_DIGITS = 10
 """Maximum digits of a model's version."""
 
 
+MOST_LISTED = 10
+"""Most versions that a message lists."""
+
+
 class Registry:
     """The registry at `url`; with `create`, an empty one is created there if there is none."""
 
@@ -112,10 +116,13 @@ class Registry:
         return models[-1]
 
     def get(self, version: int) -> ModelInfo:
-        """Return one version; UsageError, which lists the versions, if it does not exist."""
+        """Return one version; UsageError, which says which there are, if it does not exist."""
         info = self._find(version)
         if info is None:
-            there = ", ".join(str(model.version) for model in self.models()) or "none"
+            versions = [str(model.version) for model in self.models()]
+            few = len(versions) <= MOST_LISTED
+            there = ", ".join(versions) if few else f"{len(versions)} from {versions[0]} to {versions[-1]}"
+            there = there or "none"
             raise UsageError(f"{self.name}: expected the version of a published model ({there}), got {version}")
         return info
 
@@ -223,6 +230,8 @@ class Registry:
             why = "but there is no such folder"
         elif self._folder.read("registry/registry.json", TEXT_BYTES) is not None:
             why = f"which is {self.name.rstrip('/')}/registry"
+        elif self._folder.read("model.json", TEXT_BYTES) is not None:
+            why = "but it is a single model; name it with --model"
         else:
             return  # empty as yet
         raise UnreachableError(f"cannot reach {self.name}: expected a registry of models, {why}")

@@ -51,9 +51,9 @@ def positive(text: str) -> int:
     return _whole(text, 1)
 
 
-def games_number(text: str) -> int:
-    """Read a number of games, or raise ArgumentTypeError."""
-    return _whole(text, 0, MOST_GAMES)
+def natural_up_to(most: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from 0 to `most`, which raises ArgumentTypeError for others."""
+    return lambda text: _whole(text, 0, most)
 
 
 def positive_up_to(most: int) -> Callable[[str], int]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.arguments.common import (
+    MOST_GAMES,
     add_engines,
     add_game,
     add_json,
@@ -30,7 +31,7 @@ from scripts.arguments.common import (
     file_path,
     game_of,
     game_of_players,
-    games_number,
+    natural_up_to,
     player_of,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game(parser, "that of A's model, else of B's, else 6")
     parser.add_argument(
         "--games",
-        type=games_number,
+        type=natural_up_to(MOST_GAMES),
         metavar="G",
         help=f"number of games, even (default: two for each of --openings, else {GAMES})",
     )

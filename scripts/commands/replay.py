@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reversi.errors import UsageError
+from reversi.errors import UsageError, unreadable
 from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
 
 if TYPE_CHECKING:
@@ -127,7 +127,11 @@ def _games(source: str, game: Game | None, column: str | None) -> Collection:
     if path.is_file():
         return read_games_of(path, game, column)
     if path.suffix.lower() in SUFFIXES or "/" in source:
-        raise UsageError(f"expected a file of games, found none at {source!r}")
+        try:
+            path.stat()
+        except OSError as error:
+            raise unreadable(source, "a file of games", error) from error
+        raise UsageError(f"{source}: expected a file of games, but it is no regular file")
     games = read_transcript(source, game, f"{source[:40]!r}")
     if games.plies[0] == 0:
         raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from scripts.arguments.common import natural
+from scripts.arguments.common import natural_up_to
 from scripts.arguments.engine import (
     SIMULATIONS,
     add_engine_arguments,
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--port",
-        type=natural,
+        type=natural_up_to(65_535),
         default=PORT,
         metavar="P",
         help=f"port to listen on (default {PORT}; 0 takes a free one)",

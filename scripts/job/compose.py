@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reversi.errors import ConfigError
+from reversi.errors import ConfigError, first_line, unreadable
 
 _ABSENT = object()
 
@@ -108,13 +108,22 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
 
 
 def saved_values(file: Path) -> dict[str, Any]:
-    """Return the mapping in a configuration file; ConfigError if it cannot be read or holds something else."""
+    """Return the mapping in a configuration file.
+
+    Raises UsageError if it cannot be opened, ConfigError, with the line, if it holds something else.
+    """
     import yaml
 
     try:
         values = yaml.safe_load(_text_of(file))
-    except (yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
-        raise ConfigError(f"cannot read {file}: {str(error).splitlines()[0]}") from error
+    except OSError as error:
+        raise unreadable(file, "settings as key: value", error) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{file}:{mark.line + 1}" if mark else str(file)
+        raise ConfigError(f"{where}: invalid YAML, {error.problem}") from error
+    except (yaml.YAMLError, UnicodeError, RecursionError) as error:
+        raise ConfigError(f"{file}: expected settings as key: value, but {first_line(error)}") from error
     if not isinstance(values, dict):
         raise ConfigError(f"{file}: expected settings as key: value, got {type(values).__name__}")
     return {str(key): value for key, value in values.items()}

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.arguments.common import (
+    MOST_GAMES,
     add_engines,
     add_json,
     add_players,
@@ -40,7 +41,7 @@ from scripts.arguments.common import (
     engine_limits,
     file_path,
     game_of_players,
-    games_number,
+    natural_up_to,
     positive,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
@@ -100,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size(parser, "the ladder's; without one that of the first model in --players, else 6")
     parser.add_argument(
         "--games",
-        type=games_number,
+        type=natural_up_to(MOST_GAMES),
         metavar="G",
         help="games per pair, even; rounded up to batches of 20 (default: the ladder's, 100)",
     )
@@ -182,10 +183,15 @@ def _truth(args: argparse.Namespace) -> int:
     """Measure the players on labelled positions."""
     _check_truth(args)
     from evaluator.labels import load_labels
+    from reversi.errors import unreadable
     from reversi.games.rules import game_named
     from reversi.players import make_player
     from scripts.rate import truth as rate_truth
 
+    try:
+        args.truth.stat()
+    except OSError as error:
+        raise unreadable(args.truth, "a labels archive", error) from error
     labels = load_labels(args.truth)
     game = game_named(labels.game)
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]

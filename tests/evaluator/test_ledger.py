@@ -85,7 +85,7 @@ def test_two_writers_do_not_destroy_each_others_results(file: Path) -> None:
         ({"format": 2}, "expected a result of format 1, got 2"),
         ({"pairs": [1, 0, 0, 1]}, "pairs is"),
         ({"black": [1, 0, -1]}, "black is"),
-        ({"white": 5}, "not iterable"),
+        ({"white": 5}, "but white is 5"),
         ({"seed": [1]}, "seed is [1]"),
         ({"pairs": [10**400, 0, 0, 0, 0]}, "pairs is"),
         ({"a": 7}, "a is 7"),
@@ -103,11 +103,23 @@ def test_a_line_that_is_no_result_is_named(file: Path, change: dict[str, object]
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["hello\n", "[1]\n", "{}\n", "\n", '"format"\n', "\xff\n"])
-def test_another_file_is_refused(file: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello\n", "Expecting value: line 1 column 1"),
+        ("[1]\n", r"it is \[1\]"),
+        ("{}\n", "it has no 'format'"),
+        ("\n", "Expecting value"),
+        ('"format"\n', "it is 'format'"),
+        ("\xff\n", "'utf-8' codec"),
+    ],
+)
+def test_another_file_is_refused(file: Path, text: str, reason: str) -> None:
     file.parent.mkdir()
     file.write_bytes(text.encode("latin-1"))
-    with pytest.raises(CorruptFileError, match=r"results\.jsonl:1: expected the result of a batch"):
+    with pytest.raises(
+        CorruptFileError, match=rf"results\.jsonl:1: expected the result of a batch of games, but {reason}"
+    ):
         Ledger(file)
 
 

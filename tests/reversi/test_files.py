@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -87,3 +88,9 @@ def test_the_longest_name_that_a_file_can_have_can_be_written(tmp_path: Path) ->
     path = tmp_path / ("n" * 255)
     write_atomic(path, b"whole")
     assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [(path.name, b"whole")]
+
+
+def test_a_device_that_is_full_is_named() -> None:
+    with pytest.raises(OSError, match="No space left") as error:
+        write_output(Path("/dev/full"), b"something")
+    assert (error.value.errno, error.value.filename) == (errno.ENOSPC, "/dev/full")

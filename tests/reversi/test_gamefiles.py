@@ -131,7 +131,7 @@ def test_a_column_can_be_named_and_one_of_something_else_holds_no_games(tmp_path
     path.write_text(f"who,Line\nme,{GAMES[0]}\nyou\n")
     found = read_games_of(path, column="line")
     assert found.is_good.tolist() == [True, False]
-    assert found.problem(1) == f"{path}, game 2, ply 1: expected a move like d3, got something else"
+    assert found.problem(1) == f"{path}, game 2, ply 1: expected a move like d3, got ''"
     assert not read_games_of(path, column="who").is_good.any()
     with pytest.raises(CorruptFileError, match="expected a column called moves, got the columns 'who, Line'"):
         read_games_of(path, column="moves")

@@ -48,6 +48,15 @@ def complaint(answer: Answer) -> tuple[int, str]:
         ("match --a random --b greedy --seed -1", "--seed"),
         ("match --a random --b greedy --openings none.txt --games 2", "none.txt"),
         ("match --a random --b greedy --size 4 --opening-plies 1 --games 400", "distinct openings"),
+        (
+            "rate --truth nope.safetensors --players random",
+            "nope.safetensors: expected a labels archive, but No such file",
+        ),
+        ("rate --ladder nope.yaml", "nope.yaml: expected settings as key: value, but No such file"),
+        (
+            "match --a random --b greedy --openings sub/none.txt",
+            "sub/none.txt: expected a file of openings, but No such",
+        ),
         ("play nobody", "nobody"),
         ("play random --opponent greedy", "expected one opponent"),
         ("play --color red", "'red'"),
@@ -134,6 +143,15 @@ def test_a_folder_that_cannot_be_written_is_named(reversi: Reversi, registry: Pa
     code, message = complaint(reversi("pull", "--registry", registry, "-o", tmp_path / "file" / "model"))
     assert code == 1
     assert str(tmp_path / "file") in message
+
+
+def test_a_model_is_no_registry(reversi: Reversi, registry: Path) -> None:
+    folder = registry / "models" / "000003"
+    code, message = complaint(reversi("models", "--registry", folder))
+    assert code == 3
+    assert message.endswith(
+        f"{folder}: expected a registry of models, but it is a single model; name it with --model\n"
+    )
 
 
 def test_a_run_that_is_not_there_cannot_be_resumed(reversi: Reversi, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_test_without_enough_games_has_no_verdict(reversi: Reversi) -> None:
             "--openings or --opening-plies, got both: 'file' and 0",
         ),
         (["--opening-plies", 100], "--opening-plies: expected at most 11 plies in reversi4, got 100"),
-        (["--games", "x"], "expected a whole number from 0 to 2147483647, got 'x'"),
+        (["--games", "x"], "expected a whole number from 0 to 1000000, got 'x'"),
         (["--engine-move", "nan"], "--engine-move: expected seconds above 0 and at most a day, got 'nan'"),
         (["--engine-start", "inf"], "--engine-start: expected seconds above 0 and at most a day, got 'inf'"),
         (["--registry", ""], "--registry: expected a name, got ''"),

@@ -66,7 +66,7 @@ def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -
     ("name", "text", "says"),
     [
         (None, "f5d6f5", ": expected a legal move, got f5"),
-        (None, "f5d6x", ": expected a move like d3, got something else"),
+        (None, "f5d6x", ": expected a move like d3, got 'x'"),
         ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[F5];)", ": expected one of c3, c4, c5, c6, c7; got 'f5'"),
         ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[Z9];)", ": expected a square from a1 to h8"),
         ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]W[C3];)", ": expected a move of black, one of"),
@@ -139,7 +139,8 @@ def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, mo
     [
         (["nonsense"], "expected a file of games or a transcript like f5d6c3, got 'nonsense'"),
         ([""], "expected a file of games or a transcript like f5d6c3, got ''"),
-        (["nowhere.wtb"], "expected a file of games, found none at 'nowhere.wtb'"),
+        (["nowhere.wtb"], "nowhere.wtb: expected a file of games, but No such file or directory"),
+        (["/"], "/: expected a file of games, but it is no regular file"),
         (["f5", "--size", "7"], "--size: expected 3, 4, 6 or 8, got 7"),
         (["f5", "--size", "6"], "expected a file of games or a transcript like f5d6c3, got 'f5'"),
         (["f5", "--game", "2"], "--game: expected a game from 1 to 1, got 2"),

@@ -145,7 +145,7 @@ def test_a_model_of_tic_tac_toe_is_served_without_the_solver_of_endings(tmp_path
 def test_what_cannot_be_served_is_an_error_in_words(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
     for arguments, code, message in (
         (["--registry", registry, "--host", "no.such.host.invalid"], 2, "expected an address to listen on, got"),
-        (["--registry", registry, "--port", "99999"], 2, "expected an address to listen on, got"),
+        (["--registry", registry, "--port", "99999"], 2, "expected a whole number from 0 to 65535"),
         (["--registry", registry, "--port", "x"], 2, "--port"),
         (["--registry", registry, "--size", 8], 1, "expected"),
         (["--registry", tmp_path / "none"], 3, "none"),

@@ -46,7 +46,9 @@ class WebGame:
 
         Raises NotationError and IllegalMoveError.
         """
-        if isinstance(text := request.get("text"), str):
+        if (text := request.get("text")) is not None:
+            if not isinstance(text, str):
+                raise NotationError(f"expected the text of a game, got {type(text).__name__}")
             return cls.from_text(text, game)
         start, moves = request.get("start"), request.get("moves", [])
         if not (start is None or isinstance(start, str)):

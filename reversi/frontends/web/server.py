@@ -80,7 +80,7 @@ class WebServer:
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse foreign names and origins, so that no other site's page can use the server through a browser."""
         name = (request.url.host or "").lower()
-        allowed = (*LOCAL, self._host) if self._host in LOCAL else (self._host,)
+        allowed = LOCAL if self._host in LOCAL else (self._host,)
         if self._host not in EVERYWHERE and name not in allowed:
             raise web.HTTPForbidden(text=f"expected this server under {' or '.join(allowed)}, got {name!r}\n")
         origin = request.headers.get("Origin")

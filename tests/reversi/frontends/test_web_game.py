@@ -51,6 +51,7 @@ def test_a_game_may_begin_anywhere_and_passes_are_plies() -> None:
     ("request_", "error", "message"),
     [
         ({"start": 5}, NotationError, "expected a position or null as the start, got int"),
+        ({"text": 5}, NotationError, "expected the text of a game, got int"),
         ({"start": "XO"}, NotationError, "expected 16 squares"),
         ({"moves": "b1"}, NotationError, "expected a list of moves"),
         ({"moves": [1]}, NotationError, "expected a list of moves"),

@@ -327,6 +327,12 @@ def test_other_things_among_the_models_are_passed_over(local):
     assert [info.version for info in local.models()] == [0, 5, 12]
 
 
+def test_of_many_versions_the_first_and_the_last_are_named(local, monkeypatch):
+    monkeypatch.setattr("reversi.model.registry.MOST_LISTED", 2)
+    with pytest.raises(UsageError, match=r"expected the version of a published model \(3 from 0 to 12\), got 7"):
+        local.get(7)
+
+
 def test_an_unknown_version_names_those_there_are(local):
     with pytest.raises(UsageError, match=r"\(0, 5, 12\), got 7"):
         local.get(7)
