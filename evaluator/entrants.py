@@ -49,19 +49,28 @@ def entrant_of(
     player = make(0)
     if close := getattr(player, "close", None):
         close()
+    digest = digest_of(player, registry, limits)
     if not isinstance(player, SearchPlayer):
-        patience = _sha256(repr(limits or EngineLimits()).encode()) if isinstance(player, EnginePlayer) else None
-        return Entrant(name=player.name, digest=patience, make=make, reusable=False)
+        return Entrant(name=player.name, digest=digest, make=make, reusable=False)
+    return Entrant(
+        name=player.name,
+        digest=digest,
+        make=lambda seed: make_player(player.name, game, registry=registry, seed=seed),
+        reusable=True,
+    )
+
+
+def digest_of(player: Player, registry: str | Path | None, limits: EngineLimits | None) -> str | None:
+    """Return `Entrant.digest` of a player that `make_player` made with this registry and these limits."""
+    if isinstance(player, EnginePlayer):
+        return _sha256(repr(limits or EngineLimits()).encode())
+    if not isinstance(player, SearchPlayer):
+        return None
     from reversi.model.registry import load_model
 
     kind, _, rest = player.name.partition(":")
     weights = load_model(rest.rpartition(":")[0] if kind == "mcts" else rest, registry)
-    return Entrant(
-        name=player.name,
-        digest=_sha256(weights.to_bytes() + repr(player.config).encode()),
-        make=lambda seed: make_player(player.name, game, registry=registry, seed=seed),
-        reusable=True,
-    )
+    return _sha256(weights.to_bytes() + repr(player.config).encode())
 
 
 def _sha256(data: bytes) -> str:

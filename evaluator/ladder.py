@@ -92,7 +92,7 @@ class Ladder:
         self._ledger, self._one_sided = ledger, one_sided
         starts = range(0, count, BATCH_GAMES // 2)
         parts = [openings.take(np.arange(start, min(start + BATCH_GAMES // 2, count))) for start in starts]
-        self._parts = [(part, _digest(part)) for part in parts]
+        self._parts = [(part, part.digest) for part in parts]
         self._couples = [_in_order(a, b) for a, b in combinations(self.entrants, 2)]
         self._own = threading.local()  # reusable players, by name, of each worker
         self._stop = threading.Event()
@@ -223,9 +223,3 @@ class Ladder:
 def _in_order(a: Entrant, b: Entrant) -> tuple[Entrant, Entrant]:
     """Return both in the order of their names, so that a pair does not depend on the order of the players."""
     return (a, b) if a.name < b.name else (b, a)
-
-
-def _digest(openings: Openings) -> str:
-    """Return the SHA-256 of the positions."""
-    arrays = openings.own.astype("<u8"), openings.opp.astype("<u8"), openings.black_to_move.astype(np.uint8)
-    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()

@@ -6,6 +6,7 @@ swapped colours measure strength instead.  Two openings are the same if a symmet
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -49,6 +50,12 @@ class Openings:
 
     def __len__(self) -> int:
         return len(self.own)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the positions."""
+        arrays = self.own.astype("<u8"), self.opp.astype("<u8"), self.black_to_move.astype(np.uint8)
+        return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Openings:
         """Return the openings with the given numbers, in that order."""

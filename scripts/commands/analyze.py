@@ -54,7 +54,7 @@ class PositionAnalysis:
     def to_json(self) -> str:
         """Return the answer as a line of JSON."""
         values = {name: getattr(self, name) for name in ("move", "value", "policy", "visits")}
-        return json.dumps({"position": str(self.position), **values})
+        return json.dumps({"position": str(self.position), "game": self.position.game.name, **values})
 
     def __str__(self) -> str:
         moves = sorted(self.policy, key=lambda move: -self.policy[move])

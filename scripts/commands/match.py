@@ -28,6 +28,7 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     add_threads,
+    engine_limits,
     file_path,
     game_of,
     game_of_players,
@@ -38,6 +39,7 @@ from scripts.arguments.openings import add_openings, check_openings, choose_open
 
 if TYPE_CHECKING:
     from evaluator.match import Match, MatchResult
+    from evaluator.openings import Openings
     from evaluator.sprt import Sprt
     from reversi.games.rules import Game
     from reversi.players import Player
@@ -122,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
         player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
         openings = choose_openings(args, game, (GAMES if args.games is None else args.games) // 2)
         games = 2 * len(openings) if args.games is None else args.games
+        about = _about(args, player_a, player_b, openings) if args.json else {}
         settings: dict[str, Any] = {}
         if test is not None:
             settings = {
@@ -135,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     if stopped:
         print(f"interrupted: {finished} of {result.games} games are finished", file=sys.stderr)
     if finished:
-        _print(args, match, result, test)
+        _print(match, result, test, about)
         if args.save is not None:
             _save(args.save, match)
     return INTERRUPTED if stopped else 0
@@ -167,14 +170,23 @@ def _progress(match: Match) -> str:
     return f"{finished} of {result.games} games{score}; {begun} in progress, at ply {plies}"
 
 
-def _print(args: argparse.Namespace, match: Match, result: MatchResult, test: Sprt | None) -> None:
-    """Print the statistics of the finished games."""
+def _about(args: argparse.Namespace, player_a: Player, player_b: Player, openings: Openings) -> dict[str, Any]:
+    """Return the JSON fields about the players and openings, as a ladder's ledger identifies them."""
+    from evaluator.entrants import digest_of
+
+    models = [digest_of(player, args.registry, engine_limits(args)) for player in (player_a, player_b)]
+    names = {"a": player_a.name, "b": player_b.name, "a_model": models[0], "b_model": models[1]}
+    return {**names, "openings": openings.digest, "seed": args.seed}
+
+
+def _print(match: Match, result: MatchResult, test: Sprt | None, about: dict[str, Any]) -> None:
+    """Print the statistics of the finished games; as JSON if there are fields `about` the match."""
     from evaluator.stats import score_of
 
     score, game, name_a, name_b = score_of(result), match.game, match.player_a.name, match.player_b.name
-    if args.json:
-        names = {"a": name_a, "b": name_b, "size": game.size, "seed": args.seed}
-        print(json.dumps({**names, **dataclasses.asdict(score), **_additions(result, test)}), flush=True)
+    if about:
+        about |= {"game": game.name, "size": game.size}
+        print(json.dumps({**about, **dataclasses.asdict(score), **_additions(result, test)}), flush=True)
         return
     print(f"{name_a} against {name_b}, {game.name}, {score.games} games: {score.summary}")
     print(score.details)

@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         answer: dict[str, object] = {
             "position": str(position),
+            "game": position.game.name,
             "size": position.game.size,
             "depth": args.depth,
             "leaves": leaves,

@@ -91,6 +91,7 @@ class Answer:
         found = self.solution
         values: dict[str, Any] = {
             "position": str(self.problem.position),
+            "game": self.problem.position.game.name,
             "score": found.score,
             "best": None if found.best is None else self._name(found.best),
             "moves": {self._name(action): score for action, score in sorted(found.moves.items())},

@@ -77,8 +77,8 @@ def as_json(ladder: Ladder, ratings: Ratings, forfeits: dict[str, int]) -> str:
         }
         for residual in ratings.residuals
     ]
-    about = {"size": ladder.game.size, "games": ladder.games, "seed": ladder.seed, "anchor": ratings.anchor}
-    return json.dumps({**about, "players": players, "pairs": met})
+    about = {"game": ladder.game.name, "size": ladder.game.size, "games": ladder.games, "seed": ladder.seed}
+    return json.dumps({**about, "anchor": ratings.anchor, "players": players, "pairs": met})
 
 
 def shortened(name: str) -> str:

@@ -43,7 +43,7 @@ def random_positions(count: int) -> list[str]:
 
 def test_a_position_gets_move_value_policy_and_visits(reversi: Reversi, registry: Path) -> None:
     (found,) = analyzed(reversi, registry, [START], simulations=40)
-    assert list(found) == ["position", "move", "value", "policy", "visits"]
+    assert list(found) == ["position", "game", "move", "value", "policy", "visits"]
     assert found["position"] == START
     assert set(found["policy"]) == set(found["visits"]) == {"c2", "b3", "e4", "d5"}
     assert sum(found["visits"].values()) == 40

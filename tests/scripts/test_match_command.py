@@ -6,6 +6,7 @@ import re
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,13 +82,32 @@ def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
 
 def test_all_statistics_are_in_the_json(reversi: Reversi) -> None:
     found = json.loads(reversi("match", "--a", "flat-mc:20", "--b", "random", "--size", 4, "--games", 40, "--json").out)
-    before = ["a", "b", "size", "seed", "games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]
+    about = ["a", "b", "a_model", "b_model", "openings", "seed", "game", "size"]
+    before = ["games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]
     added = ["pairs", "trinomial_interval", "trinomial_elo_interval", "superiority", "forfeits"]
-    assert list(found) == [*before, *added]
+    assert list(found) == [*about, *before, *added]
+    assert (found["game"], found["a_model"], found["b_model"]) == ("reversi4", None, None)
     assert sum(found["pairs"]) == 20
     assert sum(n * points / 4 for points, n in enumerate(found["pairs"])) == pytest.approx(20 * found["score"])
     assert found["trinomial_interval"][0] < found["score"] < found["trinomial_interval"][1]
     assert found["forfeits"] == [0, 0]
+
+
+def test_models_and_openings_are_identified_as_in_a_ladder(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    def played(b: str, seed: int) -> dict[str, Any]:
+        match = ("match", "--a", "mcts:gated:4", "--b", b, "--size", 6, "--games", 20, "--registry", registry)
+        found: dict[str, Any] = json.loads(reversi(*match, "--seed", seed, "--opening-plies", 5, "--json").out)
+        return found
+
+    ladder = ("rate", "--size", 6, "--games", 20, "--registry", registry, "--results", tmp_path / "ladder")
+    reversi(*ladder, "--players", "greedy", "mcts:gated:4", "--opening-plies", 5, "--seed", 1)
+    (batch,) = (json.loads(line) for line in (tmp_path / "ladder").read_text().splitlines())
+    found = played("greedy", 1)
+    assert (batch["b"], batch["b_model"], batch["a_model"]) == (found["a"], found["a_model"], None)
+    assert batch["openings"] == found["openings"] != played("greedy", 2)["openings"]
+    other = played("mcts:0:4", 1)
+    assert other["a_model"] == found["a_model"] != other["b_model"]
+    assert found["b_model"] is None
 
 
 def test_a_test_stops_the_match_and_says_its_verdict(reversi: Reversi) -> None:
@@ -159,7 +179,7 @@ def test_saved_games_are_replayed_and_have_the_result(reversi: Reversi, tmp_path
 def test_tic_tac_toe_is_a_game_too(reversi: Reversi, tmp_path: Path) -> None:
     answer = reversi("match", "--a", "uct:100", "--b", "random", "--game", "tictactoe", "--games", 20, "--json")
     score = json.loads(answer.out)
-    assert (answer.code, score["games"], score["size"]) == (0, 20, 3)
+    assert (answer.code, score["games"], score["size"], score["game"]) == (0, 20, 3, "tictactoe")
     assert score["wins"] > score["losses"]
     for arguments, words in (
         (("--game", "tictactoe", "--save", tmp_path / "no.ggf"), "which writes GGF, got tictactoe"),

@@ -23,7 +23,7 @@ def test_every_line_gets_one_line_of_answer(reversi: Reversi) -> None:
     answer = reversi("solve", "--json", stdin=f"{LAST}\n{PASS}\n{OVER}\n{start}\n")
     last, passing, over, whole = map(json.loads, answer.out.splitlines())
     assert answer.code == 0
-    assert list(last) == ["position", "score", "best", "moves", "nodes", "seconds", "solved"]
+    assert list(last) == ["position", "game", "score", "best", "moves", "nodes", "seconds", "solved"]
     assert (last["score"], last["best"], last["moves"]) == (36, "f6", {"f6": 36})
     assert (passing["score"], passing["best"], passing["moves"]) == (-36, "pass", {"pass": -36})
     assert (over["score"], over["best"], over["moves"], over["solved"]) == (-35, None, {}, True)
