@@ -25,7 +25,9 @@ def inits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     says: list[str] = []
 
     def init(**_: Any) -> None:
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        code = "import time; print(flush=True); time.sleep(600)"
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout as begun:  # type: ignore[union-attr]
+            begun.readline()  # just after its start a process has no command line yet
         if word := says.pop(0):
             raise Exception(word)
 
