@@ -48,12 +48,7 @@ def run(args: argparse.Namespace) -> int:
     game = game_named(weights.game)
     takes, gives = input_port(game), output_ports(weights.network.head, game)
     if args.json:
-        about = {
-            "version": weights.version,
-            "file": str(path),
-            "path": str(path),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        }
+        about = {"version": weights.version, "path": str(path), "sha256": hashlib.sha256(data).hexdigest()}
         about |= {"size": len(data), "game": game.name, "weights_sha256": weights_sha256(weights)}
         print(json.dumps(about | {"inputs": [takes._asdict()], "outputs": [port._asdict() for port in gives]}))
         return 0
