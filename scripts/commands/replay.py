@@ -13,11 +13,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reversi.errors import CorruptFileError, UsageError, unreadable
+from reversi.errors import CorruptFileError, UsageError
 from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
+from scripts.arguments.game_files import file_named
 from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -126,21 +126,14 @@ def _json(games: Collection, index: int, ply: int, position: Position, moves: Se
 
 def _games(source: str, game: Game | None, column: str | None) -> Collection:
     """Return the games of a file, or the game of a transcript, which must begin with a legal move."""
-    from reversi.gamefiles import MAX_BYTES, SUFFIXES, read_games, read_games_of, read_transcript
+    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of, read_transcript
 
     if source == STANDARD_INPUT:
         if sys.stdin.isatty():
             print("games, one transcript per line, GGF or SGF; Ctrl-D ends", file=sys.stderr)
         return read_games(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input")
-    path = Path(source)
-    if path.is_file():
+    if (path := file_named(source)) is not None:
         return read_games_of(path, game, column)
-    if path.suffix.lower() in SUFFIXES or "/" in source:
-        try:
-            path.stat()
-        except OSError as error:
-            raise unreadable(source, "a file of games", error) from error
-        raise UsageError(f"{source}: expected a file of games, but it is no regular file")
     games = read_transcript(source, game, f"{source[:40]!r}")
     if games.plies[0] == 0:
         raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
