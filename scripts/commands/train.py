@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ HYDRA_FLAGS = {
     "--experimental-rerun",
 }
 """The other flags of Hydra's command line."""
+
+SHOWING = {"--cfg", "-c", "--info", "-i", "--hydra-help", "--version", "--shell-completion", "-sc"}
+"""The flags that only print something."""
 
 LOG_BYTES, OLD_LOGS = 8 << 20, 3
 """Size at which `logs/run.log` is rotated, and the number of old files kept: at most 32 MB per run."""
@@ -188,8 +192,16 @@ def _hand_to_hydra(arguments: list[str]) -> int:
         exit_codes.append(train(plain(config), None))
 
     sys.argv = ["reversi train", *for_hydra(arguments)]
-    main()
-    return max(exit_codes, default=0)
+    if not SHOWING.intersection(item.partition("=")[0] for item in arguments):
+        main()
+        return max(exit_codes, default=0)
+    shown = io.StringIO()
+    try:
+        with redirect_stdout(shown):
+            main()
+    finally:  # Hydra would answer a closed pipe or a full disk with a traceback
+        print(shown.getvalue(), end="")
+    return 0
 
 
 @contextmanager
