@@ -14,6 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from learner.algorithms.reports import ValidationPart
 from learner.replay.redis_config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.model.registry import Registry
@@ -155,8 +156,14 @@ class Sitting:
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
 
-    def offered(self, validation: ValidationReport | None) -> None:
-        """Note that the last candidate is offered, and its results on the validation games, if there are any."""
+    def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
+        """Note that the last candidate is offered, and its results on the validation games, if there are any.
+
+        With a `ValidationPart` it is still being validated and not offered yet.
+        """
+        if isinstance(validation, ValidationPart):
+            self.progress.validating(validation)
+            return
         self.last_offered, self.validation = True, validation
         if validation is not None:
             self.progress.validated(validation)
