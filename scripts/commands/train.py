@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, RunError, UsageError
+from reversi.urls import masked
 from scripts.cluster.ray_environment import in_job
 from scripts.job.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.job.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
@@ -167,16 +168,39 @@ def _sweep(overrides: list[str]) -> int:
     if any(item.startswith(("-", f"{RESUME}=")) for item in overrides):
         raise ConfigError(f"with --multirun only overrides of new runs can be given, got {' '.join(overrides)!r}")
     jobs = each_job(overrides)
-    composed = [compose(job) for job in jobs]
-    for values in composed:
-        job_of(values)
+    composed = [_numbered(job, number) for number, job in enumerate(jobs)]
+    _check_registries([job_of(values) for values in composed])
     code = 0
     for number, (job, values) in enumerate(zip(jobs, composed, strict=True)):
-        values["run"]["name"] += f"-{number}"
         print(f"job {number + 1} of {len(jobs)}: {' '.join(job)}")
         if code := train(values, None):
             break
     return code
+
+
+def _numbered(job: list[str], number: int) -> dict[str, Any]:
+    """Return the configuration of a sweep's job with its number after its name, and so in all that is made of the name,
+    such as the URL of `registry=s3`."""
+    from scripts.job.config import job_of
+
+    name = job_of(compose(job)).run.name
+    return compose([*job, f"run.name='{name}-{number}'"])
+
+
+def _check_registries(jobs: list[JobConfig]) -> None:
+    """Raise ConfigError if two jobs of a sweep would publish to one registry: the first candidate of the second would
+    be judged against the champion of the first."""
+    from scripts.job.sitting import registry_url
+
+    first: dict[str, int] = {}
+    for number, job in enumerate(jobs, start=1):
+        url = registry_url(job, Path(job.run.dir) / job.run.name).removeprefix("file://")
+        place = url.rstrip("/") if "://" in url else str(Path(url).resolve())
+        if (other := first.setdefault(place, number)) != number:
+            raise ConfigError(
+                f"registry.url must differ between the jobs of a sweep, as {url.rstrip('/')}/${{run.name}} does, but "
+                f"jobs {other} and {number} have {masked(url)!r}"
+            )
 
 
 def _hand_to_hydra(arguments: list[str]) -> int:
