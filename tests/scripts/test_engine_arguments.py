@@ -107,7 +107,7 @@ def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
         ("--seconds 0", 2, "expected seconds above 0"),
         ("--seconds soon", 2, "expected seconds above 0"),
         ("--simulations 1000001", 2, "expected at most 1000000 simulations"),
-        ("--solve 25", 2, "expected --solve of at most 24 empty squares, got 25"),
+        ("--solve 25", 2, "argument --solve: expected a whole number from 0 to 24, got '25'"),
         ("--registry {}/nowhere", 3, "nowhere"),
         ("", 4, "reversi train"),
     ],
