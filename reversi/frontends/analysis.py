@@ -6,10 +6,11 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
 from reversi.players import PLAYING, Player, playing_config
@@ -42,7 +43,7 @@ class MoveAnalysis:
 
     action: int
     value: float | None = None
-    """Expected result for the side to move, -1 to 1; None if unknown."""
+    """Expected result for the side to move, -1 to 1; None if unknown.  The sign of the score if there is one."""
     visits: int = 0
     line: tuple[int, ...] = ()
     """The principal variation, beginning with the action."""
@@ -50,6 +51,20 @@ class MoveAnalysis:
     """The exact margin of perfect play for the side to move; None if unknown."""
     certain: bool = False
     """Whether `value` is proven to be the result of perfect play (its margin may be unknown)."""
+    prior: float | None = None
+    """The network's policy, before any search; None if the network was not asked."""
+
+    def as_json(self, game: Game) -> dict[str, Any]:
+        """Return the analysis for JSON, with moves by name."""
+        return {
+            "move": action_name(game, self.action),
+            "value": None if self.value is None else round(self.value, 4),
+            "score": self.score,
+            "visits": self.visits,
+            "certain": self.certain,
+            "prior": None if self.prior is None else round(self.prior, 6),
+            "line": [action_name(game, action) for action in self.line],
+        }
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,8 @@ class Analysis:
     """Best first; an analyzer that only chooses a move gives one."""
     nodes: int
     seconds: float
+    value: float | None = None
+    """Expected result of the position for the side to move, -1 to 1; None if unknown."""
 
     @classmethod
     def of_move(cls, action: int, nodes: int = 0, seconds: float = 0.0) -> Analysis:
@@ -81,11 +98,14 @@ class Analyzer(Protocol):
     """Whether the limit has an effect."""
 
     def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
-        """Return the analysis of an unfinished position, soon after `stop` turns true at the latest."""
+        """Return the analysis of every move of an unfinished position, soon after `stop` turns true at the latest."""
+
+    def choose(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        """Return an analysis for the sake of its best move: it may end as soon as that is known."""
 
 
 class PlayerAnalyzer:
-    """Adapts a `Player`: returns its move alone; ignores the limit and `stop`."""
+    """Adapts a `Player`: always returns its move alone; ignores the limit and `stop`."""
 
     uses_limit = False
 
@@ -99,9 +119,11 @@ class PlayerAnalyzer:
         action = int(self._player.choose(*position.as_batch())[0])
         return Analysis.of_move(action, 1, time.monotonic() - start_s)
 
+    choose = analyse
+
 
 class SearchAnalyzer:
-    """A tree search with a network; it can be stopped between batches of leaves."""
+    """Tree searches with a network; they can be stopped between batches of leaves."""
 
     uses_limit = True
 
@@ -116,29 +138,28 @@ class SearchAnalyzer:
         """`simulations` is the default without a limit; `evaluate` must be opened with the same `margin_weight`."""
         self.name, self.game = name, game_named(game)
         self._evaluate, self._simulations, self._margin_weight = evaluate, simulations, margin_weight
-        self._search = self._make_search(self._playing(simulations))
+        self._searches: dict[bool, Search] = {}
 
     def analyse(
         self, position: Position, limit: Limit = UNLIMITED, stop: Callable[[], bool] = lambda: False, /
     ) -> Analysis:
-        """Search until the limit is reached, the last batch of leaves included, or `stop` is true."""
-        watch = _Watch(limit.seconds, stop)
-        config = self._config(limit)
-        if config != self._search.config:
-            self._search = self._make_search(config)
-        result = self._search.run(*position.as_batch(), stop=watch)
-        return Analysis(tuple(self._moves(result)), 1 + int(result.visits.sum()), watch.seconds)
+        """Search until the limit is reached, the last batch of leaves included, the result of every move is proven, or
+        `stop` is true."""
+        return self._analyse(True, position, limit, stop)
 
-    def _moves(self, result: SearchResult) -> Iterator[MoveAnalysis]:
-        """Yield the moves of the root, best first; where the result is known without a tree, only the best moves."""
-        value, found = float(result.value[0]), self._search.report(0)
-        if not found:
-            best = sorted(np.flatnonzero(result.policy[0]).tolist(), key=lambda action: action != result.action[0])
-            yield from (MoveAnalysis(action, value, line=(action,), certain=True) for action in best)
-        visited = bool(result.visits.any())  # without any visit the network's value of the root is the only one
-        for move in found:
-            expected = move.value if move.visits else None if visited else value
-            yield MoveAnalysis(move.action, expected, move.visits, move.line, certain=move.certain)
+    def choose(
+        self, position: Position, limit: Limit = UNLIMITED, stop: Callable[[], bool] = lambda: False, /
+    ) -> Analysis:
+        """Search as `analyse` does, but only until the result of the position is proven."""
+        return self._analyse(False, position, limit, stop)
+
+    def _analyse(self, every_move: bool, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
+        watch, config = _Watch(limit.seconds, stop), self._config(limit)
+        search = self._searches.get(every_move)
+        if search is None or search.config != config:
+            search = self._searches[every_move] = Search(self.game, config, self._evaluate, 1, every_move=every_move)
+        result = search.run(*position.as_batch(), stop=watch)
+        return analysis_of(search, result, 0, watch.seconds)
 
     def warm_up(self) -> None:
         """Run every batch size and a first search, so that the first move is not delayed; well under a second."""
@@ -165,8 +186,24 @@ class SearchAnalyzer:
     def _playing(self, simulations: int) -> SearchConfig:
         return playing_config(simulations, margin_weight=self._margin_weight)
 
-    def _make_search(self, config: SearchConfig) -> Search:
-        return Search(self.game, config, self._evaluate, 1)
+
+def analysis_of(search: Search, result: SearchResult, b: int, seconds: float) -> Analysis:
+    """Return the analysis of position b of the last `run` of a search, which took `seconds`."""
+    moves = tuple(_moves_of(search, result, b))
+    return Analysis(moves, 1 + int(result.visits[b].sum()), seconds, float(result.value[b]))
+
+
+def _moves_of(search: Search, result: SearchResult, b: int) -> Iterator[MoveAnalysis]:
+    """Yield the moves of a root, best first; where the result is known without a tree, only the best moves."""
+    value, found = float(result.value[b]), search.report(b)
+    if not found:
+        best = sorted(np.flatnonzero(result.policy[b]).tolist(), key=lambda action: action != result.action[b])
+        yield from (MoveAnalysis(action, value, line=(action,), certain=True) for action in best)
+    visited = bool(result.visits[b].any())  # without any visit the network's value of the root is the only one
+    for move in found:
+        expected = value if move.value is None and not visited else move.value
+        prior = float(result.prior[b, move.action])
+        yield MoveAnalysis(move.action, expected, move.visits, move.line, certain=move.certain, prior=prior)
 
 
 class _Watch:

@@ -57,7 +57,7 @@ class EngineSession:
         return True
 
     def analyse(self, stop: Callable[[], bool], limit: Limit | None = None) -> Analysis:
-        """Return the analysis of the current position, which must not be over."""
+        """Return the analysis of every move of the current position, which must not be over."""
         return self.analyzer.analyse(self.position, limit or self.limit, stop)
 
     def choose(self, stop: Callable[[], bool], limit: Limit | None = None) -> Analysis:
@@ -65,7 +65,7 @@ class EngineSession:
         legal = self.position.legal_actions() or [self.position.game.pass_action]
         if len(legal) == 1:
             return Analysis.of_move(legal[0])
-        return self.analyse(stop, limit)
+        return self.analyzer.choose(self.position, limit or self.limit, stop)
 
     def _take(self, plies: list[int]) -> None:
         for action in plies:

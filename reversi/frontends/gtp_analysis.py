@@ -90,11 +90,11 @@ class AnalyzeRequest:
             yield unsaid
 
     def line(self, game: Game, analysis: Analysis) -> str:
-        """Return the moves of an analysis, best first; those without a visit only if they are solved.
+        """Return the moves of an analysis, best first; those without a visit only if they are proven.
 
         A move's winning rate, 0 to 1, is half of its value, -1 to 1, plus a half: a draw is half a win.
         """
-        shown = [move for move in analysis.moves if move.visits or move.score is not None] or list(analysis.moves[:1])
+        shown = [move for move in analysis.moves if move.visits or move.certain] or list(analysis.moves[:1])
         return " ".join(_info(game, move, order, self.kata) for order, move in enumerate(shown[: self.most]))
 
 
@@ -110,7 +110,7 @@ def deepening(session: EngineSession, stop: Callable[[int], bool]) -> Iterator[A
         if done and (stop(done) or analysis.nodes <= nodes):
             return
         yield analysis
-        if stop(done + 1) or all(move.score is not None for move in analysis.moves):
+        if stop(done + 1) or all(move.certain for move in analysis.moves):
             return
         nodes = analysis.nodes
 
@@ -131,20 +131,15 @@ def variation(game: Game, analysis: Analysis) -> str:
 
 
 def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
-    rate = (1 + _value(move)) / 2
+    rate = (1 + (move.value or 0.0)) / 2
     visits = max(1, move.visits)  # of a solved move too, for programs that compare them
     fields = [f"move {action_name(game, move.action)}", f"visits {visits}"]
     fields.append(f"winrate {rate:.6f}" if kata else f"winrate {round(10_000 * rate)}")
     if kata and move.score is not None:
         fields += [f"scoreMean {move.score}", f"scoreLead {move.score}"]
+    if move.prior is not None:
+        fields.append(f"prior {move.prior:.6f}" if kata else f"prior {round(10_000 * move.prior)}")
     return " ".join(["info", *fields, f"order {order}", f"pv {_line(game, move)}"])
-
-
-def _value(move: MoveAnalysis) -> float:
-    """Return a move's value; that of a solved move is its result."""
-    if move.score is not None:
-        return float((move.score > 0) - (move.score < 0))
-    return move.value or 0.0
 
 
 def _label(move: MoveAnalysis) -> str:

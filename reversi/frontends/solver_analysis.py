@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis
+from reversi.frontends.exact_analysis import exact_moves
 from reversi.games.position import Position
-from reversi.search.endgame import Solution, Solver
+from reversi.search.endgame import Solver
 
 MOST_S = 2.0
 """Longest time for a solve; half of the limit's seconds if that is less.  An unsolved position is searched."""
@@ -20,48 +22,67 @@ POLL_S = 0.002
 class SolverAnalyzer:
     """Scores every move exactly if at most `empties` squares are empty and the time suffices, else uses `analyzer`.
 
-    Scores are for the side to move.  `winner_takes_empties` gives the squares left empty to the winner, as is usual in
-    Othello programs; without it they count for nobody.
+    Scores are for the side to move.
     """
 
-    def __init__(self, analyzer: Analyzer, empties: int, *, winner_takes_empties: bool = True) -> None:
+    def __init__(
+        self,
+        analyzer: Analyzer,
+        empties: int,
+        *,
+        choose_empties: int | None = None,
+        winner_takes_empties: bool = True,
+    ) -> None:
+        """Solve from `empties` empty squares on in `analyse`.
+
+        choose_empties        the same for `choose`; None is `empties`
+        winner_takes_empties  gives the squares left empty to the winner, as is usual in Othello programs; without it
+                              they count for nobody
+        """
         self.name, self.game, self.uses_limit = analyzer.name, analyzer.game, analyzer.uses_limit
         self._analyzer, self._empties = analyzer, empties
+        self._choose_empties = empties if choose_empties is None else choose_empties
         self._solver = Solver(analyzer.game, winner_takes_empties=winner_takes_empties)
 
     def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
         """Solve the position, or use the rest of the limit for the other analyzer."""
         if position.empties > self._empties:
             return self._analyzer.analyse(position, limit, stop)
+        return self._solved(position, limit, stop, self._analyzer.analyse, lines=True)
+
+    def choose(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        """Do as `analyse`; only the best move has its line of perfect play."""
+        if position.empties > self._choose_empties:
+            return self._analyzer.choose(position, limit, stop)
+        return self._solved(position, limit, stop, self._analyzer.choose, lines=False)
+
+    def _solved(
+        self,
+        position: Position,
+        limit: Limit,
+        stop: Callable[[], bool],
+        otherwise: Callable[[Position, Limit, Callable[[], bool]], Analysis],
+        lines: bool,
+    ) -> Analysis:
         start_s = time.monotonic()
-        end_s = start_s + (MOST_S if limit.seconds is None else min(MOST_S, limit.seconds / 2))
-        found = self._solve(position, True, end_s, stop)
-        if found.solved:
-            line = tuple(self._line(position, found, end_s, stop))
-            moves = sorted(found.moves.items(), key=lambda move: (-move[1], move[0] != found.best))
-            scored = (MoveAnalysis(a, None, 0, line if a == found.best else (a,), score) for a, score in moves)
-            return Analysis(tuple(scored), found.nodes, time.monotonic() - start_s)
+        most_s = MOST_S if limit.seconds is None else min(MOST_S, limit.seconds / 2)
+        moves, nodes = self._solve(position, most_s, stop, lines)
         spent_s = time.monotonic() - start_s
+        if moves:
+            return Analysis(moves, nodes, spent_s, moves[0].value)
         left_s = None if limit.seconds is None else max(0.0, limit.seconds - spent_s)
-        analysis = self._analyzer.analyse(position, Limit(limit.simulations, left_s), stop)
-        return Analysis(analysis.moves, found.nodes + analysis.nodes, spent_s + analysis.seconds)
+        found = otherwise(position, Limit(limit.simulations, left_s), stop)
+        return replace(found, nodes=nodes + found.nodes, seconds=spent_s + found.seconds)
 
-    def _line(self, position: Position, found: Solution, end_s: float, stop: Callable[[], bool]) -> list[int]:
-        """Return perfect play of both sides, as far as the time suffices."""
-        line = []
-        while found.best is not None:
-            line.append(found.best)
-            position = position.play(found.best)
-            found = self._solve(position, False, end_s, stop)
-        return line
-
-    def _solve(self, position: Position, every: bool, end_s: float, stop: Callable[[], bool]) -> Solution:
-        """Solve in a thread, which ends within milliseconds of `end_s`, `stop` or Ctrl-C."""
-        solve = self._solver.solve_moves if every else self._solver.solve
-        found: list[Solution] = []
-        left_s = max(0.0, end_s - time.monotonic())
+    def _solve(
+        self, position: Position, most_s: float, stop: Callable[[], bool], lines: bool
+    ) -> tuple[tuple[MoveAnalysis, ...], int]:
+        """Solve in a thread, which ends within milliseconds of `most_s`, `stop` or Ctrl-C."""
+        found: list[tuple[tuple[MoveAnalysis, ...], int]] = []
         thread = threading.Thread(
-            target=lambda: found.append(solve(position.own, position.opp, seconds=left_s)), name="solver", daemon=True
+            target=lambda: found.append(exact_moves(self._solver, position, seconds=most_s, lines=lines)),
+            name="solver",
+            daemon=True,
         )
         thread.start()
         try:
@@ -70,6 +91,7 @@ class SolverAnalyzer:
                 if stop():
                     self._solver.stop()
         finally:
-            self._solver.stop()
-            thread.join()
+            while thread.is_alive():  # a line or a solve that was just starting misses the first call
+                self._solver.stop()
+                thread.join(POLL_S)
         return found[0]

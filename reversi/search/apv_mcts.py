@@ -25,7 +25,7 @@ class SearchResult:
     """The results of B searches; a finished game has its exact value, zeros elsewhere, and the action -1.
 
     In a decided position (`exact.is_decided`) value and action are exact, the policy has equal shares for the best
-    moves, and visits and prior are zero.
+    moves, and visits and prior are zero; a search for `every_move` has them there too.
     """
 
     visits: NDArray[np.int32]  # [B, A]  simulations through each action of the root
@@ -50,13 +50,18 @@ class Search:
     begins with an empty tree.  Self-play, which needs noise and kept subtrees, has its own kernel over the same trees.
     """
 
-    def __init__(self, game: Game | str, config: SearchConfig, evaluate: Evaluate, capacity: int) -> None:
+    def __init__(
+        self, game: Game | str, config: SearchConfig, evaluate: Evaluate, capacity: int, *, every_move: bool = False
+    ) -> None:
+        """`every_move` is for analysis with PUCT: moves whose result is proven get no more simulations, and the search
+        goes on until that is true of all, where a search for a move to play ends once the root's result is."""
+        assert not (every_move and config.method == "gumbel"), "expected puct for a search of every move"
         game = game_named(game)
         self.game = game
         self.config = config
         self.evaluate = evaluate
         self.capacity = capacity
-        self._params = params_of(config)
+        self._params = params_of(config, every_move=every_move)
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
         self._played = np.empty(0, np.int32)  # [B]  of the last run

@@ -15,7 +15,7 @@ import numpy as np
 from reversi.kernel import bare_kernel
 from reversi.search.exact import MAX_UTILITY, MIN_UTILITY
 from reversi.search.params import SearchParams
-from reversi.search.tree import UNVISITED, Tree, back_up
+from reversi.search.tree import PENDING, UNVISITED, Tree, back_up
 
 
 @bare_kernel
@@ -27,6 +27,7 @@ def settle(tree: Tree, node: int) -> None:
         lower, upper = here.lower, np.float32(-np.inf)
         for i in range(here.first, here.first + here.degree):
             lower, upper = max(lower, edge_lower(tree, i)), max(upper, edge_upper(tree, i))
+        upper = min(upper, here.upper)  # the result of a root may be known before those of its moves
         if lower == here.lower and upper == here.upper:
             return
         here.lower, here.upper = lower, upper
@@ -59,6 +60,30 @@ def is_settled(tree: Tree, node: int) -> bool:
     """Return whether a node's result of perfect play is known; that of a TERMINAL node always is."""
     here = tree.nodes[node]
     return bool(here.lower == here.upper)
+
+
+@bare_kernel
+def is_closed(tree: Tree, params: SearchParams, node: int) -> bool:
+    """Return whether a node is searched no further: its result is known, and, with `params.every_move`, that of every
+    move if it is the root.  False for a root that waits for its evaluation."""
+    if not is_settled(tree, node):
+        return False
+    if node != 0 or not params.every_move:
+        return True
+    root = tree.nodes[0]
+    for i in range(root.first, root.first + root.degree):
+        if edge_lower(tree, i) != edge_upper(tree, i):
+            return False
+    return bool(root.degree != PENDING)
+
+
+@bare_kernel
+def is_pruned(tree: Tree, params: SearchParams, node: int, index: int) -> bool:
+    """Return whether an edge of `node` is not worth a visit: it cannot be better than another one, or, at the root with
+    `params.every_move`, its result is known."""
+    if node == 0 and params.every_move:
+        return bool(edge_lower(tree, index) == edge_upper(tree, index))
+    return bool(edge_upper(tree, index) <= tree.nodes[node].lower)
 
 
 @bare_kernel

@@ -33,6 +33,7 @@ from reversi.search.endgame_last import (
     final_score,
     odd_quadrants,
 )
+from reversi.search.endgame_line import LONGEST, best_line
 from reversi.search.endgame_search import BEST, COUNTS, NO_SCORE, WORST, solve_root, solve_rows
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.endgame_threads import SolverThreads
@@ -86,7 +87,10 @@ class Solver:
         self._variant = variant_of(game.id, winner_takes_empties)
         self._table = make_table(table_bits)
         self._counts = np.zeros(COUNTS, np.int64)
-        self.solve(game.board_mask, 0)  # compiles or loads the kernels, so that the first solve keeps its time limit
+        self.solve(
+            game.board_mask, 0
+        )  # these compile or load the kernels, so that the first solve keeps its time limit
+        self.line(game.board_mask, 0, game.squares)
 
     def solve(
         self, own: int, opp: int, *, wdl: bool = False, nodes: int | None = None, seconds: float | None = None
@@ -106,6 +110,32 @@ class Solver:
         """Like `solve`, but with the exact score of every legal move."""
         return self._solve(own, opp, True, wdl, nodes, seconds)
 
+    def line(
+        self,
+        own: int,
+        opp: int,
+        score: int,
+        *,
+        wdl: bool = False,
+        nodes: int | None = None,
+        seconds: float | None = None,
+    ) -> tuple[int, ...]:
+        """Return perfect play of both sides from a position with this score to the end, as far as the limits allow.
+
+        wdl             the score is only 1, 0 or -1, and the line keeps that result
+        nodes, seconds  as for `solve`
+
+        It is fast after the position itself or one a few plies before it was solved, whose table it uses.
+        """
+        counts, line = self._counts, np.empty(LONGEST, np.int8)
+        sides = (np.uint64(own), np.uint64(opp))
+        mine, theirs = (WORST if wdl and least < 0 else least for least in (score, -score))  # a loser may play any move
+        counts[LIMIT] = UNLIMITED if nodes is None else nodes
+        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+        with self._stopped_after(seconds):
+            length = best_line(self._variant, *sides, mine, theirs, self._solved_empties, self._table, counts, line)
+        return tuple(int(action_of_square(self.game.id, int(square))) for square in line[:length])
+
     def stop(self) -> None:
         """End the solve running in another thread, within milliseconds; its position is then not solved."""
         self._counts[STOP] = 1
@@ -116,6 +146,7 @@ class Solver:
         counts[LIMIT] = UNLIMITED if nodes is None else nodes
         counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
         counts[GENERATION] += 1
+        self._solved_empties = self.game.squares - (own | opp).bit_count()
         with self._stopped_after(seconds):
             square = solve_root(
                 self._variant, np.uint64(own), np.uint64(opp), low, high, every, self._table, counts, found

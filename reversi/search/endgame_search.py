@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable
 from reversi.games.rules import action_of_square
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernel import bare_kernel, inlined_kernel, kernel
 from reversi.search.endgame_last import (
     BELOW_EVERY_SCORE,
     GENERATION,
@@ -74,7 +74,7 @@ def solve_root(
     counts = pointer_to(counts_array)
     scores[:] = NO_SCORE
     empty = empty_squares(variant, own, opp)
-    table = table[: min(table.shape[0], 1 << max(popcount(empty) - SLOTS_FROM, 1))]
+    table = table_part(table, popcount(empty))
     legal = reachable(own, opp) & empty
     counts[NODE_COUNT] += 1
     if legal == ZERO:
@@ -107,6 +107,12 @@ def solve_root(
                     break
                 low = max(low, best)
     return best_square
+
+
+@inlined_kernel
+def table_part(table: Table, empties: int) -> Table:
+    """Return the part of a table that the solve of a position with so many empty squares uses."""
+    return table[: min(table.shape[0], 1 << max(empties - SLOTS_FROM, 1))]
 
 
 @kernel

@@ -141,11 +141,12 @@ def solve_roots(
     """Write the results of unfinished positions that are decided (`is_decided`); other rows are unchanged.
 
     own, opp  uint64[B]
-    value     float32[B]                         the utility of perfect play for the side to move
-    policy    float32[B, A], zero in these rows  as by `decide_moves`
-    action    int32[B]                           the first of the best moves
+    value     float32[B]     the utility of perfect play for the side to move
+    policy    float32[B, A]  as by `decide_moves`
+    action    int32[B]       the first of the best moves
     """
     for b in range(own.shape[0]):
         if is_decided(game_id, params, own[b], opp[b]) and outcome(game_id, own[b], opp[b]) == UNFINISHED:
+            policy[b] = 0
             value[b] = decide_moves(game_id, params, own[b], opp[b], policy[b])
             action[b] = policy[b].argmax()

@@ -1,4 +1,4 @@
-"""`SearchParams`: the fields of `SearchConfig` that kernels read, as scalars."""
+"""`SearchParams`: the fields of `SearchConfig` that kernels read, as scalars, and what a search is for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reversi.search.config import SearchConfig
 
 
 class SearchParams(NamedTuple):
-    """Scalars for kernels; the fields are those of `SearchConfig`."""
+    """Scalars for kernels; all but the last field are those of `SearchConfig`."""
 
     gumbel: bool  # `method` is gumbel
     c_puct: np.float32
@@ -26,10 +26,11 @@ class SearchParams(NamedTuple):
     solve_empties: int
     bounds: bool
     wipeouts: bool
+    every_move: bool  # analysis: go on after the root's result is known until that of each of its moves is
 
 
-def params_of(config: SearchConfig) -> SearchParams:
-    """Return the kernel parameters of a config."""
+def params_of(config: SearchConfig, *, every_move: bool = False) -> SearchParams:
+    """Return the kernel parameters of a config; `every_move` is for analysis with PUCT."""
     return SearchParams(
         gumbel=config.method == "gumbel",
         c_puct=np.float32(config.c_puct),
@@ -45,4 +46,5 @@ def params_of(config: SearchConfig) -> SearchParams:
         solve_empties=config.solve_empties,
         bounds=config.bounds,
         wipeouts=config.wipeouts,
+        every_move=every_move,
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.kernel import bare_kernel
-from reversi.search.bounds import edge_lower, edge_upper
+from reversi.search.bounds import edge_lower, edge_upper, is_pruned
 from reversi.search.params import SearchParams
 from reversi.search.tree import Tree
 
@@ -32,7 +32,7 @@ def puct_edge(tree: Tree, index: int, params: SearchParams) -> int:
     explore = params.c_puct * np.sqrt(np.float32(entry.visits + params.virtual_loss * entry.pending))
     best, best_score = int(node.first), np.float32(-np.inf)
     for i in range(node.first, node.first + node.degree):
-        if params.bounds and edge_upper(tree, i) <= node.lower:
+        if params.bounds and is_pruned(tree, params, index, i):
             continue
         edge = tree.edges[i]
         lost = params.virtual_loss * edge.pending

@@ -20,7 +20,7 @@ class ActionReport:
     visits: int
     value: float | None
     """Mean of the values backed up through it, for the side to move at the root, clipped to its bounds; None without a
-    visit."""
+    visit, unless the result is known without."""
     line: tuple[int, ...]
     """The action, followed by the most visited action of each node below it."""
     certain: bool
@@ -28,31 +28,43 @@ class ActionReport:
 
 
 def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
-    """Return the actions of tree g's root, `played` first, then by visits.
+    """Return the actions of tree g's root: `played` first, then those proven to be as good or better, by visits, those
+    without a visit by their priors, and those proven to be worse.
 
     [] if the tree is empty: the game is over or its result is known without a search.
     """
     if trees.used[g, NODES] == 0:
         return []
     nodes, edges = trees.nodes[g], trees.edges[g]
-    order = sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i], played))
-    return [_action(nodes, edges, index) for index in order]
+    order = sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i]))
+    found = [_action(nodes, edges, index, played) for index in order]
+    best = next((each.value for each in found if each.action == played), None)
+    return sorted(found, key=lambda each: (each.action != played, _rank(each, best)))
 
 
-def _place(edge: Any, played: int) -> tuple[bool, float, float]:
-    """The sort key: the played action first, then visits, then the prior of unvisited ones."""
+def _place(edge: Any) -> tuple[float, float]:
+    """Sorts by visits, unvisited actions by their priors."""
     visits = float(edge["visits"])
-    return int(edge["action"]) != played, -visits, 0.0 if visits else -float(edge["prior"])
+    return -visits, 0.0 if visits else -float(edge["prior"])
 
 
-def _action(nodes: Any, edges: Any, index: int) -> ActionReport:
+def _rank(found: ActionReport, best: float | None) -> tuple[int, float]:
+    """Sorts actions proven to be at least as good as `best` before, and those proven to be worse after all others."""
+    if not found.certain or found.value is None or best is None:
+        return 1, 0.0
+    return (0 if found.value >= best else 2), -found.value
+
+
+def _action(nodes: Any, edges: Any, index: int, played: int) -> ActionReport:
     action, visits = int(edges[index]["action"]), int(edges[index]["visits"])
-    value, certain = None, False
+    value, certain, root = None, False, nodes[0]
     if visits:
         below = nodes[edges[index]["child"]]
         lowest, highest = -float(below["upper"]), -float(below["lower"])
         value = min(max(float(edges[index]["total"]) / visits, lowest), highest)
         certain = lowest == highest
+    if action == played and root["lower"] == root["upper"]:  # what is played reaches the root's known result
+        value, certain = float(root["lower"]), True
     return ActionReport(action, visits, value, tuple(_line(nodes, edges, index)), certain)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
+from reversi.games.rules import UNFINISHED, outcome
 from reversi.kernel import bare_kernel
 from reversi.search.bounds import bounded_mean, edge_lower, edge_upper, is_worse
 from reversi.search.chance import random_gamma, random_gumbel, stream
@@ -34,7 +35,8 @@ from reversi.search.tree import (
 def plant_root(tree: Tree, game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> None:
     """Empty the tree and add the root (own, opp), PENDING or TERMINAL, without visits and Gumbel noise.
 
-    A TERMINAL root is not backed up; the caller must do so before reading `root_value`.
+    With `params.every_move` only a finished game is TERMINAL; a result that is known bounds the root all the same.  A
+    TERMINAL root is not backed up; the caller must do so before reading `root_value`.
     """
     tree.used[NODES] = 0
     tree.used[EDGES] = 1
@@ -44,6 +46,8 @@ def plant_root(tree: Tree, game_id: int, params: SearchParams, own: np.uint64, o
     entry.visits = 0
     entry.pending = 0
     add_node(tree, game_id, params, 0, 0, own, opp)
+    if params.every_move and outcome(game_id, own, opp) == UNFINISHED:
+        tree.nodes[0].degree = PENDING
 
 
 @bare_kernel
@@ -125,8 +129,8 @@ def root_action(tree: Tree, params: SearchParams) -> int:
         return -1
     if params.gumbel:
         return int(tree.edges[best_root_edge(tree, params)].action)
-    best = root.first
-    while is_worse(tree, best):
+    best, last = root.first, root.first + root.degree - 1
+    while best < last and is_worse(tree, best):  # all may be, where the root's result is known before its moves'
         best += 1
     for i in range(best + 1, root.first + root.degree):
         edge, leader = tree.edges[i], tree.edges[best]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import NO_ACTION, action_of_square, legal_moves, only_reply, play
 from reversi.kernel import bare_kernel
-from reversi.search.bounds import back_up_settled, is_settled
+from reversi.search.bounds import back_up_settled, is_closed, is_settled
 from reversi.search.exponential import exponential
 from reversi.search.gumbel import interior_edge, root_edge
 from reversi.search.params import SearchParams
@@ -45,7 +45,7 @@ def walk(tree: Tree, game_id: int, params: SearchParams, simulations: int) -> in
     simulations  the tree's budget, the same in every walk of a search: Gumbel's schedule needs it
     """
     node = 0
-    while tree.nodes[node].degree > 0 and not is_settled(tree, node):
+    while tree.nodes[node].degree > 0 and not is_closed(tree, params, node):
         if not params.gumbel:
             index = puct_edge(tree, node, params)
         elif node == 0:
@@ -177,7 +177,7 @@ def select_leaves(
     count = 0
     for g in range(games):
         tree = tree_of(trees, g)
-        if is_settled(tree, 0):
+        if is_closed(tree, params, 0):
             continue
         end = count + leaves_per_tree
         root = tree.edges[0]

@@ -16,6 +16,7 @@ from scripts.arguments.common import (
     add_threads,
     game_of_players,
     natural,
+    natural_up_to,
     player_of,
     seconds,
     share,
@@ -32,8 +33,15 @@ SIMULATIONS = 400
 """Simulations per move if neither --simulations nor --seconds nor the other program sets a limit."""
 
 SOLVED_EMPTIES = 14
-"""Default of --solve, the empty squares from which every move is scored exactly: on 8x8 in 0.05 s, at most 0.3 s
-(median and maximum of 25 random positions on a busy core); with 16 it takes four times as long."""
+"""Default of --solve in play, the empty squares from which every move is scored exactly: on 8x8 in 0.05 s, at most
+0.3 s (median and maximum of 25 random positions on a busy core); with 16 it takes four times as long."""
+
+ANALYSED_EMPTIES = {"reversi4": 16, "reversi6": 20, "reversi8": 18}
+"""The same in analysis.  Seconds of one core, median and maximum of 40 to 60 positions of alpha-beta's games: 6x6 with
+18 0.04, 0.17, with 20 0.19, 0.79, with 22 0.75, 4.1; 8x8 with 16 0.02, 0.18, with 18 0.13, 0.68, with 20 0.67, 4.7."""
+
+ANALYSED_BY_BOARD = f"{ANALYSED_EMPTIES['reversi6']} on 6x6, {ANALYSED_EMPTIES['reversi8']} on 8x8, all on 4x4"
+"""The same for help texts."""
 
 MOST_EMPTIES = 24
 """Largest --solve: with more empty squares the solver hardly ever finishes in time, and that time is lost."""
@@ -53,12 +61,7 @@ def add_engine_arguments(
         help=f"simulations per move ({simulations})",
     )
     parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per move in seconds")
-    parser.add_argument(
-        "--solve",
-        type=natural,
-        metavar="N",
-        help=f"a model solves positions with up to N empty squares exactly (default {SOLVED_EMPTIES}, 0 for none)",
-    )
+    add_solve(parser, "a model solves", f"{SOLVED_EMPTIES} in play, in analysis {ANALYSED_BY_BOARD}")
     parser.add_argument(
         "--margin",
         type=share,
@@ -69,6 +72,16 @@ def add_engine_arguments(
     add_seed(parser, "the player")
     add_threads(parser)
     add_players(parser, engines=False)
+
+
+def add_solve(parser: argparse.ArgumentParser, what: str, shown: str) -> None:
+    """Add --solve; `what` begins its help, and `shown` is the default as the help names it."""
+    parser.add_argument(
+        "--solve",
+        type=natural_up_to(MOST_EMPTIES),
+        metavar="N",
+        help=f"{what} positions with up to N empty squares exactly (default {shown}; 0 for none)",
+    )
 
 
 def make_session(args: argparse.Namespace) -> EngineSession:
@@ -98,8 +111,6 @@ def check_engine_arguments(args: argparse.Namespace) -> None:
         raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
     if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
-    if args.solve is not None and args.solve > MOST_EMPTIES:
-        raise UsageError(f"expected --solve of at most {MOST_EMPTIES} empty squares, got {args.solve}")
 
 
 def model_of(args: argparse.Namespace) -> tuple[Game, Weights]:
@@ -119,7 +130,8 @@ def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> S
     from reversi.players import PLAYING
 
     weights.check_game(game)
-    margin_weight = PLAYING.margin_weight if args.margin is None else args.margin
+    margin = args.margin if "margin" in args else None
+    margin_weight = PLAYING.margin_weight if margin is None else margin
     precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
     evaluate = open_evaluator(
         weights,
@@ -141,10 +153,21 @@ def solving(args: argparse.Namespace, analyzer: Analyzer, *, winner_takes_emptie
     from reversi.frontends.solver_analysis import SolverAnalyzer
     from reversi.games.rules import TICTACTOE
 
-    empties = SOLVED_EMPTIES if args.solve is None else args.solve
-    if empties == 0 or analyzer.game.id == TICTACTOE:
+    if args.solve == 0 or analyzer.game.id == TICTACTOE:
         return analyzer
-    return SolverAnalyzer(analyzer, empties, winner_takes_empties=winner_takes_empties)
+    return SolverAnalyzer(
+        analyzer,
+        analysed_empties(args, analyzer.game),
+        choose_empties=SOLVED_EMPTIES if args.solve is None else args.solve,
+        winner_takes_empties=winner_takes_empties,
+    )
+
+
+def analysed_empties(args: argparse.Namespace, game: Game) -> int:
+    """Return the empty squares from which --solve solves in analysis; 0 in a game that is not Reversi."""
+    if game.name not in ANALYSED_EMPTIES:
+        return 0
+    return ANALYSED_EMPTIES[game.name] if args.solve is None else int(args.solve)
 
 
 def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:

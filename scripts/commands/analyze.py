@@ -1,14 +1,17 @@
-"""Analyze positions from a file or standard input, one per line: the best move, the value for the side to move, policy
-and visits.
+"""Analyze positions from a file or standard input, one per line: the best move, the value for the side to move, and
+every move with its value, visits, prior and principal variation.
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
 the moves that lead to it, such as c2d2.  Blank lines and text after a # are ignored.  Every other line is answered by
-one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.  Positions
-that are there at the same time are searched in parallel: a thousand take seconds.  Those of a pipe are answered as they
-arrive, with values that depend on their company in the third digit.  With 0 simulations the network answers without
-search.  A finished game has no move and its exact value.  With 12 or fewer empty squares the exact solver answers: the
-best moves share the policy equally, and there are no visits.  The same holds for a move that captures every disc of the
-opponent, which is known to win.
+one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.
+
+Every move has its exact score where at most --solve squares are empty and the solver finishes.  Elsewhere a search
+values the moves: it ends at --simulations, or when the result of every move is proven.  With 0 simulations the network
+answers without search.
+
+Positions that are there at the same time are searched in parallel, and share a limit on the positions that the solver
+searches, some 2 s of one thread for every 256: a thousand take seconds.  Those of a pipe are answered as they arrive,
+with values that depend on their company in the third digit.  With --seconds each is analyzed on its own.
 """
 
 from __future__ import annotations
@@ -16,25 +19,33 @@ from __future__ import annotations
 import argparse
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reversi.errors import NotationError
-from scripts.arguments.common import add_json, add_model, add_registry, add_simulations, add_size, add_threads
+from scripts.arguments.common import add_json, add_model, add_registry, add_size, add_threads, natural, seconds
+from scripts.arguments.engine import ANALYSED_BY_BOARD, add_solve, analysed_empties
 from scripts.arguments.positions import Line, add_file, print_answers, read_problems
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from reversi.frontends.analysis import Analysis, MoveAnalysis
     from reversi.games.position import Position
-    from reversi.players import SearchPlayer
+    from reversi.games.rules import Game
+    from reversi.model.weights import Weights
 
 EXAMPLES = """
-reversi analyze --model gated --simulations 64 --json positions.txt
-echo "--------------OX----XO-------------- X" | reversi analyze --simulations 800
+reversi analyze --registry runs/long/registry positions.txt
+echo "--------------OX----XO-------------- X" | reversi analyze --json
+echo c2d2 | reversi analyze --simulations 800
+echo "X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X" | reversi analyze --seconds 2
 """
+
+SIMULATIONS = 64
+"""Simulations per position if neither --simulations nor --seconds is given."""
+
+RESULTS = {1.0: "won", 0.0: "drawn", -1.0: "lost"}
+"""A proven result in words."""
 
 
 @dataclass(frozen=True)
@@ -42,31 +53,74 @@ class PositionAnalysis:
     """The answer for one position."""
 
     position: Position
-    move: str | None
-    """The move that the search would play, without search the one with the highest prior; None if the game is over."""
-    value: float
-    """Expected result for the side to move, -1 (lost) to 1 (won)."""
-    policy: dict[str, float]
-    """Share of the visits of every legal move; without search the priors."""
-    visits: dict[str, int]
-    """Simulations through every legal move."""
+    analysis: Analysis | None
+    """None if the game is over."""
 
     def to_json(self) -> str:
         """Return the answer as a line of JSON."""
-        values = {name: getattr(self, name) for name in ("move", "value", "policy", "visits")}
-        return json.dumps({"position": str(self.position), "game": self.position.game.name, **values})
+        game, margin = self.position.game, self.position.margin
+        values: dict[str, Any] = {"position": str(self.position), "game": game.name}
+        if self.analysis is None:
+            values |= {"move": None, "value": _sign(margin), "policy": {}, "visits": {}}
+            values |= {"score": margin, "certain": True, "line": [], "moves": []}
+            return json.dumps(values)
+        moves = [move.as_json(game) for move in self.analysis.moves]
+        policy = {each["move"]: round(share, 6) for each, share in zip(moves, self._policy(), strict=True)}
+        legal, best = self.position.legal_moves(), moves[0]
+        visits = {each["move"]: each["visits"] for each in moves}
+        values |= {"move": best["move"], "value": round(self._value, 6)}
+        values |= {"policy": {move: policy[move] for move in legal}, "visits": {move: visits[move] for move in legal}}
+        values |= {name: best[name] for name in ("score", "certain", "line")}
+        return json.dumps(values | {"moves": moves})
 
     def __str__(self) -> str:
-        moves = sorted(self.policy, key=lambda move: -self.policy[move])
-        shares = "  ".join(f"{move} {100 * self.policy[move]:.1f} %" for move in moves)
-        return f"{self.position}  {self.move or 'game over'}  {self.value:+.3f}  {shares}".rstrip()
+        from reversi.games.notation import action_name
+
+        if self.analysis is None:
+            return f"{self.position}  game over  {_sign(self.position.margin):+.3f}  {self.position.margin:+d}"
+        game, best = self.position.game, self.analysis.best
+        exact = [] if best.score is None else [f"{best.score:+d}"]
+        moves = [
+            f"{action_name(game, move.action)} {_judgement(move, share)}"
+            for move, share in zip(self.analysis.moves, self._policy(), strict=True)
+        ]
+        line = "line: " + " ".join(action_name(game, action) for action in best.line)
+        return "  ".join(
+            [str(self.position), action_name(game, best.action), f"{self._value:+.3f}", *exact, *moves, line]
+        )
+
+    @property
+    def _value(self) -> float:
+        assert self.analysis is not None
+        assert self.analysis.value is not None, "a search or a solver knows a value"
+        return self.analysis.value
+
+    def _policy(self) -> list[float]:
+        """Return each move's share: equal ones for the best moves if the best is proven, else of the visits of all that
+        are not proven worse, or the priors without a visit."""
+        assert self.analysis is not None
+        moves, best = self.analysis.moves, self.analysis.best
+        if best.certain:
+            weights = [float(move.certain and (move.score, move.value) == (best.score, best.value)) for move in moves]
+        elif any(move.visits for move in moves):
+            weights = [float(0 if move.certain and move.value == -1 else move.visits) for move in moves]
+        else:
+            weights = [move.prior or 0.0 for move in moves]
+        return [weight / sum(weights) for weight in weights]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the positions, the model, the search and the output format."""
     add_file(parser)
     add_model(parser)
-    add_simulations(parser, "per position, 0 for the network without search")
+    parser.add_argument(
+        "--simulations",
+        type=natural,
+        metavar="S",
+        help=f"simulations per position, 0 for the network without search (default {SIMULATIONS} without --seconds)",
+    )
+    parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per position in seconds")
+    add_solve(parser, "solve", ANALYSED_BY_BOARD)
     add_size(parser, "the model's")
     add_registry(parser)
     add_threads(parser)
@@ -77,47 +131,60 @@ def run(args: argparse.Namespace) -> int:
     """Read a batch of positions, analyze them together, print the answers; and so on."""
     from reversi.games.rules import game_named, reversi_of_size
     from reversi.model.registry import load_model
-    from reversi.players import model_player, playing_config
 
     weights = load_model(args.model or "gated", args.registry)
     game = game_named(weights.game)
     if args.size is not None:
         weights.check_game(reversi_of_size(args.size))
-    config = playing_config(args.simulations)
-    player = model_player(f"model {weights.version}", game, weights, config, threads=args.threads)
+    analyse, most = _at_once(args, game, weights) if args.seconds is None else _one_by_one(args, game, weights)
     answers: deque[PositionAnalysis] = deque()
 
     def lines() -> Iterator[Line]:
-        for batch in read_problems(game, args.file, player.batch):
+        for batch in read_problems(game, args.file, most):
             problems = [line.problem for line in batch]
-            answers.extend(_judge(player, [each.position for each in problems if not isinstance(each, NotationError)]))
+            positions = [each.position for each in problems if not isinstance(each, NotationError)]
+            found = iter(analyse([position for position in positions if not position.is_over]))
+            answers.extend(PositionAnalysis(each, None if each.is_over else next(found)) for each in positions)
             yield from batch
 
     found = iter(answers.popleft, None)
     return 0 if print_answers(lines(), found, as_json=args.json, expected=f"positions of {game.name}") else 1
 
 
-def _judge(player: SearchPlayer, positions: list[Position]) -> Iterator[PositionAnalysis]:
-    """Yield the analysis of each position; they are searched together."""
-    import numpy as np
-
-    if not positions:
-        return
-    own = np.array([position.own for position in positions], np.uint64)
-    opp = np.array([position.opp for position in positions], np.uint64)
-    result = player.judge(own, opp)
-    for b, position in enumerate(positions):
-        yield _analysis(position, int(result.action[b]), float(result.value[b]), result.policy[b], result.visits[b])
+Analyse = Callable[[list["Position"]], list["Analysis"]]
+"""Analyses unfinished positions."""
 
 
-def _analysis(
-    position: Position, action: int, value: float, policy: NDArray[np.float32], visits: NDArray[np.int32]
-) -> PositionAnalysis:
-    actions = dict(zip(position.legal_moves(), position.legal_actions(), strict=True))
-    return PositionAnalysis(
-        position=position,
-        move=next((move for move in actions if actions[move] == action), None),
-        value=round(value, 6),
-        policy={move: round(float(policy[index]), 6) for move, index in actions.items()},
-        visits={move: int(visits[index]) for move, index in actions.items()},
-    )
+def _at_once(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[Analyse, int]:
+    """Return what analyses positions together, and the most positions at a time."""
+    from reversi.frontends.batch_analysis import BatchAnalyzer
+    from reversi.model.evaluate import open_evaluator
+    from reversi.players.model import batch_of
+
+    simulations = SIMULATIONS if args.simulations is None else args.simulations
+    empties = analysed_empties(args, game) if simulations else 0
+    evaluate = open_evaluator(weights, batch=batch_of(simulations), threads=args.threads)
+    analyzer = BatchAnalyzer(game, evaluate, simulations, empties, threads=args.threads)
+    return analyzer.analyse, analyzer.batch
+
+
+def _one_by_one(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[Analyse, int]:
+    """Return what analyses each position with --seconds, and 1."""
+    from reversi.frontends.analysis import Limit
+    from scripts.arguments.engine import search_analyzer, solving
+
+    analyzer = solving(args, search_analyzer(args, weights, game), winner_takes_empties=False)
+    limit = Limit(args.simulations, args.seconds)
+    return lambda positions: [analyzer.analyse(position, limit, lambda: False) for position in positions], 1
+
+
+def _judgement(move: MoveAnalysis, share: float) -> str:
+    if move.score is not None:
+        return f"{move.score:+d}"
+    if move.certain and move.value in RESULTS:
+        return RESULTS[move.value]
+    return f"{100 * share:.1f} %"
+
+
+def _sign(margin: int) -> float:
+    return float((margin > 0) - (margin < 0))

@@ -4,8 +4,8 @@ A position is N*N characters of X (black), O (white) and - (empty), row 1 first,
 the moves that lead to it, such as c2d2, on the largest board on which they are legal.  The score is own minus
 opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for the winner as in
 WTHOR files and the FFO positions.  Blank lines and text after a # are ignored.  Every other line is answered by one
-line, in order and as it arrives; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then
-1.  A position that hits a limit is not solved and has no score.
+line, in order and as it arrives, with perfect play of both sides to the end; one that cannot be parsed is answered by
+`{"error": ...}`, and the exit code is then 1.  A position that hits a limit is not solved and has no score.
 
 A line in OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer has the expected score and whether score
 and best move agree; the exit code is 1 if any of them does not.
@@ -60,6 +60,8 @@ class Answer:
 
     problem: Problem
     solution: Solution
+    line: tuple[int, ...]
+    """Perfect play from the position to the end, as far as the limits allow; without a score ()."""
     wdl: bool
     """Whether the score is only 1, 0 or -1."""
 
@@ -95,6 +97,7 @@ class Answer:
             "score": found.score,
             "best": None if found.best is None else self._name(found.best),
             "moves": {self._name(action): score for action, score in sorted(found.moves.items())},
+            "line": [self._name(action) for action in self.line],
             "nodes": found.nodes,
             "seconds": round(found.seconds, 6),
             "solved": found.solved,
@@ -108,9 +111,10 @@ class Answer:
         score = "not solved" if found.score is None else f"{found.score:+d}"
         ranked = sorted(found.moves, key=lambda action: -found.moves[action])
         moves = "  ".join(f"{self._name(action)} {found.moves[action]:+d}" for action in ranked)
+        line = f"line: {' '.join(map(self._name, self.line))}" if self.line else ""
         effort = f"({found.nodes:,} positions, {found.seconds:.3f} s)"
         check = {None: "", True: "as expected", False: f"NOT as expected: {self._known()}"}[self.agrees]
-        return "  ".join(part for part in (str(self.problem.position), score, moves, effort, check) if part)
+        return "  ".join(part for part in (str(self.problem.position), score, moves, line, effort, check) if part)
 
     def _known(self) -> str:
         best = ", ".join(self._name(action) for action in sorted(self.problem.best))
@@ -214,7 +218,17 @@ class _Solving:
         found = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
         if not args.wdl and found.score is not None and found.best not in problem.best and found.score == problem.score:
             found = _with_moves(solver, position, found, problem.best, args)
-        return Answer(problem, found, args.wdl)
+        return Answer(problem, found, _line(solver, position, found, args), args.wdl)
+
+
+def _line(solver: Solver, position: Position, found: Solution, args: argparse.Namespace) -> tuple[int, ...]:
+    """Return perfect play from a position that has just been solved, within what is left of the limits."""
+    if found.score is None or found.best is None:
+        return ()
+    after, score = position.play(found.best), -found.score
+    nodes = None if args.nodes is None else max(0, args.nodes - found.nodes)
+    left_s = None if args.seconds is None else max(0.0, args.seconds - found.seconds)
+    return found.best, *solver.line(after.own, after.opp, score, wdl=args.wdl, nodes=nodes, seconds=left_s)
 
 
 def _with_moves(

@@ -12,7 +12,8 @@ import pytest
 
 from reversi.games.position import Position
 from reversi.model.evaluate import open_evaluator
-from reversi.model.registry import load_model
+from reversi.model.registry import Registry, load_model
+from tests.reversi.model.samples import weights
 from tests.scripts.conftest import Reversi
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +44,14 @@ def random_positions(count: int) -> list[str]:
 
 def test_a_position_gets_move_value_policy_and_visits(reversi: Reversi, registry: Path) -> None:
     (found,) = analyzed(reversi, registry, [START], simulations=40)
-    assert list(found) == ["position", "game", "move", "value", "policy", "visits"]
+    exact = ["score", "certain", "line"]
+    assert list(found) == ["position", "game", "move", "value", "policy", "visits", *exact, "moves"]
+    assert found["moves"][0] == {"value": found["moves"][0]["value"], "prior": found["moves"][0]["prior"]} | {
+        name: found[name] for name in ("move", *exact)
+    } | {"visits": found["visits"][found["move"]]}
+    assert {each["move"]: each["visits"] for each in found["moves"]} == found["visits"]
+    assert sum(each["prior"] for each in found["moves"]) == pytest.approx(1, abs=1e-5)
+    assert found["line"][0] == found["move"]
     assert found["position"] == START
     assert set(found["policy"]) == set(found["visits"]) == {"c2", "b3", "e4", "d5"}
     assert sum(found["visits"].values()) == 40
@@ -68,7 +76,9 @@ def test_a_pass_and_a_finished_game(reversi: Reversi, registry: Path) -> None:
     opponent_moves = PASS[:-1] + "O"
     passing, over, moving = analyzed(reversi, registry, [opponent_moves, FULL, PASS], simulations=8)
     assert (passing["move"], passing["policy"], passing["visits"]) == ("pass", {"pass": 1}, {"pass": 0})  # solved
+    assert (passing["score"], passing["line"]) == (-36, ["pass", "f6"])
     assert (over["move"], over["value"], over["policy"], over["visits"]) == (None, -1, {}, {})
+    assert (over["score"], over["certain"], over["line"], over["moves"]) == (-36, True, [], [])
     assert (moving["move"], moving["value"] > 0.5) == ("f6", True)
 
 
@@ -128,7 +138,8 @@ def test_people_read_shares(reversi: Reversi, registry: Path) -> None:
     first, second, third = answer.out.splitlines()
     assert first.startswith(START)
     assert first.count("%") == 4
-    assert second == f"{FULL}  game over  -1.000"
+    assert "  line: " in first
+    assert second == f"{FULL}  game over  -1.000  -36"
     assert third.startswith("error: ")
 
 
@@ -136,3 +147,66 @@ def test_visits_are_those_of_each_move(reversi: Reversi, registry: Path) -> None
     (found,) = analyzed(reversi, registry, [str(Position.parse(START).play("c2"))], simulations=40)
     assert sum(found["visits"].values()) == 40
     assert len(set(found["visits"].values())) > 1
+
+
+ENDGAME = "X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X"
+SCORES = {"c1": 8, "e6": 8, "c5": 4, "e4": 2, "b6": -4, "e3": -6, "e2": -14, "e1": -16}
+"""Its 16 empty squares, solved."""
+
+
+def test_the_solver_scores_every_move_and_gives_perfect_play(reversi: Reversi, registry: Path) -> None:
+    (found,) = analyzed(reversi, registry, [ENDGAME])
+    assert {each["move"]: each["score"] for each in found["moves"]} == SCORES
+    assert (found["score"], found["certain"], found["value"]) == (8, True, 1)
+    assert (found["policy"]["c1"], found["policy"]["e6"]) == (0.5, 0.5)
+    for each in found["moves"]:
+        assert (each["certain"], each["visits"], each["prior"]) == (True, 0, None)
+        assert each["value"] == (1 if each["score"] > 0 else -1)
+        position = Position.parse(ENDGAME)
+        for move in each["line"]:
+            position = position.play(move)
+        assert (position.is_over, position.black_margin) == (True, each["score"])
+    text = reversi("analyze", "--registry", registry, stdin=ENDGAME).out
+    moves = "  ".join(f"{move} {score:+d}" for move, score in SCORES.items())
+    assert text == f"{ENDGAME}  c1  +1.000  +8  {moves}  line: {' '.join(found['line'])}\n"
+
+
+@pytest.mark.parametrize("options", [("--solve", 15), ("--solve", 0), ("--simulations", 0)])
+def test_the_solver_may_be_told_to_come_later_or_not_at_all(
+    reversi: Reversi, registry: Path, options: tuple[object, ...]
+) -> None:
+    answer = reversi("analyze", "--registry", registry, "--json", *options, stdin=ENDGAME)
+    found = json.loads(answer.out)
+    assert (found["score"], [each["score"] for each in found["moves"]]) == (None, [None] * 8)
+
+
+def test_every_move_is_searched_until_it_is_proven(reversi: Reversi, registry: Path) -> None:
+    options = ("--solve", 0, "--simulations", 20_000)
+    (found,) = map(
+        json.loads, reversi("analyze", "--registry", registry, "--json", *options, stdin=ENDGAME).out.split("\n")[:-1]
+    )
+    assert {each["move"]: (each["value"], each["certain"]) for each in found["moves"]} == {
+        move: (1 if score > 0 else -1, True) for move, score in SCORES.items()
+    }
+    assert {move for move, share in found["policy"].items() if share} == {"c1", "e6", "c5", "e4"}
+    text = reversi("analyze", "--registry", registry, *options, stdin=ENDGAME).out
+    assert (text.count(" won"), text.count(" lost")) == (4, 4)
+
+
+def test_a_position_may_have_a_time(reversi: Reversi, registry: Path) -> None:
+    lines = f"{START}\n{ENDGAME}\n{FULL}\nbad\n"
+    answer = reversi("analyze", "--registry", registry, "--json", "--seconds", 0.3, stdin=lines)
+    start, endgame, over, bad = map(json.loads, answer.out.splitlines())
+    assert sum(start["visits"].values()) > 64
+    assert (endgame["score"], over["score"], bad["line"]) == (8, -36, 4)
+    few = reversi("analyze", "--registry", registry, "--json", "--seconds", 30, "--simulations", 7, stdin=START)
+    assert sum(json.loads(few.out)["visits"].values()) == 7
+
+
+def test_a_model_of_tic_tac_toe_has_no_solver(reversi: Reversi, tmp_path: Path) -> None:
+    Registry(str(tmp_path), create=True).publish(weights("tictactoe"), "first", None)
+    for options in ((), ("--seconds", 0.1, "--simulations", 300)):
+        answer = reversi("analyze", "--registry", tmp_path, "--json", *options, stdin="--------- X\nXX-OO---- X\n")
+        start, won = map(json.loads, answer.out.splitlines())
+        assert (start["score"], won["score"]) == (None, None)
+        assert (won["move"], won["value"], won["certain"]) == ("c1", 1, True)

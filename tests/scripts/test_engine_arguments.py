@@ -107,7 +107,7 @@ def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
         ("--seconds 0", 2, "expected seconds above 0"),
         ("--seconds soon", 2, "expected seconds above 0"),
         ("--simulations 1000001", 2, "expected at most 1000000 simulations"),
-        ("--solve 25", 2, "expected --solve of at most 24 empty squares, got 25"),
+        ("--solve 25", 2, "argument --solve: expected a whole number from 0 to 24, got '25'"),
         ("--registry {}/nowhere", 3, "nowhere"),
         ("", 4, "reversi train"),
     ],
@@ -166,7 +166,9 @@ def test_a_ping_is_answered_while_it_thinks(registry: Path) -> None:
 def test_a_model_is_asked_for_more_while_it_analyses(registry: Path) -> None:
     program = Program("gtp", "--registry", registry)
     *_, line = program.ask("kata-analyze 1", "info move ")
-    assert re.fullmatch(r"(info move \w+ visits \d+ winrate [01]\.\d+ order \d+ pv [a-f1-6 ]+)+", f"{line} ")
+    assert re.fullmatch(
+        r"(info move \w+ visits \d+ winrate [01]\.\d+ prior [01]\.\d+ order \d+ pv [a-f1-6 ]+)+", f"{line} "
+    )
     start_s = time.monotonic()
     program.ask("play black c2", "=")
     assert time.monotonic() - start_s < 5

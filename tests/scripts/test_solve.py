@@ -23,9 +23,10 @@ def test_every_line_gets_one_line_of_answer(reversi: Reversi) -> None:
     answer = reversi("solve", "--json", stdin=f"{LAST}\n{PASS}\n{OVER}\n{start}\n")
     last, passing, over, whole = map(json.loads, answer.out.splitlines())
     assert answer.code == 0
-    assert list(last) == ["position", "game", "score", "best", "moves", "nodes", "seconds", "solved"]
+    assert list(last) == ["position", "game", "score", "best", "moves", "line", "nodes", "seconds", "solved"]
     assert (last["score"], last["best"], last["moves"]) == (36, "f6", {"f6": 36})
     assert (passing["score"], passing["best"], passing["moves"]) == (-36, "pass", {"pass": -36})
+    assert (last["line"], passing["line"], over["line"]) == (["f6"], ["pass", "f6"], [])
     assert (over["score"], over["best"], over["moves"], over["solved"]) == (-35, None, {}, True)
     assert (whole["position"], whole["score"]) == (start, -8)
     assert set(whole["moves"]) == {"b1", "a2", "d3", "c4"}
@@ -48,6 +49,20 @@ def test_the_best_move_alone_and_the_outcome_alone(reversi: Reversi) -> None:
     assert best["moves"] == {best["best"]: -8}
     outcome = json.loads(reversi("solve", "--json", "--wdl", stdin=start).out)
     assert (outcome["score"], set(outcome["moves"].values())) == (-1, {-1})
+
+
+@pytest.mark.parametrize("how", [(), ("--best",), ("--wdl",), ("--empties", "winner")])
+def test_the_line_is_perfect_play_to_the_end(reversi: Reversi, how: tuple[str, ...]) -> None:
+    found = json.loads(reversi("solve", "--json", *how, stdin=str(Position.start("reversi4"))).out)
+    end = Position.start("reversi4")
+    for move in found["line"]:
+        end = end.play(move)
+    assert (found["line"][0], end.is_over) == (found["best"], True)
+    if how != ("--wdl",):
+        assert end.black_margin == -8, "3 to 11 discs, whoever gets the two empty squares"
+    else:
+        assert end.black_margin < 0
+    assert f"  line: {' '.join(found['line'])}  (" in reversi("solve", *how, stdin=str(Position.start("reversi4"))).out
 
 
 FFO_1 = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;"
@@ -97,7 +112,7 @@ def test_limits_give_no_score(reversi: Reversi) -> None:
         answer = reversi("solve", "--json", *limit, stdin=HARD)
         found = json.loads(answer.out)
         assert answer.code == 0
-        assert (found["solved"], found["score"], found["best"]) == (False, None, None)
+        assert (found["solved"], found["score"], found["best"], found["line"]) == (False, None, None, [])
         assert found["seconds"] < 5
     assert "not solved" in reversi("solve", "--nodes", 1000, stdin=HARD).out
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reversi.errors import NotationError
-from reversi.frontends.analysis import Analysis, MoveAnalysis
+from reversi.frontends.analysis import Analysis
 from reversi.games.notation import PASS, action_name, parse_action, parse_transcript
 from reversi.games.position import SYMBOLS, Position
 from reversi.games.rules import Game
@@ -111,20 +111,9 @@ def _position_json(position: Position) -> dict[str, Any]:
 def analysis_json(game: Game, analysis: Analysis) -> dict[str, Any]:
     """Return an analysis for the page: its moves, best first, with values for the side to move."""
     return {
-        "moves": [_move_json(game, move) for move in analysis.moves],
+        "moves": [move.as_json(game) for move in analysis.moves],
         "nodes": analysis.nodes,
         "seconds": round(analysis.seconds, 3),
-    }
-
-
-def _move_json(game: Game, move: MoveAnalysis) -> dict[str, Any]:
-    return {
-        "move": action_name(game, move.action),
-        "value": None if move.value is None else round(move.value, 4),
-        "score": move.score,
-        "visits": move.visits,
-        "certain": move.certain,
-        "line": [action_name(game, action) for action in move.line],
     }
 
 

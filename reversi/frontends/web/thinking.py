@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 
@@ -61,24 +62,29 @@ class Thinker:
         legal = position.legal_actions()
         if len(legal) == 1:
             return Analysis.of_move(legal[0])
-        return await self._run(opponent.analyzer, position, opponent.limit, stop)
+        return await self._run(partial(opponent.analyzer.choose, position, opponent.limit, stop))
 
     async def analyse(self, position: Position, stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
-        """Yield ever deeper analyses of an unfinished position, until its result is known, `stop`, or the last step."""
-        assert self._analyzer is not None
+        """Yield ever deeper analyses of an unfinished position, until the result of every move is known, `stop`, or the
+        last step."""
+        analyzer = self._analyzer
+        assert analyzer is not None
         for simulations in STEPS:
-            analysis = await self._run(self._analyzer, position, Limit(simulations, STEP_S), stop)
+            limit = Limit(simulations, STEP_S)
+            analysis = await self._run(partial(analyzer.analyse, position, limit, stop))
             if stop():
                 return
             yield analysis
-            if analysis.best.score is not None or analysis.best.certain or analysis.seconds > STEP_S / 2:
+            if all(move.certain for move in analysis.moves) or analysis.seconds > STEP_S / 2:
                 return
 
     async def review(self, positions: Sequence[Position], stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
         """Yield an analysis of each of the unfinished positions, in their order."""
-        assert self._analyzer is not None
+        analyzer = self._analyzer
+        assert analyzer is not None
+        limit = Limit(REVIEW_SIMULATIONS, STEP_S)
         for position in positions:
-            analysis = await self._run(self._analyzer, position, Limit(REVIEW_SIMULATIONS, STEP_S), stop)
+            analysis = await self._run(partial(analyzer.analyse, position, limit, stop))
             if stop():
                 return
             yield analysis
@@ -88,17 +94,17 @@ class Thinker:
         self._jobs.put(None)
         self._thread.join(END_S)
 
-    async def _run(self, analyzer: Analyzer, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
+    async def _run(self, think: Callable[[], Analysis]) -> Analysis:
         future: Future[Analysis] = Future()
-        self._jobs.put((future, lambda: analyzer.analyse(position, limit, stop)))
+        self._jobs.put((future, think))
         return await asyncio.wrap_future(future)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            future, analyse = job
+            future, think = job
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(analyse())
+                future.set_result(think())
             except BaseException as error:  # raised again where the request is answered
                 future.set_exception(error)

@@ -32,6 +32,9 @@ class FirstMove:
             self._analyses[position] = self._analysis(position)
         return self._analyses[position]
 
+    def choose(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        return self.analyse(position, limit, stop)
+
     def _analysis(self, position: Position) -> Analysis:
         moves = []
         for number, action in enumerate(position.legal_actions()):

@@ -11,6 +11,7 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.players import make_player, playing_config
 from reversi.search.apv_mcts import Search
+from reversi.search.endgame import Solver
 from reversi.search.signature import HashEvaluator
 
 GAME = GAMES["reversi6"]
@@ -56,7 +57,7 @@ WON_AT_ONCE = Position.parse("--------------XX----O--------------- X")
 @pytest.mark.parametrize("position", [SOLVED, WON_AT_ONCE], ids=["solved", "won at once"])
 @pytest.mark.parametrize("simulations", [1, 64])
 def test_where_the_result_is_known_without_a_tree_the_best_moves_have_it(position: Position, simulations: int) -> None:
-    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400).analyse(
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400).choose(
         position, Limit(simulations=simulations), never
     )
     search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1)
@@ -65,7 +66,32 @@ def test_where_the_result_is_known_without_a_tree_the_best_moves_have_it(positio
     assert {move.action for move in analysis.moves} == set(np.flatnonzero(result.policy[0]))
     assert {(move.value, move.certain) for move in analysis.moves} == {(float(result.value[0]), True)}
     if position is WON_AT_ONCE:
-        assert analysis.best.value == 1
+        assert analysis.best.value == analysis.value == 1
+
+
+@pytest.mark.parametrize("position", [SOLVED, WON_AT_ONCE], ids=["solved", "won at once"])
+def test_an_analysis_values_the_other_moves_too(position: Position) -> None:
+    analyzer = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400)
+    chosen, analysis = (ask(position, Limit(simulations=64), never) for ask in (analyzer.choose, analyzer.analyse))
+    assert (analysis.best.action, analysis.best.value) == (chosen.best.action, chosen.best.value)
+    assert analysis.value == chosen.value == analysis.best.value
+    assert sorted(move.action for move in analysis.moves) == position.legal_actions()
+    assert all(move.value is not None and move.visits > 0 for move in analysis.moves)
+    assert sum(move.prior or 0 for move in analysis.moves) == pytest.approx(1)
+
+
+def test_a_search_goes_on_after_the_result_is_proven_until_that_of_every_move_is() -> None:
+    """Four moves win; choosing one of them ends with the first proof."""
+    position = Position.parse("X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X")
+    analyzer = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400)
+    chosen, analysis = (ask(position, Limit(simulations=20_000), never) for ask in (analyzer.choose, analyzer.analyse))
+    assert chosen.best.certain
+    assert not all(move.certain for move in chosen.moves)
+    solved = Solver(GAME).solve_moves(position.own, position.opp, wdl=True)
+    assert {move.action: (move.value, move.certain) for move in analysis.moves} == {
+        action: (score, True) for action, score in solved.moves.items()
+    }
+    assert chosen.nodes < analysis.nodes < 20_000
 
 
 def test_what_the_tree_is_certain_of_is_said_to_be() -> None:

@@ -148,6 +148,15 @@ def test_a_finished_analysis_waits_for_the_next_line() -> None:
     conversation.end()
 
 
+def test_a_move_has_its_prior_in_both_notations() -> None:
+    session = model_session(0, Limit())
+    answer = heard("lz-analyze\nkata-analyze\n", session)
+    whole, shares = (re.findall(rf"prior ({number}) order", answer) for number in (r"\d+", r"[01]\.\d{6}"))
+    assert len(whole) == len(shares) == 4
+    assert sum(map(float, shares)) == pytest.approx(1.0, abs=1e-5)
+    assert [int(each) for each in whole] == [round(10_000 * float(share)) for share in shares]
+
+
 def test_the_interval_is_the_shortest_time_between_lines() -> None:
     conversation = Conversation(model_session(0, Limit()))
     conversation.type("lz-analyze 10000\n")

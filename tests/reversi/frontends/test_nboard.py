@@ -99,7 +99,7 @@ def test_solved_positions_are_exact() -> None:
     found = heard(f"set game {PASSING}\nmove PA\nhint 9\nanalyze\n", session)
     assert [line for line in found if line.startswith(("search", "analysis"))] == [
         "search A1PAA3 12.00 0 100% solved",
-        "search A3 4.00 0 100% solved",
+        "search A3A1 4.00 0 100% solved",
         "analysis 1 12.00",
         "analysis 0 -12.00",
     ]

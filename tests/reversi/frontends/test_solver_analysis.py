@@ -54,13 +54,29 @@ def test_near_the_end_every_move_has_its_exact_score(name: str, seed: int) -> No
         action: -minimax(position.play(action)) for action in position.legal_actions()
     }
     assert analysis.best.score == minimax(position)
+    assert analysis.value == np.sign(minimax(position))
     assert analyzer.limits == []
-    end = position
-    for action in analysis.best.line:
-        end = end.play(action)
-    assert end.is_over
-    sign = 1 if end.black_to_move == position.black_to_move else -1
-    assert sign * minimax(end) == minimax(position)
+    for move in analysis.moves:
+        assert move.score is not None
+        assert (move.value, move.certain, move.line[0]) == (np.sign(move.score), True, move.action)
+        end = position
+        for action in move.line:
+            end = end.play(action)
+        assert end.is_over
+        assert (1 if end.black_to_move == position.black_to_move else -1) * minimax(end) == move.score
+
+
+def test_choosing_a_move_has_its_own_number_of_empty_squares_and_one_line() -> None:
+    position = near_the_end(GAMES["reversi6"], 7, 0)
+    analyzer = FirstMove(position.game)
+    solving = SolverAnalyzer(analyzer, 7, choose_empties=6)
+    assert solving.analyse(position, LIMIT, never).best.score == minimax(position)
+    assert analyzer.limits == []
+    assert solving.choose(position, LIMIT, never).best.score is None
+    assert analyzer.limits == [LIMIT]
+    chosen = SolverAnalyzer(analyzer, 7).choose(position, LIMIT, never)
+    assert chosen.best.score == minimax(position)
+    assert [len(move.line) > 1 for move in chosen.moves] == [move is chosen.best for move in chosen.moves]
 
 
 def test_empty_squares_may_be_nobodys() -> None:

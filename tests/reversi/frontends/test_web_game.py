@@ -102,15 +102,17 @@ def test_other_text_is_refused(text: str, message: str) -> None:
 
 def test_an_analysis_keeps_what_is_known_of_each_move() -> None:
     moves = (
-        MoveAnalysis(1, 0.123456, 7, (1, 0)),
+        MoveAnalysis(1, 0.123456, 7, (1, 0), prior=0.25),
         MoveAnalysis(GAME.pass_action, score=-3),
         MoveAnalysis(4, 1.0, certain=True),
     )
+    unasked = {"prior": None, "line": list[str]()}
     assert analysis_json(GAME, Analysis(moves, 9, 0.12345)) == {
         "moves": [
-            {"move": "b1", "value": 0.1235, "score": None, "visits": 7, "certain": False, "line": ["b1", "a1"]},
-            {"move": "pass", "value": None, "score": -3, "visits": 0, "certain": False, "line": []},
-            {"move": "a2", "value": 1.0, "score": None, "visits": 0, "certain": True, "line": []},
+            {"move": "b1", "value": 0.1235, "score": None, "visits": 7, "certain": False}
+            | {"prior": 0.25, "line": ["b1", "a1"]},
+            {"move": "pass", "value": None, "score": -3, "visits": 0, "certain": False} | unasked,
+            {"move": "a2", "value": 1.0, "score": None, "visits": 0, "certain": True} | unasked,
         ],
         "nodes": 9,
         "seconds": 0.123,

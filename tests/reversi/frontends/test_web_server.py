@@ -180,8 +180,12 @@ def test_an_analysis_grows_step_by_step() -> None:
             *found, last = await answers_of(line, {"id": 5, "do": "analyse", "moves": []})
             nodes = [each["analysis"]["nodes"] for each in found]
             assert nodes[:2] == [1 + STEPS[0], 1 + STEPS[1]]
-            assert STEPS[1] < nodes[-1] < STEPS[2]  # there the search has proven the result
-            assert found[-1]["analysis"]["moves"][0]["certain"]
+            assert STEPS[1] < nodes[-1] < STEPS[2]  # there the search has proven the result of every move
+            assert [all(move["certain"] for move in each["analysis"]["moves"]) for each in found] == [
+                False,
+                False,
+                True,
+            ]
             assert last == {"id": 5, "final": True}
 
     ask(test, thinker_of(SearchAnalyzer("hash", GAME, HashEvaluator(GAME), 20)))

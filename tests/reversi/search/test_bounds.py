@@ -183,3 +183,66 @@ def test_a_search_that_is_settled_ends() -> None:
 def test_gumbel_knows_no_bounds() -> None:
     with pytest.raises(ConfigError, match=r"search\.bounds must be false"):
         SearchConfig(method="gumbel", bounds=True)
+
+
+def every_move(game: Game, position: Position, simulations: int, **changes: object) -> Search:
+    """Return a search of every move that has run."""
+    config = SearchConfig(simulations=simulations, bounds=True, **changes)  # type: ignore[arg-type]
+    search = Search(game, config, HashEvaluator(game), 1, every_move=True)
+    search.run(*position.as_batch())
+    return search
+
+
+@pytest.mark.parametrize("leaves", [1, 8])
+@pytest.mark.parametrize(("game", "plies"), [(REVERSI4, 6), (REVERSI6, 26)])
+def test_a_search_of_every_move_proves_every_move(game: Game, plies: int, leaves: int) -> None:
+    for position in some(game, 10, plies):
+        found = every_move(game, position, 5000, leaves=leaves, wipeouts=True).report(0)
+        assert {each.action: each.value for each in found} == {
+            action: -solve(position.play(action)) for action in position.legal_actions()
+        }
+        assert all(each.certain for each in found)
+        assert [each.value for each in found] == sorted((each.value or 0 for each in found), reverse=True)
+
+
+def test_moves_that_are_proven_get_no_more_visits() -> None:
+    position = Position.parse("O--X-XOOOXOOOOOXX--XOOXXXOXXOOO---XO X")
+    few, many = (every_move(REVERSI6, position, simulations, wipeouts=True).report(0) for simulations in (400, 600))
+    later = {each.action: each for each in many}
+    proven = [each for each in few if each.certain]
+    assert 0 < len(proven) < len(few)
+    assert all(later[each.action].visits == each.visits for each in proven)
+    assert (sum(each.visits for each in few), sum(each.visits for each in many)) == (400, 600)
+
+
+DECIDED = [
+    ("--------------XX----O--------------- X", {}),  # wins at once
+    ("OXXXXXOOXXXXOXOXXXOXXOXXOXOXOXO----- X", {"solve_empties": 12}),
+]
+
+
+@pytest.mark.parametrize(("text", "changes"), DECIDED)
+@pytest.mark.parametrize("simulations", [1, 3, 300])
+def test_a_decided_root_keeps_its_result_and_the_other_moves_are_searched(
+    text: str, changes: dict[str, int], simulations: int
+) -> None:
+    position = Position.parse(text)
+    config = SearchConfig(simulations=simulations, bounds=True, wipeouts=True, **changes)
+    playing = Search(REVERSI6, config, HashEvaluator(REVERSI6), 1).run(*position.as_batch())
+    search = Search(REVERSI6, config, HashEvaluator(REVERSI6), 1, every_move=True)
+    result = search.run(*position.as_batch())
+    for name in ("value", "policy", "action"):
+        np.testing.assert_array_equal(getattr(result, name), getattr(playing, name))
+    found = search.report(0)
+    assert sorted(each.action for each in found) == position.legal_actions()
+    assert (found[0].action, found[0].value, found[0].certain) == (playing.action[0], playing.value[0], True)
+    assert (playing.visits.sum(), result.prior.sum()) == (0, pytest.approx(1))
+    assert 0 < result.visits.sum() <= simulations
+    if simulations == 300:
+        assert all(each.visits > 0 for each in found)
+
+
+def test_a_search_of_every_move_of_a_finished_game_is_none() -> None:
+    search = Search(REVERSI4, SearchConfig(simulations=8), HashEvaluator(REVERSI4), 1, every_move=True)
+    result = search.run(np.array([1], np.uint64), np.array([0], np.uint64))
+    assert (result.value[0], result.action[0], search.report(0)) == (1, -1, [])
