@@ -10,13 +10,16 @@ Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable, 4 no gated 
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import importlib
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from reversi import __version__
@@ -116,7 +119,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
     try:
-        code = dispatch(arguments)
+        with _no_interrupt_lost():
+            code = dispatch(arguments)
         sys.stdout.flush()
     except ReversiError as error:
         return _fail(str(error), error.exit_code)
@@ -140,6 +144,25 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  open until the process ends
+
+
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Interrupt again when Ctrl-C came in a `__del__`, as of what numba frees while it loads a kernel: Python prints an
+    exception raised there and goes on."""
+    before = sys.unraisablehook
+
+    def report(what: sys.UnraisableHookArgs) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            threading.Timer(0.01, _thread.interrupt_main).start()  # in this hook it would be lost again
+        else:
+            before(what)
+
+    sys.unraisablehook = report
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def dispatch(arguments: list[str]) -> int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -81,6 +82,26 @@ def test_a_bug_keeps_its_traceback(reversi: Reversi, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(perft, "run", lambda args: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         reversi("perft", 1)
+
+
+class Freed:
+    """Is interrupted while it is freed, where Python drops every exception."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_while_something_is_freed_is_not_lost(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        Freed()
+        time.sleep(30)
+        return 0
+
+    before = sys.unraisablehook
+    monkeypatch.setattr(signature, "run", run)
+    answer = reversi("signature")
+    assert (answer.code, answer.err) == (130, "error: interrupted\n")
+    assert sys.unraisablehook is before
 
 
 def test_train_passes_its_overrides_on_unread(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
