@@ -136,6 +136,10 @@ class RecordedGameSource:
         """Rounds delivered."""
         return -(-self._delivered // self.config.round_games)
 
+    def begin_again(self) -> None:
+        """Continue with the first game, as if none had been delivered."""
+        self._delivered = 0
+
     @property
     def finished(self) -> bool:
         """Whether every game has been delivered."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evaluator.openings import Openings, random_openings
 from reversi.errors import ConfigError
 from reversi.games.bitboard import Masks
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.games.symmetry import canonical_key
 
 Judge = Callable[[Masks, Masks], NDArray[np.float32]]
@@ -34,13 +34,16 @@ TRIED = 100
 """Most openings judged per opening requested."""
 
 
-def balanced_openings(game: Game, count: int, plies: int | None, seed: int, judge: Judge, bound: float) -> Openings:
+def balanced_openings(
+    game: Game | str, count: int, plies: int | None, seed: int, judge: Judge, bound: float
+) -> Openings:
     """Return `count` openings of random plies, distinct up to symmetry, with values at most `bound` from 0.
 
     plies  None means `PLIES`
 
     Raises ConfigError if the judge finds too few among all there are, or among `TRIED` times as many as requested.
     """
+    game = game_named(game)
     plies = PLIES if plies is None else plies
     seen: set[tuple[int, int]] = set()
     found: list[Openings] = []

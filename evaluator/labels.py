@@ -20,7 +20,16 @@ from reversi import archive
 from reversi.errors import CorruptFileError, UsageError
 from reversi.files import write_output
 from reversi.games.bitboard import Masks
-from reversi.games.rules import GAMES, RULES_VERSION, UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
+from reversi.games.rules import (
+    GAMES,
+    RULES_VERSION,
+    UNFINISHED,
+    Game,
+    game_named,
+    legal_actions_mask,
+    outcomes,
+    play_batch,
+)
 from reversi.games.symmetry import canonical_key
 from reversi.search.endgame import solve_batch
 from reversi.search.endgame_search import NO_SCORE
@@ -79,7 +88,7 @@ class Labels:
 
 
 def make_labels(
-    game: Game,
+    game: Game | str,
     empties: range,
     positions: int,
     seed: int,
@@ -91,6 +100,7 @@ def make_labels(
     The result depends on the seed, not on the threads.  Raises UsageError if the game cannot have these numbers of
     empty squares, or has too few such positions.
     """
+    game = game_named(game)
     most = game.squares - game.start_own.bit_count() - game.start_opp.bit_count()
     if not empties or min(empties) < 1 or max(empties) > most:
         raise UsageError(f"expected from 1 to {most} empty squares in {game.name}, got {_name_of(empties)}")

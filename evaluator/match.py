@@ -137,6 +137,8 @@ class Match:
         self._forfeits = np.zeros(games, np.int8)  # [G]  FAILED or RESIGNED; below 0 for B
         self._begun = 0
         self._stopped = False
+        self._warm = [False, False]  # whether A and B were asked before
+        self._asked, self._thought_s = [0, 0], [0.0, 0.0]  # moves of A and of B since then, and the time they took
 
     @property
     def done(self) -> bool:
@@ -171,6 +173,23 @@ class Match:
         """Return the number of games begun and not finished, and their mean number of plies, rounded."""
         plies = self._plies[: self._begun][self._margin[: self._begun] == UNFINISHED]
         return len(plies), round(float(plies.mean())) if len(plies) else 0
+
+    def margins(self) -> NDArray[np.float64]:
+        """Return A's discs minus B's in both games of every opening, float64[G / 2, 2].
+
+        NaN for a game that is not finished, or was given up: nobody counted its discs.
+        """
+        counted = (self._margin != UNFINISHED) & (self._forfeits == 0)
+        return np.where(counted, self._margin, np.nan).reshape(-1, 2)
+
+    def seconds_per_move(self) -> tuple[float | None, float | None]:
+        """Return the mean time of a move of A and of B in this process, None without a move.
+
+        In a batch of positions it is the time divided by their number.  A player's first batch, which loads kernels and
+        fills caches, and forced moves, which no player is asked for, do not count.
+        """
+        a, b = (spent / asked if asked else None for spent, asked in zip(self._thought_s, self._asked, strict=True))
+        return a, b
 
     def history(self, number: int) -> list[int]:
         """Return the actions of a game so far, from its start position, including its opening and passes."""
@@ -215,10 +234,15 @@ class Match:
         legal_actions_mask(self.game.id, self._own[live], self._opp[live], legal)
         chosen = legal.argmax(axis=1).astype(np.int32)  # correct where only one action is legal: no player is asked
         free = legal.sum(axis=1) > 1
-        for player, to_move in ((self.player_a, self._a_to_move[live]), (self.player_b, ~self._a_to_move[live])):
-            asked = np.flatnonzero(free & to_move)
+        for side, player in enumerate((self.player_a, self.player_b)):
+            asked = np.flatnonzero(free & (self._a_to_move[live] == (side == 0)))
             if len(asked):
+                start_s = time.perf_counter()
                 chosen[asked] = self._ask(player, live[asked], legal[asked])
+                if self._warm[side]:
+                    self._asked[side] += len(asked)
+                    self._thought_s[side] += time.perf_counter() - start_s
+                self._warm[side] = True
         given_up = chosen < 0
         if given_up.any():
             self._give_up(live[given_up], -chosen[given_up])

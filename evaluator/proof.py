@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reversi.errors import IllegalMoveError, UsageError
 from reversi.games.bitboard import Masks
 from reversi.games.notation import action_name
-from reversi.games.rules import UNFINISHED, Game, legal_actions_mask, outcomes, play_batch
+from reversi.games.rules import UNFINISHED, Game, game_named, legal_actions_mask, outcomes, play_batch
 from reversi.players import Player
 
 MOST_POSITIONS = 200_000
@@ -54,14 +54,14 @@ class _Level:
     action: NDArray[np.int64]  # [P]  action played there
 
 
-def prove(game: Game, player: Player, *, moves_first: bool, first_random: bool) -> Proof:
+def prove(game: Game | str, player: Player, *, moves_first: bool, first_random: bool) -> Proof:
     """Play every game of `player` against every reply, as the first or the second to move.
 
     first_random  try every first move of the game, even if it is the player's
 
     Raises UsageError if the game is too large, IllegalMoveError if the player makes an illegal move.
     """
-    nowhere = np.zeros(1, np.int64)
+    game, nowhere = game_named(game), np.zeros(1, np.int64)
     own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
     levels = [_Level(own, opp, nowhere + 1, nowhere, nowhere)]
     ends = np.zeros(3, np.int64)  # lines lost, drawn and won

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from learner.algorithms.algorithm import Training
 from learner.algorithms.compatibility import check_network
 from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
-from learner.algorithms.reports import Losses, ValidationReport
+from learner.algorithms.reports import Losses, ValidationPart, ValidationReport
 from learner.config import LearnerConfig
 from learner.prefetch import prefetched
 from learner.replay.columns import SampleColumns
@@ -145,14 +145,16 @@ class Learner:
             validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self) -> ValidationReport | None:
-        """Publish the averaged weights, or the best validated ones, and offer them to the gate.
+    def offer_candidate(self) -> ValidationReport | ValidationPart | None:
+        """Publish the averaged weights, or the best validated ones, and offer them to the gate; return their
+        validation on all validation games, if there are any.
 
-        Return their validation on all validation games, if there are any: it takes minutes for many games and a large
-        network.
+        For many games and a large network that validation takes minutes.  A call does about `round_s` seconds of it;
+        if some is left it returns a `ValidationPart`, nothing is offered yet, and it is to be called again.
         """
-        report = self._validation.validate_best() if self._validation is not None else None
-        self._publish(candidate=True)
+        report = self._validation.validate_best(self.config.round_s) if self._validation is not None else None
+        if not isinstance(report, ValidationPart):
+            self._publish(candidate=True)
         return report
 
     def hold(self, samples: SampleColumns) -> None:

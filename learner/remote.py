@@ -6,7 +6,7 @@ from typing import Any
 
 import ray
 
-from learner.algorithms.reports import ValidationReport
+from learner.algorithms.reports import ValidationPart, ValidationReport
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.weight_store import WeightStore
@@ -84,8 +84,8 @@ class RemoteLearner(Learner):
         newest = max(newest, self._weights.newest())
         super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=newest, **rest)
 
-    def offer_candidate(self) -> ValidationReport | None:
-        """Publish and offer the averaged weights; on return the weights actor has the candidate."""
+    def offer_candidate(self) -> ValidationReport | ValidationPart | None:
+        """Validate and offer the averaged weights; once they are offered the weights actor has the candidate."""
         report = super().offer_candidate()
         self._weights.settle()
         return report

@@ -62,6 +62,10 @@ class UsageError(ReversiError):
     exit_code = 2
 
 
+class UnknownPlayerError(UsageError):
+    """A specification of a player that names none."""
+
+
 class UnreachableError(ReversiError):
     """A registry, cluster or server that does not answer."""
 

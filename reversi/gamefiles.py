@@ -16,7 +16,7 @@ from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.errors import CorruptFileError, NotationError, ReversiError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.ggf import ENDINGS, GgfGame, GgfResult, read_ggf
+from reversi.ggf import ENDINGS, GgfGame, GgfResult, is_ggf, read_ggf
 from reversi.record import BAD_START, REASONS, check, decode
 from reversi.sgf import games_of, read_sgf
 from reversi.transcripts import read_csv, read_transcripts, transcript_lists
@@ -48,8 +48,8 @@ def read_games_of(path: Path, game: Game | None = None, column: str | None = Non
     if path.stat().st_size > MAX_BYTES:
         raise CorruptFileError(f"{path}: expected at most {MAX_BYTES} bytes, got {path.stat().st_size}")
     data, where, suffix = path.read_bytes(), str(path), path.suffix.lower()
-    if suffix in (".csv", ".txt", ".ggf") and (lines := len(re.findall(rb"[\n\r]|\(;", data))) > MAX_GAMES:
-        raise CorruptFileError(f"{path}: expected at most {MAX_GAMES} games, got {lines} lines")
+    if suffix in (".csv", ".txt", ".ggf"):
+        _check_lines(data, where)
     if suffix == ".csv":
         return _likeliest(game, lambda each: read_csv(data, each, where, column), where)
     if suffix == ".txt":
@@ -65,9 +65,26 @@ def read_games_of(path: Path, game: Game | None = None, column: str | None = Non
     return found
 
 
+def read_games(data: bytes, game: Game | None, where: str) -> Collection:
+    """Return the games of text in GGF or SGF, or of one transcript per line; errors as of `read_games_of`."""
+    if len(data) > MAX_BYTES:
+        raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes")
+    _check_lines(data, where)
+    text = data.lstrip()
+    if not text.startswith(b"("):
+        return _likeliest(game, lambda each: read_transcripts(data, each), where)
+    return _parsed(data, game, ".ggf" if is_ggf(text.decode(errors="replace")) else ".sgf", where)
+
+
 def read_transcript(text: str, game: Game | None, where: str) -> Collection:
     """Return the game of a transcript; if `game` is None, on the board on which most plies can be played."""
     return _likeliest(game, lambda each: transcript_lists([text], each), where)
+
+
+def _check_lines(data: bytes, where: str) -> None:
+    """Raise CorruptFileError for text with more lines, or games of GGF, than are read."""
+    if (lines := len(re.findall(rb"[\n\r]|\(;", data))) > MAX_GAMES:
+        raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {lines} lines")
 
 
 def _likeliest(game: Game | None, read: Callable[[Game], MoveLists], where: str) -> Collection:

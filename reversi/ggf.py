@@ -25,6 +25,7 @@ PASSES = ("pa", "pass", "ps")
 ENDINGS = {"r": "resigned", "t": "lost on time", "l": "left", "s": "agreed on the result"}
 """How a game may end before it is over, as in RE[-64.000:r] (https://skatgame.net/mburo/ggsa/ggf; GGS also has l)."""
 
+_GAME = re.compile(r"\bGM\s*\[\s*Othello\s*\]", re.IGNORECASE)
 _TAG = re.compile(r"\s*([A-Za-z]{1,3})\s*\[([^\]]*)\]")
 _RESULT = re.compile(r"([+-]?\d{1,2}(?:\.\d{1,6})?)(?::([rtls]))?", re.ASCII)
 
@@ -103,6 +104,11 @@ class GgfGame:
         plies = zip(positions, self.moves, strict=False)
         moves = "".join(f"{'B' if before.black_to_move else 'W'}[{m.text(before.game)}]" for before, m in plies)
         return f"(;GM[Othello]{head}RE[{result}]TY[{size}]BO[{size} {cells} {side}]{moves};)"
+
+
+def is_ggf(text: str) -> bool:
+    """Return whether text in brackets is GGF, as opposed to SGF, which has a number for a game."""
+    return _GAME.search(text) is not None
 
 
 def parse_ggf(text: str) -> GgfGame:

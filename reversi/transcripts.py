@@ -23,6 +23,7 @@ SHOWN = 8
 """Characters of unreadable text that a message quotes."""
 
 _PASS = np.frombuffer(b"pass", np.uint8)
+_COMMA, _HYPHEN, _POINT, _ZERO, _NINE = b",-.09"
 
 
 def read_transcripts(data: bytes, game: Game) -> MoveLists:
@@ -52,7 +53,7 @@ def read_csv(data: bytes, game: Game, where: str, column: str | None = None) -> 
 
 
 def transcript_lists(transcripts: list[str], game: Game) -> MoveLists:
-    """Return the moves of transcripts, in upper or lower case, with or without blanks; other text is UNREADABLE.
+    """Return the moves of transcripts, written as `notation.parse_transcript` reads them; other text is UNREADABLE.
 
     An empty transcript gets one UNREADABLE move, so that it is not taken for a game that has just begun.
     """
@@ -87,9 +88,9 @@ def spell(
     for g in range(lengths.shape[0]):
         begin, at, end, count = end, end, end + lengths[g], 0
         while at < end and count < moves.shape[1]:
-            if letters[at] <= 32:
-                at += 1
-                continue
+            at = _after_separators(letters, at, end)
+            if at == end:
+                break
             col, row = (letters[at] | 32) - 97, -1
             if at + 1 < end:
                 row = letters[at + 1] - 49
@@ -106,6 +107,28 @@ def spell(
         ends[g] = at - begin
         if count == 0:
             moves[g, 0] = UNREADABLE
+
+
+@kernel
+def _after_separators(letters: NDArray[np.uint8], at: int, end: int) -> int:
+    """Return the index before `end` from `at` on that does not only separate moves, `end` if there is none.
+
+    Blanks, commas, hyphens, and numbers followed by points, as in `12. f5`, separate moves.
+    """
+    while at < end:
+        after = at
+        if letters[at] <= 32 or letters[at] == _COMMA or letters[at] == _HYPHEN:
+            after += 1
+        else:
+            while after < end and _ZERO <= letters[after] <= _NINE:
+                after += 1
+            digits = after
+            while digits > at and after < end and letters[after] == _POINT:
+                after += 1
+            if after == digits:
+                return at
+        at = after
+    return at
 
 
 @kernel

@@ -17,10 +17,13 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from reversi import __version__
-from reversi.errors import ReversiError, UsageError
+from reversi.errors import ReversiError, UnknownPlayerError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS = {
     "train": "train a model from nothing, or resume a run",
@@ -99,6 +102,10 @@ class CommandParser(argparse.ArgumentParser):
         """Return the examples, then what argparse writes."""
         return f"{self.examples}\n{super().format_help()}"
 
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Write the help; argparse would ignore a full disk."""
+        print(message, end="", file=file)
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with a reference to the command's help."""
         raise UsageError(f"{message}; see '{self.prog} --help'")
@@ -152,6 +159,8 @@ def dispatch(arguments: list[str]) -> int:
         return command_of(name).run(parser_of(name).parse_args(rest))
     except SystemExit as stop:  # argparse ends the process after --help
         return int(stop.code or 0)
+    except UnknownPlayerError as error:
+        raise UsageError(f"{error}; see 'reversi {name} --help' for players") from error
 
 
 def _train(overrides: list[str]) -> int:

@@ -248,3 +248,11 @@ def test_a_saved_configuration_comes_back_with_single_values_changed(tmp_path: P
             recompose(saved, [wrong])
         assert words in str(error.value)
         assert "\n" not in str(error.value)
+
+
+def test_a_resumed_run_reads_all_its_streams(tmp_path: Path) -> None:
+    saved = tmp_path / "config.yaml"
+    saved.write_text(to_yaml(compose(["replay=redis", "replay.shards=4"])))
+    assert recompose(saved, ["replay.shards=4", "replay.takeover_s=5"])["replay"]["shards"] == 4
+    with pytest.raises(ConfigError, match=r"a run that goes on keeps its replay\.shards=4, got 'replay\.shards=1'"):
+        recompose(saved, ["replay.shards=1"])

@@ -107,6 +107,16 @@ def losses_of(algorithm: str, values: Iterable[float]) -> Losses:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ValidationPart:
+    """A validation in progress: so many positions are evaluated, and the others are left for later calls."""
+
+    positions: int
+    """Positions evaluated."""
+    all_positions: int
+    """Positions to evaluate."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ValidationReport:
     """The averaged network's performance on games that are never trained on."""
 

@@ -150,6 +150,7 @@ class MemoryReplay:
             window_positions=self._window(),
             tokens=self._bucket.tokens,
             server_writes=True,
+            process="",
             **{name: self._counts[name] for name in _COUNTS},
         )
 

@@ -28,7 +28,7 @@ class RedisReplayConfig(ReplayConfig):
 
     shards: int = 1
     """Streams that the producers are distributed over, at least 1. One takes millions of positions a second; more help
-    only on a server that serves them by several threads."""
+    only on a server that serves them by several threads. A resumed run keeps this number."""
 
     backlog_batches: int = 1000
     """Batches of records in a stream not yet taken by the learner at which the actors wait, at least 1. A batch of 32

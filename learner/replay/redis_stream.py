@@ -7,51 +7,24 @@
                                older state counts their games, although their samples are gone
     reversi:KEY:drawn          samples that the learner has drawn since the run began
 
-KEY is unique to the run (`run_key`).  All keys stay when a run ends, since it may be resumed; `remove_run` removes
+KEY is unique to the run (`redis_key.py`).  All keys stay when a run ends, since it may be resumed; `remove_run` removes
 those of one that will not be.  The consumer group `learner` reads every stream.
 """
 
 from __future__ import annotations
 
-import secrets
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from learner.replay.deliveries import Receipt
 from reversi.errors import CorruptRecordError
-from reversi.files import write_atomic
 from reversi.record import MAX_BYTES, MAX_PRODUCER, decode
 
 GROUP = "learner"
 
 RECORDS = b"records"
-
-KEY_FILE, STARTS_FILE = "redis-key", "redis-starts"
-
-
-def run_key(folder: Path) -> str:
-    """Return the key of the run in `folder`: its name and a random number, stored in the folder at the first start.
-
-    A run with the name of a deleted one must not find that one's records.
-    """
-    path = folder / KEY_FILE
-    if not path.exists():
-        write_atomic(path, f"{folder.name}-{secrets.token_hex(4)}\n".encode())
-    return path.read_text(encoding="utf-8").strip()
-
-
-def count_start(folder: Path) -> int:
-    """Return how often the run in `folder` was started before, and store the count with this start.
-
-    It is part of the producers' names: a start that died before its first checkpoint has already used some.
-    """
-    path = folder / STARTS_FILE
-    starts = int(path.read_text(encoding="utf-8")) if path.exists() else 0
-    write_atomic(path, f"{starts + 1}\n".encode())
-    return starts
 
 
 def streams(key: str, shards: int) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import ray
@@ -53,6 +55,7 @@ class AsyncReplay:
     ) -> None:
         """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
         self._replay, _ = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
+        self._process = secrets.token_hex(8)
         self._changed = asyncio.Condition()
         self._stopped = False
         self._releases = 0
@@ -96,7 +99,7 @@ class AsyncReplay:
 
     async def report(self) -> ReplayReport:
         """Return contents and totals."""
-        return self._replay.report()
+        return replace(self._replay.report(), process=self._process)
 
     async def state(self) -> bytes:
         """Return the whole state as an archive."""

@@ -87,6 +87,10 @@ class ReplayReport:
     server_writes: bool = field(default=True, compare=False)
     """Whether the Redis server can write to its disk; while it cannot, deliveries wait."""
 
+    process: str = field(default="", compare=False)
+    """Random name of the process that holds the replay in memory: another one has lost what came after the last
+    checkpoint.  "" without Ray, and over Redis, where nothing is lost."""
+
 
 class Replay(Protocol):
     """Records in, samples out."""

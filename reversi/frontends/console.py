@@ -1,23 +1,31 @@
-"""A game in the terminal: a person against any player, with undo, hints and announced passes."""
+"""A game in the terminal: a person against any player, with undo, hints, announced passes and saved games."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from reversi.errors import EngineError, IllegalMoveError, NotationError
+from reversi.files import write_output
+from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
-from reversi.games.rules import Game
+from reversi.games.rules import TICTACTOE
+from reversi.ggf import GgfGame, GgfMove, GgfResult
 from reversi.players import Forfeit, HistoryPlayer, Player
 
-HELP = """\
-  d3       play there (column letter, row number); * marks where you may
-  undo     take your last move back
-  hint     what your opponent would play in your place
-  moves    the game so far, to paste elsewhere
-  resign   give the game up
-  quit     leave (so do Ctrl-D and Ctrl-C)
-  help     this list"""
+HINTS = 3
+"""Moves that `hint` shows without a number."""
+
+HELP = f"""\
+  d3         play there (column letter, row number); * marks where you may
+  undo       take your last move back
+  hint [N]   the {HINTS} best moves, or N, with values or exact scores; without either, what your opponent would play
+  moves      the game so far, to paste elsewhere
+  save FILE  write the game so far to FILE in GGF; --start FILE goes on with it
+  resign     give the game up
+  quit       leave (so do Ctrl-D and Ctrl-C)
+  help       this list"""
 
 UNICODE_DISCS = str.maketrans({BLACK: "●", WHITE: "○", EMPTY: "·"})
 
@@ -31,25 +39,34 @@ class Console:
 
     def __init__(
         self,
-        game: Game,
+        start: Position,
         opponent: Player,
         *,
         person_is_black: bool,
         ask: Callable[[str], str],
         say: Callable[[str], None],
         unicode: bool,
+        moves: Sequence[str] = (),
         first_move: str | None = None,
+        analyzer: Callable[[], Analyzer] | None = None,
     ) -> None:
         """`ask(prompt)` returns a line or raises EOFError; `unicode` draws discs instead of letters.
 
-        first_move  the game's first move, already chosen; it cannot be taken back
+        moves       the moves of the game so far, from `start`, passes included; they may be taken back
+        first_move  the next move, already chosen; it cannot be taken back
+        analyzer    returns what evaluates moves for hints, once one is asked for; None asks the opponent for its move
         """
         self.opponent, self.person_is_black = opponent, person_is_black
-        self.position = Position.start(game)
+        self.start = self.position = start
         self.history: list[tuple[Position, str]] = []
         """The positions so far, each with the move played in it."""
+        for move in moves:
+            self._move(move)
         self._ask, self._say, self._unicode = ask, say, unicode
         self._first_move = first_move
+        self._analyzer_of = analyzer
+        self._analyzer: Analyzer | None = None
+        self._given_up: GgfResult | None = None
 
     def play(self) -> None:
         """Play until the game is over or somebody leaves; the moves are said in any case.
@@ -61,6 +78,8 @@ class Console:
             f"You are {side} ({self._draw(BLACK if self.person_is_black else WHITE)}) against {self.opponent.name}."
         )
         self._say("Type a move such as d3, or help.")
+        if self.history:
+            self._say(f"The game so far: {self.moves}")
         if self._first_move is not None:
             self._say(f"The first move is {self._first_move}, at random.")
             self._move(self._first_move)
@@ -78,12 +97,20 @@ class Console:
             self._say(f"\n{self._draw(self.position.drawing())}\n{self._result()}")
         finally:
             if self.history:
-                self._say(f"The game: {self.moves}")
+                begun = "" if self.start == Position.start(self.start.game) else f" from {str(self.start)!r}"
+                self._say(f"The game{begun}: {self.moves}")
 
     @property
     def moves(self) -> str:
         """The transcript so far without passes, as other programs read it."""
         return "".join(move for _, move in self.history if move != PASS)
+
+    def record(self) -> GgfGame:
+        """Return the game so far."""
+        names = ["you", self.opponent.name]
+        black, white = names if self.person_is_black else names[::-1]
+        moves = tuple(GgfMove(parse_action(self.start.game, move)) for _, move in self.history)
+        return GgfGame(self.start, moves, {"PB": black, "PW": white}, self._given_up)
 
     def _ply(self) -> None:
         """Play one ply of either side; the person may instead undo, which plays none."""
@@ -97,6 +124,7 @@ class Console:
             answer = self._choice()
             if isinstance(answer, Forfeit):
                 if answer.resigned:
+                    self._give_up(by_person=False)
                     raise Leave(f"{self.opponent.name} resigns; you win.")
                 raise EngineError(f"{self.opponent.name}: {answer.reason}")
             self._say(f"{self.opponent.name} plays {answer}.")
@@ -107,20 +135,23 @@ class Console:
         self._say(f"\n{self._draw(self.position.drawing())}")
         before = self.position
         while self.position is before:
-            self._obey(self._ask("your move: ").strip().lower())
+            self._obey(self._ask("your move: ").strip())
 
-    def _obey(self, line: str) -> None:
+    def _obey(self, typed: str) -> None:
+        line = typed.lower()
+        word, _, rest = line.partition(" ")
         if line in ("help", "?"):
             self._say(HELP)
-        elif line == "hint":
-            answer = self._choice()
-            says = f"has no hint: {answer.reason}" if isinstance(answer, Forfeit) else f"would play {answer}"
-            self._say(f"{self.opponent.name} {says}.")
+        elif word == "hint":
+            self._hint(rest.strip())
+        elif word == "save":
+            self._save(typed[len(word) :].strip())
         elif line == "undo":
             self._undo()
         elif line == "moves":
             self._say(self.moves or "no moves yet")
         elif line == "resign":
+            self._give_up(by_person=True)
             raise Leave(f"You resign; {self.opponent.name} wins.")
         elif line in ("quit", "exit", "q"):
             raise Leave("Goodbye.")
@@ -131,6 +162,45 @@ class Console:
                 self._say(f"{line} is not legal here; you may play {', '.join(self.position.legal_moves())}")
             except NotationError as error:
                 self._say(f"{error}; `help` lists what you can type")
+
+    def _hint(self, number: str) -> None:
+        """Say the best moves with their values, or what the opponent would play where nothing evaluates moves."""
+        if number and not (number.isascii() and number.isdecimal() and 0 < int(number[:4]) < 1000):
+            self._say(f"expected a number of moves from 1, as in `hint 5`; got {number!r}")
+            return
+        if self._analyzer is None and self._analyzer_of is not None:
+            self._analyzer = self._analyzer_of()
+        if self._analyzer is None:
+            answer = self._choice()
+            says = f"has no hint: {answer.reason}" if isinstance(answer, Forfeit) else f"would play {answer}"
+            self._say(f"{self.opponent.name} {says}.")
+            return
+        analysis = self._analyzer.analyse(self.position, Limit(), lambda: False)
+        if not _evaluates(analysis):
+            self._say(f"{self.opponent.name} would play {action_name(self.start.game, analysis.best.action)}.")
+            return
+        for move in analysis.moves[: int(number or HINTS)]:
+            line = " ".join(action_name(self.start.game, action) for action in move.line)
+            self._say(f"  {action_name(self.start.game, move.action):<5}{_judgement(move):<25} {line}")
+
+    def _save(self, name: str) -> None:
+        """Write the game so far to a file."""
+        if not name:
+            self._say("expected a file, as in `save game.ggf`")
+        elif self.start.game.id == TICTACTOE:
+            self._say(f"expected a game of Reversi to save in GGF, this is {self.start.game.name}")
+        else:
+            try:
+                write_output(Path(name), f"{self.record()}\n".encode())
+            except OSError as error:
+                self._say(f"{name}: {error.strerror or error}")
+            else:
+                self._say(f"Saved to {name}.")
+
+    def _give_up(self, *, by_person: bool) -> None:
+        """Note the result of a game that one side resigns: the whole board."""
+        squares = self.start.game.squares
+        self._given_up = GgfResult(-squares if self.person_is_black == by_person else squares, "r")
 
     def _undo(self) -> None:
         """Go back to the person's last decision, over the opponent's reply and forced passes."""
@@ -164,3 +234,19 @@ class Console:
 
     def _draw(self, text: str) -> str:
         return text.translate(UNICODE_DISCS) if self._unicode else text
+
+
+def _evaluates(analysis: Analysis) -> bool:
+    """Return whether an analysis says more than which move to play."""
+    return analysis.best.value is not None or analysis.best.score is not None
+
+
+def _judgement(move: MoveAnalysis) -> str:
+    """Describe a move for the side to move: `+4 discs, exact`, `win, proven`, `value +0.312, 120 visits`."""
+    if move.score is not None:
+        return f"{move.score:+d} discs, exact"
+    if move.value is None:
+        return "not searched"
+    if move.certain:
+        return f"{'win' if move.value > 0 else 'loss' if move.value < 0 else 'draw'}, proven"
+    return f"value {move.value:+.3f}, {move.visits} visit{'' if move.visits == 1 else 's'}"

@@ -6,10 +6,9 @@ bottom), black begins.  Passes may be sent, or implied by the side that plays ne
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from reversi import __version__
@@ -17,10 +16,12 @@ from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.frontends.analysis import Analysis, Limit
 from reversi.frontends.clocks import Clocks
 from reversi.frontends.engine_session import EngineSession
+from reversi.frontends.gtp_analysis import AnalyzeRequest, evaluation, variation
+from reversi.frontends.gtp_words import GtpError, colour_of, parse_line, real, whole
 from reversi.frontends.input_lines import InputLines
 from reversi.games.notation import action_name, parse_action
 from reversi.games.position import EMPTY, Position
-from reversi.games.rules import reversi_of_size
+from reversi.games.rules import Game, reversi_of_size
 from reversi.sgf import parse_sgf
 
 NAME = "reversi-zero"
@@ -28,14 +29,17 @@ NAME = "reversi-zero"
 LARGEST_FILE = 1 << 20
 """Maximum size of a file for `loadsgf`, in bytes: 1 MiB."""
 
-_COLOURS = {"b": True, "black": True, "w": False, "white": False}
+ANALYZE = ("lz-analyze", "kata-analyze")
+"""Commands whose response goes on until the next line of input."""
+
+ANALYZE_COMMANDS = """\
+gfx/Evaluation/reversi-evaluation %m
+string/Principal variation/reversi-variation %m
+plist/Legal moves/gogui-rules_legal_moves
+string/Board/showboard"""
+"""GoGui's menu: type, label and command; %m is the colour to play."""
+
 _INTERRUPT = re.compile(r"\s*#\s*interrupt\s*$")
-_DROPPED = {code: None for code in (*range(32), 127) if code != 9} | {9: 32}
-"""GTP 2, section 2.2: control characters are dropped, a tab becomes a space."""
-
-
-class GtpError(Exception):
-    """An error response; its message follows the question mark."""
 
 
 class Gtp:
@@ -49,8 +53,8 @@ class Gtp:
             "protocol_version": lambda words: "2",
             "name": lambda words: NAME,
             "version": lambda words: f"{__version__} {session.analyzer.name}",
-            "known_command": lambda words: "true" if words[:1] and words[0] in self._commands else "false",
-            "list_commands": lambda words: "\n".join(self._commands),
+            "known_command": lambda words: "true" if words[:1] and words[0] in (*self._commands, *ANALYZE) else "false",
+            "list_commands": lambda words: "\n".join((*self._commands, *ANALYZE)),
             "quit": lambda words: "",
             "boardsize": self._boardsize,
             "clear_board": self._clear_board,
@@ -67,7 +71,9 @@ class Gtp:
             "set_game": self._set_game,
             "list_games": lambda words: "Othello",
             "gogui-interrupt": lambda words: "",
-            "gogui-analyze_commands": lambda words: "plist/Legal moves/gogui-rules_legal_moves\nstring/Board/showboard",
+            "gogui-analyze_commands": lambda words: ANALYZE_COMMANDS,
+            "reversi-evaluation": lambda words: self._analysed(words, evaluation),
+            "reversi-variation": lambda words: self._analysed(words, variation),
             "gogui-rules_game_id": lambda words: "othello",
             "gogui-rules_board": lambda words: rows_from_below(session.position),
             "gogui-rules_board_size": lambda words: str(session.position.game.size),
@@ -83,7 +89,10 @@ class Gtp:
                 number, words = parse_line(line)
                 if not number and not words:
                     continue
-                self._say(self._answer(number, words))
+                if words[:1] and words[0] in ANALYZE:
+                    self._analyze(number, words)
+                else:
+                    self._say(self._answer(number, words))
                 if words[:1] == ["quit"]:
                     return
 
@@ -98,7 +107,7 @@ class Gtp:
         return f"{sign}{number} {text}\n\n"
 
     def _boardsize(self, words: list[str]) -> str:
-        size = _whole(words, 0)
+        size = whole(words, 0)
         try:
             self._begin(Position.start(reversi_of_size(size)))
         except ReversiError as error:
@@ -115,11 +124,11 @@ class Gtp:
         self._clocks.restart()
 
     def _komi(self, words: list[str]) -> str:
-        _real(words, 0)
+        real(words, 0)
         return ""
 
     def _play(self, words: list[str]) -> str:
-        black = _colour(words)
+        black = colour_of(words)
         if len(words) < 2:
             raise GtpError("syntax error: expected a colour and a move")
         try:
@@ -131,7 +140,7 @@ class Gtp:
         return ""
 
     def _genmove(self, words: list[str]) -> str:
-        black = _colour(words)
+        black = colour_of(words)
         analysis = self._choose(black)
         self._clocks.spend(black, analysis.seconds)
         self._session.play(analysis.best.action, black)
@@ -139,10 +148,16 @@ class Gtp:
 
     def _reg_genmove(self, words: list[str]) -> str:
         """Return the move that `genmove` would play, without changing the game or its clocks."""
-        return action_name(self._session.position.game, self._choose(_colour(words)).best.action)
+        return action_name(self._session.position.game, self._choose(colour_of(words)).best.action)
 
     def _choose(self, black: bool) -> Analysis:
         """Return the side's analysis, within its time and until an interrupt; the game does not change."""
+        with self._turn_of(black):
+            return self._session.choose(self._interrupted, self._limit(black))
+
+    @contextmanager
+    def _turn_of(self, black: bool) -> Iterator[None]:
+        """Make it the turn of a side meanwhile, by the pass that this implies; raise GtpError if it is not."""
         position = self._session.position
         passed = position.legal_moves() == ["pass"] and position.black_to_move != black
         if passed:
@@ -150,10 +165,45 @@ class Gtp:
         elif not position.is_over and position.black_to_move != black:
             raise GtpError(f"illegal move: it is {'black' if position.black_to_move else 'white'}'s turn")
         try:
-            return self._session.choose(lambda: self._lines.holds(_is_interrupt), self._limit(black))
+            yield
         finally:
             if passed:
                 self._session.undo()
+
+    def _interrupted(self) -> bool:
+        return self._lines.holds(_is_interrupt)
+
+    def _analyze(self, number: str, words: list[str]) -> None:
+        """Respond with a line for every deeper analysis, until a line of input arrives."""
+        begun = self._lines.reads
+        try:
+            request = AnalyzeRequest.parse(words)
+            with self._analysis_of(request.black):
+                self._say(f"={number}\n")
+                for line in request.lines(self._session, self._lines, begun):
+                    self._say(f"{line}\n")
+        except (GtpError, ReversiError) as error:
+            self._say(f"?{number} {error}\n\n")
+            return
+        self._lines.wait()
+        self._say("\n")
+
+    @contextmanager
+    def _analysis_of(self, black: bool | None) -> Iterator[None]:
+        """Make it the turn of a side, None for the one whose turn it is; raise GtpError if nothing can be analysed."""
+        position = self._session.position
+        if position.is_over:
+            raise GtpError("cannot analyze: the game is over")
+        if not self._session.analyzer.uses_limit:
+            raise GtpError(f"cannot analyze: {self._session.analyzer.name} only chooses moves")
+        with self._turn_of(position.black_to_move if black is None else black):
+            yield
+
+    def _analysed(self, words: list[str], describe: Callable[[Game, Analysis], str]) -> str:
+        """Return an analysis within the command line's limit, as GoGui shows it."""
+        with self._analysis_of(colour_of(words) if words else None):
+            analysis = self._session.analyse(self._interrupted)
+            return describe(self._session.position.game, analysis)
 
     def _limit(self, black: bool) -> Limit:
         """Return the limit of a move: the command line's, with no more time than the side's clock allows."""
@@ -169,15 +219,15 @@ class Gtp:
         return ""
 
     def _time_settings(self, words: list[str]) -> str:
-        main_s, period_s, stones = (_real(words, index) for index in range(3))
+        main_s, period_s, stones = (real(words, index) for index in range(3))
         if min(main_s, period_s, stones) < 0:
             raise GtpError("syntax error: expected three numbers from 0")
         self._clocks.set(main_s, period_s, int(stones))
         return ""
 
     def _time_left(self, words: list[str]) -> str:
-        black = _colour(words)
-        left_s, stones = _real(words, 1), _real(words, 2) if len(words) > 2 else 0.0
+        black = colour_of(words)
+        left_s, stones = real(words, 1), real(words, 2) if len(words) > 2 else 0.0
         self._clocks.tell(black, max(0.0, left_s), max(0, int(stones)))
         return ""
 
@@ -218,16 +268,6 @@ class Gtp:
         return ""
 
 
-def parse_line(line: str) -> tuple[str, list[str]]:
-    """Return a line's command number (as written, "" without one) and its words; a comment or blank line has neither.
-
-    GTP 2, sections 2.2, 2.5 and 2.9: text after # is a comment; control characters are dropped.
-    """
-    words = line.translate(_DROPPED).partition("#")[0].split()
-    numbered = bool(words) and words[0].isascii() and words[0].isdecimal()
-    return (words[0], words[1:]) if numbered else ("", words)
-
-
 def rows_from_below(position: Position) -> str:
     """Return the board in GoGui's format, X, O and dots, the row with the highest number first.
 
@@ -241,29 +281,3 @@ def rows_from_below(position: Position) -> str:
 def _is_interrupt(line: str) -> bool:
     """Return whether a line interrupts the analysis: GoGui's special comment."""
     return _INTERRUPT.match(line) is not None
-
-
-def _colour(words: list[str]) -> bool:
-    """Return whether the first word is black."""
-    colour = _COLOURS.get(words[0].lower()) if words else None
-    if colour is None:
-        raise GtpError("syntax error: expected black or white")
-    return colour
-
-
-def _whole(words: list[str], index: int) -> int:
-    number = _real(words, index)
-    if number != int(number):
-        raise GtpError(f"syntax error: expected a whole number, got {words[index]!r}")
-    return int(number)
-
-
-def _real(words: list[str], index: int) -> float:
-    try:
-        number = float(words[index])
-    except (IndexError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        got = repr(words[index]) if index < len(words) else "nothing"
-        raise GtpError(f"syntax error: expected a number, got {got}")
-    return number

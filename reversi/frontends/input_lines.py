@@ -45,6 +45,15 @@ class InputLines:
         with self._changed:
             return any(number > after and wanted(line) for number, line in self._waiting)
 
+    def ready(self) -> bool:
+        """Return whether `next` would not block: a line is waiting, or there are no more."""
+        return bool(self._waiting) or self._ended
+
+    def wait(self) -> None:
+        """Block until `ready`."""
+        with self._changed:
+            self._changed.wait_for(self.ready)
+
     def close(self) -> None:
         """Drop the waiting lines and stop reading once the current read returns."""
         with self._changed:

@@ -14,7 +14,9 @@ from reversi.kernel import kernel
 PASS = "pass"
 
 _COLUMNS = "abcdefgh"
-_MOVE = re.compile(r"\s*(pass|[a-h][1-8])\s*", re.IGNORECASE)
+_MOVE = re.compile(r"pass|[a-h][1-8]", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?:[\s,-]|[0-9]+\.+)*")
+"""What may be between moves: blanks, commas, hyphens, and numbers of moves with their points."""
 
 
 def action_name(game: Game, action: int) -> str:
@@ -40,27 +42,36 @@ def parse_action(game: Game, text: str) -> int:
 def parse_transcript(game: Game, text: str) -> list[int]:
     """Return the actions of a transcript from the game's start, with omitted passes filled in.
 
-    Moves may be separated by spaces, in upper or lower case; passes may be written.  A pass is filled in only before a
-    move, so a transcript that stops before a forced pass ends there.
-    Raises NotationError for text that is not a move, IllegalMoveError for an illegal move; both name the ply.
+    Moves may be in upper or lower case, separated by blanks, commas or hyphens, and numbered, as in `1. f5 d6 2. c3`;
+    passes may be written.  A pass is filled in only before a move, so a transcript that stops before a forced pass ends
+    there.  Raises NotationError for text that is not a move, IllegalMoveError for an illegal move; both name the ply.
     """
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
     actions: list[int] = []
-    at = 0
-    while at < len(text.rstrip()):
+    text = text.strip()
+    at = _after_separators(text, 0)
+    while at < len(text) or (text and not actions):
         match = _MOVE.match(text, at)
         if match is None:
-            raise NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {text[at : at + 8]!r}")
-        action = parse_action(game, match[1])
+            found = text[at : at + 8] or text[:8]
+            raise NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {found!r}")
+        action = parse_action(game, match[0])
         if action != game.pass_action and _must_pass(game.id, own, opp):
             own, opp = opp, own
             actions.append(game.pass_action)
         if not _is_legal(game.id, own, opp, action):
-            raise IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[1]!r}")
+            raise IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[0]!r}")
         own, opp = map(np.uint64, play(game.id, own, opp, action))
         actions.append(action)
-        at = match.end()
+        at = _after_separators(text, match.end())
     return actions
+
+
+def _after_separators(text: str, at: int) -> int:
+    """Return the index of the first character from `at` on that does not only separate moves."""
+    match = _BETWEEN.match(text, at)
+    assert match is not None
+    return match.end()
 
 
 @kernel

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from reversi.engines.engine import EngineLimits
-from reversi.errors import UsageError
+from reversi.errors import UnknownPlayerError, UsageError
 from reversi.games.rules import Game, game_named
 from reversi.players.model import model_player, playing_config
 from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
@@ -86,7 +86,8 @@ def make_player(
     simulations  for a model specified without a number
     limits       for an external program, which is started here; it is an error if it does not start
 
-    Raises UsageError for an invalid specification, and the errors of loading a model or starting a program.
+    Raises UnknownPlayerError or another UsageError for an invalid specification, and the errors of loading a model or
+    starting a program.
     """
     game, kind = game_named(game), spec.partition(":")[0]
     if kind in ("gtp", "nboard"):
@@ -100,7 +101,7 @@ def make_player(
     if not model and kind in ("policy", "mcts"):
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
     if not model:
-        raise UsageError(f"unknown player {spec!r}; see 'reversi match --help' for players")
+        raise UnknownPlayerError(f"unknown player {spec!r}")
     if search is not None:
         number, comma, options = search.partition(",")
         simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options

@@ -226,12 +226,19 @@ def draws_symbols(args: argparse.Namespace) -> bool:
 
 def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Game:
     """Return the game of the first model that `specs` name; Reversi of this size for players without a model."""
-    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.games.rules import reversi_of_size
+
+    return game_of_models(specs, registry) or reversi_of_size(size)
+
+
+def game_of_models(specs: Sequence[str], registry: str | None) -> Game | None:
+    """Return the game of the first model that `specs` name, None for players without a model."""
+    from reversi.games.rules import game_named
     from reversi.players.spec import model_of_spec
 
     model = next((model for model in map(model_of_spec, specs) if model is not None), None)
     if model is None:
-        return reversi_of_size(size)
+        return None
     from reversi.model.registry import load_model
 
     return game_named(load_model(model, registry).game)

@@ -34,7 +34,7 @@ LONGEST_LINE = 500
 BOARDS = ("reversi8", "reversi6", "reversi4")
 """Where the board is not given, a transcript is on the first of these on which its moves are legal."""
 
-_TRANSCRIPT = re.compile(r"[a-h][1-8]", re.IGNORECASE)
+_TRANSCRIPT = re.compile(r"([0-9]+\.+\s*)?[a-h][1-8]", re.IGNORECASE)
 
 
 class Answer(Protocol):

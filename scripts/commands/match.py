@@ -1,10 +1,10 @@
 """Play a match: every opening twice with the colours swapped, and the score, its interval and the Elo difference.
 
-All figures are from A's view; a draw is half a point, the intervals are 95 %.  An open end of an Elo interval is -inf
-or +inf, in JSON null.  If one side wins every game, no Elo difference is too large: `> +338` after 4 games (in JSON the
-number alone) or `> +1161` after 400 only say how many games there were.  With --sprt the match ends as soon as a
-sequential test has decided between two Elo differences, after --games games at most.  Ctrl-C ends it with the score,
-and the saved games, so far.
+All figures are from A's view; a draw is half a point, the intervals are 95 %, the margin is the mean of A's discs minus
+B's.  An open end of an Elo interval is -inf or +inf, in JSON null.  If one side wins every game, no Elo difference is
+too large: `> +338` after 4 games (in JSON the number alone) or `> +1161` after 400 only say how many games there were.
+With --sprt the match ends as soon as a sequential test has decided between two Elo differences, after --games games at
+most.  Ctrl-C ends it with the score, and the saved games, so far.
 """
 
 from __future__ import annotations
@@ -181,15 +181,19 @@ def _about(args: argparse.Namespace, player_a: Player, player_b: Player, opening
 
 def _print(match: Match, result: MatchResult, test: Sprt | None, about: dict[str, Any]) -> None:
     """Print the statistics of the finished games; as JSON if there are fields `about` the match."""
+    from evaluator.match_report import report_of
     from evaluator.stats import score_of
 
-    score, game, name_a, name_b = score_of(result), match.game, match.player_a.name, match.player_b.name
+    score, report, game = score_of(result), report_of(match), match.game
+    name_a, name_b = match.player_a.name, match.player_b.name
     if about:
         about |= {"game": game.name, "size": game.size}
-        print(json.dumps({**about, **dataclasses.asdict(score), **_additions(result, test)}), flush=True)
+        fields = {**dataclasses.asdict(score), **dataclasses.asdict(report), **_additions(result, test)}
+        print(json.dumps({**about, **fields}), flush=True)
         return
     print(f"{name_a} against {name_b}, {game.name}, {score.games} games: {score.summary}")
     print(score.details)
+    print(report)
     if any(result.forfeits):
         by_a, by_b = result.forfeits
         print(f"forfeits, counted as lost: {by_a} by {name_a}, {by_b} by {name_b}")

@@ -1,8 +1,13 @@
-"""Play in the terminal against any player; type `help` during the game for the commands."""
+"""Play in the terminal against any player; type `help` during the game for the commands.
+
+With --start the game begins at a position (N*N characters of X, O and -, a space, the side to move), after the moves of
+a transcript such as c2b4, or where the game in a file stops, such as one that `save game.ggf` wrote.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -15,62 +20,129 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     draws_symbols,
+    file_path,
     game_of,
-    game_of_players,
+    game_of_models,
+    given,
     player_of,
 )
 
 if TYPE_CHECKING:
+    from reversi.frontends.analysis import Analyzer
+    from reversi.games.position import Position
     from reversi.games.rules import Game
+    from reversi.players import Player
 
 EXAMPLES = """
 reversi play
 reversi play --color white --simulations 400
 reversi play --size 8 --opponent flat-mc:150
+reversi play --start c2b4c5 --save game.ggf
+reversi play --start game.ggf
 reversi play --game tictactoe --opponent uct:1500 --first-random
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the opponent, the game and the side."""
+    """Declare the opponent, the game, where it begins and the side."""
     parser.add_argument("player", nargs="?", metavar="PLAYER", help="the opponent, the same as --opponent")
     parser.add_argument("--opponent", metavar="PLAYER", help="player to play against (default: gated, the champion)")
     parser.add_argument(
-        "--color", choices=("black", "white"), default="black", help="your colour (default black, which moves first)"
+        "--color",
+        choices=("black", "white"),
+        help="your colour (default: the one to move, at the start of a game black)",
     )
-    add_game(parser, "the model's, else 6")
+    add_game(parser, "the model's, else that of --start, else 6")
+    parser.add_argument(
+        "--start",
+        type=given,
+        metavar="GAME",
+        help="begin at a position, after the moves of a transcript, or where the game in a file stops",
+    )
+    parser.add_argument(
+        "--save", type=file_path, metavar="FILE", help="write the game to FILE in GGF when it ends, however it ends"
+    )
     add_simulations(parser, "for a model given without a number")
     add_registry(parser)
     add_seed(parser, "the opponent and --first-random", default=None)
     parser.add_argument("--first-random", action="store_true", help="begin the game with a random move")
     add_ascii(parser)
     add_players(parser)
+    # what the analyzer of hints is made from, as in `scripts/arguments/engine.py`; not arguments here
+    parser.set_defaults(threads=os.cpu_count() or 1, margin=None, solve=None)
 
 
 def run(args: argparse.Namespace) -> int:
     """Play one game; the exit code is 0 even if it is left early, except by Ctrl-C or by an opponent that fails."""
     from reversi.errors import UsageError
+    from reversi.files import expect_writable, write_output
     from reversi.frontends.console import Console
+    from reversi.games.position import Position
+    from reversi.games.rules import TICTACTOE
+    from reversi.players import HistoryPlayer
 
     if args.player and args.opponent:
         raise UsageError(f"expected one opponent, got {args.player!r} and --opponent {args.opponent!r}")
     spec = args.player or args.opponent or "gated"
-    game = game_of(args) or game_of_players([spec], args.registry, 6)
+    start, moves = _start(args, spec)
+    if args.save is not None:
+        if start.game.id == TICTACTOE:
+            raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {start.game.name}")
+        expect_writable(args.save)
     seed = time.time_ns() % 2**32 if args.seed is None else args.seed
+    opponent = player_of(args, spec, start.game, seed=seed)
+    if isinstance(opponent, HistoryPlayer) and start != Position.start(start.game):
+        raise UsageError(f"expected --start with the moves of a game for {spec!r}, which follows games, got a position")
     console = Console(
-        game,
-        player_of(args, spec, game, seed=seed),
-        person_is_black=args.color == "black",
+        start,
+        opponent,
+        person_is_black=start.black_to_move == (len(moves) % 2 == 0) if args.color is None else args.color == "black",
         ask=_ask,
         say=print,
         unicode=draws_symbols(args),
-        first_move=_random_move(game, seed) if args.first_random else None,
+        moves=moves,
+        first_move=_random_move(start.game, seed) if args.first_random else None,
+        analyzer=None if isinstance(opponent, HistoryPlayer) else lambda: _analyzer(args, spec, start.game, opponent),
     )
     try:
         console.play()
     except KeyboardInterrupt:  # the console has said goodbye
         return 130
+    finally:
+        if args.save is not None:
+            write_output(args.save, f"{console.record()}\n".encode())
     return 0
+
+
+def _start(args: argparse.Namespace, spec: str) -> tuple[Position, list[str]]:
+    """Return the start position of the game, and the moves so far."""
+    from reversi.errors import UsageError
+    from reversi.games.position import Position
+    from reversi.games.rules import reversi_of_size
+
+    game = game_of(args) or game_of_models([spec], args.registry)
+    if args.start is None:
+        return Position.start(game or reversi_of_size(6)), []
+    if args.first_random:
+        raise UsageError("expected --start or --first-random, got both")
+    from scripts.arguments.game_files import read_start
+
+    return read_start(args.start, game)
+
+
+def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: Player) -> Analyzer:
+    """Return what evaluates moves for hints: the opponent's model, if it has one, and near the end the exact solver."""
+    from reversi.frontends.analysis import PlayerAnalyzer
+    from reversi.model.registry import load_model
+    from reversi.players.spec import model_of_spec
+    from scripts.arguments.engine import search_analyzer, solving
+
+    model = model_of_spec(spec)
+    if model is None:
+        analyzer: Analyzer = PlayerAnalyzer(game, opponent)
+    else:
+        analyzer = search_analyzer(args, load_model(model, args.registry), game)
+    return solving(args, analyzer, winner_takes_empties=False)  # as the result is counted
 
 
 def _random_move(game: Game, seed: int) -> str:

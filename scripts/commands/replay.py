@@ -1,8 +1,8 @@
-"""Step through a recorded game: one of a file, or a transcript such as f5d6c3.
+"""Step through a recorded game: one of a file, or a transcript such as f5d6c3 or "1. f5 d6 2. c3".
 
 Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript per line (.txt), GGF (.ggf), SGF (.sgf)
-and this program's own records (.records).  In a terminal, Enter shows the next ply, b the previous one, g 12 goes to
-ply 12, q quits; otherwise every position is printed.
+and this program's own records (.records); - reads transcripts, GGF or SGF from standard input.  In a terminal, Enter
+shows the next ply, b the previous one, g 12 goes to ply 12, q quits; otherwise every position is printed.
 
 A game with an illegal move is shown up to that move, and the exit code is then 1.
 """
@@ -13,11 +13,12 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reversi.errors import UsageError, unreadable
+from reversi.errors import CorruptFileError, UsageError
 from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
+from scripts.arguments.game_files import file_named
+from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from reversi.collection import Collection
@@ -29,6 +30,7 @@ reversi replay f5d6c3d3c4
 reversi replay WTH_1999.wtb --game 12
 reversi replay games.ggf --game 3 --ply 20
 reversi replay --all --json games.csv
+echo c2b4 | reversi replay -
 """
 
 SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
@@ -36,7 +38,7 @@ SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the game, the ply and the output format."""
-    parser.add_argument("source", metavar="GAME", help="a file of games, or a transcript")
+    parser.add_argument("source", metavar="GAME", help="a file of games, a transcript, or - for standard input")
     parser.add_argument("--game", type=positive, default=1, metavar="N", help="which game of the file (default 1)")
     parser.add_argument(
         "--ply",
@@ -57,14 +59,17 @@ def run(args: argparse.Namespace) -> int:
     if args.all and args.ply is not None:
         raise UsageError("expected --all or --ply, got both")
     if not len(games):
-        raise UsageError(f"expected a file with at least one game, got {args.source!r}")
+        source = "nothing on standard input" if args.source == STANDARD_INPUT else repr(args.source)
+        raise UsageError(f"expected a file with at least one game, got {source}")
     if not args.all and args.game > len(games):
         raise UsageError(f"--game: expected a game from 1 to {len(games)}, got {args.game}")
-    by_hand = not (args.all or args.json) and _is_a_terminal()
+    by_hand = not (args.all or args.json or args.source == STANDARD_INPUT) and _is_a_terminal()
     broken = 0
     for index in range(len(games)) if args.all else [args.game - 1]:
         positions = games.positions(index)
         if args.ply is not None and args.ply >= len(positions):
+            if games.is_broken(index):
+                raise CorruptFileError(games.problem(index))
             raise UsageError(f"--ply: expected a ply from 0 to {len(positions) - 1}, got {args.ply}")
         try:
             _show(games, index, positions, args, by_hand)
@@ -121,17 +126,14 @@ def _json(games: Collection, index: int, ply: int, position: Position, moves: Se
 
 def _games(source: str, game: Game | None, column: str | None) -> Collection:
     """Return the games of a file, or the game of a transcript, which must begin with a legal move."""
-    from reversi.gamefiles import SUFFIXES, read_games_of, read_transcript
+    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of, read_transcript
 
-    path = Path(source)
-    if path.is_file():
+    if source == STANDARD_INPUT:
+        if sys.stdin.isatty():
+            print("games, one transcript per line, GGF or SGF; Ctrl-D ends", file=sys.stderr)
+        return read_games(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input")
+    if (path := file_named(source)) is not None:
         return read_games_of(path, game, column)
-    if path.suffix.lower() in SUFFIXES or "/" in source:
-        try:
-            path.stat()
-        except OSError as error:
-            raise unreadable(source, "a file of games", error) from error
-        raise UsageError(f"{source}: expected a file of games, but it is no regular file")
     games = read_transcript(source, game, f"{source[:40]!r}")
     if games.plies[0] == 0:
         raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")

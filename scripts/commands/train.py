@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, RunError, UsageError
+from reversi.urls import masked
 from scripts.cluster.ray_environment import in_job
 from scripts.job.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.job.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
@@ -33,6 +35,9 @@ HYDRA_FLAGS = {
     "--experimental-rerun",
 }
 """The other flags of Hydra's command line."""
+
+SHOWING = {"--cfg", "-c", "--info", "-i", "--hydra-help", "--version", "--shell-completion", "-sc"}
+"""The flags that only print something."""
 
 LOG_BYTES, OLD_LOGS = 8 << 20, 3
 """Size at which `logs/run.log` is rotated, and the number of old files kept: at most 32 MB per run."""
@@ -163,16 +168,39 @@ def _sweep(overrides: list[str]) -> int:
     if any(item.startswith(("-", f"{RESUME}=")) for item in overrides):
         raise ConfigError(f"with --multirun only overrides of new runs can be given, got {' '.join(overrides)!r}")
     jobs = each_job(overrides)
-    composed = [compose(job) for job in jobs]
-    for values in composed:
-        job_of(values)
+    composed = [_numbered(job, number) for number, job in enumerate(jobs)]
+    _check_registries([job_of(values) for values in composed])
     code = 0
     for number, (job, values) in enumerate(zip(jobs, composed, strict=True)):
-        values["run"]["name"] += f"-{number}"
         print(f"job {number + 1} of {len(jobs)}: {' '.join(job)}")
         if code := train(values, None):
             break
     return code
+
+
+def _numbered(job: list[str], number: int) -> dict[str, Any]:
+    """Return the configuration of a sweep's job with its number after its name, and so in all that is made of the name,
+    such as the URL of `registry=s3`."""
+    from scripts.job.config import job_of
+
+    name = job_of(compose(job)).run.name
+    return compose([*job, f"run.name='{name}-{number}'"])
+
+
+def _check_registries(jobs: list[JobConfig]) -> None:
+    """Raise ConfigError if two jobs of a sweep would publish to one registry: the first candidate of the second would
+    be judged against the champion of the first."""
+    from scripts.job.sitting import registry_url
+
+    first: dict[str, int] = {}
+    for number, job in enumerate(jobs, start=1):
+        url = registry_url(job, Path(job.run.dir) / job.run.name).removeprefix("file://")
+        place = url.rstrip("/") if "://" in url else str(Path(url).resolve())
+        if (other := first.setdefault(place, number)) != number:
+            raise ConfigError(
+                f"registry.url must differ between the jobs of a sweep, as {url.rstrip('/')}/${{run.name}} does, but "
+                f"jobs {other} and {number} have {masked(url)!r}"
+            )
 
 
 def _hand_to_hydra(arguments: list[str]) -> int:
@@ -188,8 +216,16 @@ def _hand_to_hydra(arguments: list[str]) -> int:
         exit_codes.append(train(plain(config), None))
 
     sys.argv = ["reversi train", *for_hydra(arguments)]
-    main()
-    return max(exit_codes, default=0)
+    if not SHOWING.intersection(item.partition("=")[0] for item in arguments):
+        main()
+        return max(exit_codes, default=0)
+    shown = io.StringIO()
+    try:
+        with redirect_stdout(shown):
+            main()
+    finally:  # Hydra would answer a closed pipe or a full disk with a traceback
+        print(shown.getvalue(), end="")
+    return 0
 
 
 @contextmanager

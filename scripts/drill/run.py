@@ -18,8 +18,9 @@ import psutil
 
 from learner.replay.deliveries import Deliveries
 from learner.replay.memory import STATE_FORMAT
+from learner.replay.redis_key import KEY_FILE
 from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import KEY_FILE, streams
+from learner.replay.redis_stream import streams
 from reversi import archive
 from reversi.errors import RunError
 from scripts.drill.acknowledged import AcknowledgedLog, Delivery

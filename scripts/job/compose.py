@@ -11,8 +11,9 @@ from reversi.errors import ConfigError, first_line, unreadable
 
 _ABSENT = object()
 
-KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind")
-"""Keys that a resumed run must keep; with another value it would be a different run."""
+KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind", "replay.shards")
+"""Keys that a resumed run must keep.  With another value it would be a different run; with fewer shards the deliveries
+in the other streams would be lost."""
 
 MOST_BYTES = 1 << 18
 """Size limit of a saved configuration; they have about 6,000 bytes."""

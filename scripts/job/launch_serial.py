@@ -154,7 +154,7 @@ def _turn(sitting: Sitting, parts: SerialParts) -> None:
 
 def _finish(sitting: Sitting, parts: SerialParts) -> None:
     """Offer the last candidate, unless an earlier sitting did, and play the gate's matches to their end."""
-    if not sitting.last_offered:
+    while not sitting.last_offered and not sitting.interrupt.requested:
         sitting.offered(parts.learner.offer_candidate())
     while parts.gate.poll() and not sitting.interrupt.requested:
         sitting.progress.gate(parts.gate.round(0))

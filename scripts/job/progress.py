@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from actors.worker import ActorReport
     from evaluator.gate_report import GateReport
-    from learner.algorithms.reports import ValidationReport
+    from learner.algorithms.reports import ValidationPart, ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
     from scripts.supervision.health import HealthReport, MemoryReport
@@ -54,6 +54,7 @@ class Progress:
         self._length_s: float | None = None
         self._all_games: int | None = None
         self._live: Live | None = None
+        self._validating = False
 
     @property
     def games(self) -> int:
@@ -101,6 +102,13 @@ class Progress:
         self._sum.samples += report.samples
         if report.steps:
             self._newest.learner = report
+
+    def validating(self, part: ValidationPart) -> None:
+        """Say once that the last validation takes a while, and keep the output up to date meanwhile."""
+        if not self._validating:
+            self._say(f"validating on all {part.all_positions:,} positions of the games kept aside")
+        self._validating = True
+        self.tick()
 
     def validated(self, report: ValidationReport) -> None:
         """Write and show the last results on the validation games."""

@@ -12,8 +12,9 @@ from learner.replay.config import ReplayConfig
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_consumer import SHARE_OF_MEMORY
+from learner.replay.redis_key import KEY_FILE, count_start, is_copied, renew_key, run_key
 from learner.replay.redis_server import RedisServer, memory_beside
-from learner.replay.redis_stream import KEY_FILE, count_start, remove_run, run_key, streams
+from learner.replay.redis_stream import remove_run, streams
 from reversi.errors import UnreachableError
 
 
@@ -41,7 +42,7 @@ def redis_of(config: ReplayConfig, folder: Path) -> Iterator[RedisRun | None]:
         return
     with server_of(config, folder / "redis") as server:
         server.checked_client().close()
-        key = run_key(folder)
+        key = _own_key(config, folder)
         memory = server.ask(lambda client: memory_beside(client, streams(key, config.shards)))
         if memory.limit and memory.others > SHARE_OF_MEMORY * memory.limit:
             print(
@@ -50,6 +51,21 @@ def redis_of(config: ReplayConfig, folder: Path) -> Iterator[RedisRun | None]:
                 file=sys.stderr,
             )
         yield RedisRun(config=config, server=server, key=key, start=count_start(folder))
+
+
+def _own_key(config: RedisReplayConfig, folder: Path) -> str:
+    """Return the key of the run in `folder`, a new one for a copy of another run's; a line on standard error says so.
+
+    An embedded server's data are in the folder, so that the copy has its own.
+    """
+    if not RedisServer.of(config.url).embedded and is_copied(folder):
+        before = renew_key(folder)
+        print(
+            f"{folder} is a copy: what redis holds under {before!r} is left to the original, and this run goes on from "
+            f"its last checkpoint, under {run_key(folder)!r}",
+            file=sys.stderr,
+        )
+    return run_key(folder)
 
 
 def forget(config: ReplayConfig, folder: Path) -> None:

@@ -9,6 +9,7 @@ runs/<name>/
     rejected/                       records that the replay refused, with the reason in the name
     logs/run.log                    what the driver noted, the newest 8 MB and up to three files of older
     redis/  control.json            the run's own Redis server, if it has one; what `reversi scale` asked for
+    redis-*                         the run's key on a Redis server, which folder that belongs to, starts so far
     skipped.txt                     games in files that were left out, and why
     summary.json  learning.svg      what came out
 """

@@ -14,6 +14,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from actors.config import GamesActorConfig
+from learner.algorithms.reports import ValidationPart
 from learner.replay.redis_config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.model.registry import Registry
@@ -59,15 +61,19 @@ class Sitting:
     """The last candidate's results on all validation games."""
     last_offered: bool = False
     """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
+    reading: int = 0
+    """How often the files of a run that learns from game files have been begun again: whenever the replay has died."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
     _number: int = 0
     _before_s: float = 0.0
     _began: float = field(default_factory=time.monotonic)
     _saved: float = field(default_factory=time.monotonic)
+    _due: bool = False
     _files_read: bool = False
     _learned: bool = False
     _idle_rounds: int = 0
+    _replay_process: str = ""
 
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
@@ -145,8 +151,9 @@ class Sitting:
         )
 
     def actor(self, report: ActorReport) -> None:
-        """Take the report of an actor's round."""
-        self._files_read |= report.finished
+        """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
+        if report.finished and report.reading == self.reading and not self._files_read:
+            self._files_read = self._due = True
         self.progress.actor(report)
 
     def learner(self, report: LearnerReport) -> None:
@@ -155,21 +162,35 @@ class Sitting:
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
 
-    def offered(self, validation: ValidationReport | None) -> None:
-        """Note that the last candidate is offered, and its results on the validation games, if there are any."""
+    def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
+        """Note that the last candidate is offered, and its results on the validation games, if there are any.
+
+        With a `ValidationPart` it is still being validated and not offered yet.
+        """
+        if isinstance(validation, ValidationPart):
+            self.progress.validating(validation)
+            return
         self.last_offered, self.validation = True, validation
         if validation is not None:
             self.progress.validated(validation)
 
     def replay(self, report: ReplayReport) -> None:
-        """Take the replay's report."""
+        """Take the replay's report.
+
+        If the replay of a run over game files has died, all of them are read again: it takes what it lacks.
+        """
+        if isinstance(self.job.actors, GamesActorConfig) and self._replay_process not in ("", report.process):
+            log.warning("the replay has died: the game files are read again from the first")
+            self.reading += 1
+            self._files_read, self._idle_rounds = False, 0
+        self._replay_process = report.process
         self.games = report.games_total
         self.progress.replay(report)
 
     @property
     def checkpoint_due(self) -> bool:
-        """True when the last save is `run.checkpoint_minutes` old."""
-        return time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
+        """True when the last save is `run.checkpoint_minutes` old, or older than the end of the game files."""
+        return self._due or time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
     def save(self, parts: Mapping[str, bytes], judged: bool = False) -> str:
         """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return the path of the
@@ -199,7 +220,7 @@ class Sitting:
             if self.goes_on:
                 break
             time.sleep(SAVE_AGAIN_S)
-        self._saved = time.monotonic()
+        self._saved, self._due = time.monotonic(), False
         return str(max(self.folder.checkpoints(), default="none yet"))
 
     def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_the_seed_decides_and_a_longer_list_begins_with_the_shorter_one() -> Non
     few, many = (balanced_openings(GAME, count, 6, 3, by_discs, 0.2) for count in (10, 70))
     assert many.own[:10].tolist() == few.own.tolist()
     assert balanced_openings(GAME, 10, 6, 3, by_discs, 0.2).opp.tolist() == few.opp.tolist()
-    assert balanced_openings(GAME, 10, 6, 4, by_discs, 0.2).own.tolist() != few.own.tolist()
+    assert balanced_openings(GAME.name, 10, 6, 4, by_discs, 0.2).own.tolist() != few.own.tolist()
 
 
 def test_each_opening_is_judged_once() -> None:

@@ -51,7 +51,7 @@ def test_the_seed_alone_decides(labels: Labels) -> None:
     assert again.hash == labels.hash
     assert labels.hash.startswith("d0960fa8e5e1")
     assert [told[0][1:], told[-1]] == [(50, "drawn"), (50, 50, "solved")]
-    assert make_labels(GAME, range(5, 11), 50, seed=4).hash != labels.hash
+    assert make_labels(GAME.name, range(5, 11), 50, seed=4).hash != labels.hash
 
 
 def test_both_sides_win_some(labels: Labels) -> None:

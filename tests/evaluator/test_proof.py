@@ -82,7 +82,7 @@ def test_a_search_to_the_end_never_loses_tic_tac_toe() -> None:
 
 def test_a_player_that_breaks_the_rules_is_named() -> None:
     with pytest.raises(IllegalMoveError, match="expected a legal move of lowest, got 'a1'"):
-        prove(TICTACTOE, Broken(TICTACTOE), moves_first=True, first_random=False)
+        prove(TICTACTOE.name, Broken(TICTACTOE), moves_first=True, first_random=False)
 
 
 def test_a_game_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

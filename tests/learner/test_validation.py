@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.reports import SupervisedLosses
+from learner.algorithms.reports import SupervisedLosses, ValidationPart, ValidationReport
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.replay.samples import samples_of
@@ -80,7 +80,7 @@ def test_games_learned_by_heart_end_the_training_and_the_best_network_is_the_can
     again = made.round(0.0)
     assert (again.steps, again.finished) == (0, True)
     offered = made.offer_candidate()
-    assert offered is not None
+    assert isinstance(offered, ValidationReport)
     assert made.offer_candidate() == offered
     assert offered.loss == pytest.approx(report.validation.best_loss, rel=1e-5)
     last = Weights.from_bytes(sink.taken[-1][0], "test")
@@ -113,6 +113,41 @@ def test_a_resumed_learner_remembers_its_looks_and_its_best_network() -> None:
     theirs = made._validation.best(0) if made._validation is not None else None
     assert theirs is not None
     assert all((best[name] == theirs.arrays[name]).all() for name in best)
+
+
+def test_a_validation_in_parts_gives_what_one_call_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it goes on in another process; its weights are offered when it is over, and not before."""
+    monkeypatch.setattr("learner.validation.BATCH", 64)
+    sink = Shelf()
+    whole, made = learner(Shelf(), round_s=60), learner(sink, round_s=60)
+    for each in (whole, made):
+        each.round(0.0)
+    made.config = replace(made.config, round_s=1e-6)
+    taken, parts = len(sink.taken), []
+    while isinstance(answer := made.offer_candidate(), ValidationPart):
+        parts.append(answer.positions)
+        assert len(sink.taken) == taken
+        successor = learner(sink, round_s=1e-6)
+        successor.restore(made.state())
+        made = successor
+    assert answer == whole.offer_candidate()
+    assert isinstance(answer, ValidationReport)
+    assert parts == list(range(64, answer.positions, 64))
+    assert [candidate for _, candidate in sink.taken[taken:]] == [True]
+
+
+def test_another_best_network_is_validated_from_the_first_position() -> None:
+    made = learner(Shelf(), round_s=60)
+    untrained = made.offer_candidate()
+    assert isinstance(untrained, ValidationReport)
+    assert made._validation is not None
+    made._validation.newest = replace(untrained, best_loss=float("inf"))  # so that the next one is better
+    report = made.round(0.0).validation
+    trained = made.offer_candidate()
+    assert isinstance(trained, ValidationReport)
+    assert report is not None
+    assert trained.loss == pytest.approx(report.best_loss, rel=1e-5)
+    assert trained.loss != pytest.approx(untrained.loss, rel=1e-3)
 
 
 def test_a_damaged_best_network_is_refused() -> None:

@@ -130,3 +130,30 @@ def test_streams_that_are_closed_are_as_good_as_dev_null(command: str, code: int
     line = f"{sys.executable} -m scripts.cli {command}"
     done = subprocess.run(["sh", "-c", line], cwd=ROOT, text=True, capture_output=True, input="quit\n", timeout=120)
     assert (done.returncode, done.stderr) == (code, "")
+
+
+FULL = Path("/dev/full")
+
+
+def printing_into(command: list[str], stdout: int) -> tuple[int, str]:
+    """Return the exit code and the messages of a process that prints into this descriptor."""
+    process = [sys.executable, "-m", "scripts.cli", *command]
+    done = subprocess.run(process, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", [["play", "--help"], ["--help"], ["train", "--help"], ["train", "--cfg", "job"]])
+def test_what_cannot_be_printed_is_an_error(command: list[str]) -> None:
+    with FULL.open("w") as full:
+        found = printing_into(command, full.fileno())
+    assert found == (1, "error: the system: No space left on device\n")
+
+
+@pytest.mark.parametrize("command", [["play", "--help"], ["train", "--cfg", "job"], ["train", "--info"]])
+def test_a_reader_that_is_gone_ends_a_command_without_a_word(command: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = printing_into(command, writing)
+    os.close(writing)
+    assert found == (1, "")

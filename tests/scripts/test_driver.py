@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ray.exceptions import ActorUnavailableError, RayActorError
 
+from learner.algorithms.reports import ValidationPart
 from learner.replay.transport import ReplayReport
 from reversi.errors import RunError
 from scripts.job import driver as driver_module
@@ -352,6 +353,16 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> 
     scene.turn_until(lambda: len(scene.pool.members) == 3)
     assert homeless.dead
     assert [role.name for role in scene.pool.members] == ["actor-0", "actor-1", "actor-2"]
+
+
+def test_a_last_candidate_that_is_still_being_validated_is_asked_for_again(scene: Scene) -> None:
+    scene.driver.stop_play()
+    learner = scene.process["learner"]
+    parts = [ValidationPart(positions=each, all_positions=300) for each in (100, 200)]
+    learner.answers["offer_candidate"] = lambda: parts.pop(0) if parts else None
+    scene.driver.offer_last()
+    assert learner.asked.count("offer_candidate") == 3
+    assert scene.sitting.last_offered
 
 
 def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(scene: Scene) -> None:

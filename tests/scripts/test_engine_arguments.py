@@ -163,6 +163,19 @@ def test_a_ping_is_answered_while_it_thinks(registry: Path) -> None:
     assert program.end() == (0, "")
 
 
+def test_a_model_is_asked_for_more_while_it_analyses(registry: Path) -> None:
+    program = Program("gtp", "--registry", registry)
+    *_, line = program.ask("kata-analyze 1", "info move ")
+    assert re.fullmatch(
+        r"(info move \w+ visits \d+ winrate [01]\.\d+ prior [01]\.\d+ order \d+ pv [a-f1-6 ]+)+", f"{line} "
+    )
+    start_s = time.monotonic()
+    program.ask("play black c2", "=")
+    assert time.monotonic() - start_s < 5
+    program.ask("lz-analyze white 1", "info move ")
+    assert program.end() == (0, "")
+
+
 @pytest.mark.parametrize("command", ["gtp", "nboard"])
 def test_quit_ends_it_while_the_input_is_open(command: str) -> None:
     program = Program(command, "--player", "greedy")

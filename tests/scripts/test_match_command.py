@@ -40,11 +40,14 @@ def test_an_open_end_is_null_in_the_json_and_infinite_in_the_text(reversi: Rever
 
 
 def test_the_seed_decides_everything(reversi: Reversi) -> None:
-    def played(seed: int) -> str:
-        return reversi("match", "--a", "random", "--b", "greedy", "--games", 60, "--seed", seed, "--json").out
+    def played(seed: int) -> dict[str, Any]:
+        printed = reversi("match", "--a", "random", "--b", "greedy", "--games", 60, "--seed", seed, "--json").out
+        found: dict[str, Any] = json.loads(printed)
+        assert len(found.pop("seconds_per_move")) == 2
+        return found
 
     assert played(1) == played(1)
-    assert json.loads(played(1))["wins"] != json.loads(played(3))["wins"]
+    assert played(1)["wins"] != played(3)["wins"]
 
 
 def test_the_same_model_on_both_sides_is_level(reversi: Reversi, registry: Path) -> None:
@@ -69,6 +72,10 @@ def test_a_match_is_on_the_board_of_the_model(reversi: Reversi, tmp_path: Path) 
     assert (refused.code, refused.err) == (1, "error: expected a model for reversi6, got version 0 for reversi4\n")
 
 
+def without_times(printed: str) -> str:
+    return re.sub(r"; [^;]+ against [^;]+ a move$", "", printed, flags=re.M)
+
+
 def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
     file = tmp_path / "openings.txt"
     file.write_text("c2b2  # diagonal\n\nc2b4\n")
@@ -77,20 +84,42 @@ def test_openings_come_from_a_file(reversi: Reversi, tmp_path: Path) -> None:
     assert answer.out.startswith("random against greedy, reversi6, 4 games: ")
     assert reversi("match", "--a", "random", "--b", "greedy", "--games", 6, "--openings", file).code == 2
     whole = reversi("match", "--a", "random", "--b", "greedy", "--openings", file)
-    assert whole.out == answer.out, "two games for each opening"
+    assert without_times(whole.out) == without_times(answer.out), "two games for each opening"
 
 
 def test_all_statistics_are_in_the_json(reversi: Reversi) -> None:
     found = json.loads(reversi("match", "--a", "flat-mc:20", "--b", "random", "--size", 4, "--games", 40, "--json").out)
     about = ["a", "b", "a_model", "b_model", "openings", "seed", "game", "size"]
     before = ["games", "wins", "draws", "losses", "score", "interval", "elo", "elo_interval"]
-    added = ["pairs", "trinomial_interval", "trinomial_elo_interval", "superiority", "forfeits"]
+    added = ["pairs", "trinomial_interval", "trinomial_elo_interval", "superiority"]
+    added += ["as_black", "as_white", "margin", "margin_interval", "seconds_per_move", "forfeits"]
     assert list(found) == [*about, *before, *added]
     assert (found["game"], found["a_model"], found["b_model"]) == ("reversi4", None, None)
     assert sum(found["pairs"]) == 20
     assert sum(n * points / 4 for points, n in enumerate(found["pairs"])) == pytest.approx(20 * found["score"])
     assert found["trinomial_interval"][0] < found["score"] < found["trinomial_interval"][1]
     assert found["forfeits"] == [0, 0]
+    assert [sum(counts) for counts in (found["as_black"], found["as_white"])] == [20, 20]
+    as_played = zip(found["as_black"], found["as_white"], strict=True)
+    assert [sum(pair) for pair in as_played] == [found["wins"], found["draws"], found["losses"]]
+
+
+def test_colours_discs_and_times_are_a_line(reversi: Reversi, tmp_path: Path) -> None:
+    saved = tmp_path / "games.ggf"
+    match = ("match", "--a", "flat-mc:20", "--b", "random", "--size", 6, "--games", 20)
+    third = reversi(*match, "--save", saved).out.splitlines()[2]
+    found = json.loads(reversi(*match, "--json").out)
+    games = [parse_ggf(line) for line in saved.read_text().splitlines()]
+    margins = [game.positions[-1].black_margin * (1 if number % 2 == 0 else -1) for number, game in enumerate(games)]
+    assert found["margin"] == pytest.approx(sum(margins) / 20)
+    low, high = found["margin_interval"]
+    assert low < found["margin"] < high
+    black, white = ("-".join(map(str, found[colour])) for colour in ("as_black", "as_white"))
+    shown = f"margin {found['margin']:+.1f} [{low:+.1f}, {high:+.1f}] discs a game"
+    assert without_times(third) == f"as Black {black}, as White {white}; {shown}"
+    assert without_times(third) != third
+    a_s, b_s = found["seconds_per_move"]
+    assert a_s > b_s > 0
 
 
 def test_models_and_openings_are_identified_as_in_a_ladder(reversi: Reversi, registry: Path, tmp_path: Path) -> None:

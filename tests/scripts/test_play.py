@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from reversi.games.notation import action_name
+from reversi.ggf import parse_ggf
 from tests.reversi.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
@@ -66,6 +69,148 @@ def test_tic_tac_toe_can_begin_with_a_random_move(reversi: Reversi) -> None:
     moves = {reversi("play", *options[:-1], seed, stdin="").out.splitlines()[2] for seed in range(20)}
     assert len(moves) > 4
     assert reversi("play", "greedy", "--game", "tictactoe", "--size", 6).code == 2
+
+
+POSITION = "--------X-----XX---OOO-------------- X"
+"""6x6 after c2b4."""
+
+
+@pytest.mark.parametrize("start", ["c2b4", "1. c2 b4", POSITION, f"{POSITION}; c5:+4", "FILE"])
+def test_a_game_goes_on_from_moves_a_position_or_a_file(reversi: Reversi, tmp_path: Path, start: str) -> None:
+    if start == "FILE":
+        start = str(tmp_path / "game.txt")
+        Path(start).write_text("c2-b4\n")
+    answer = reversi("play", "greedy", "--start", start, "--ascii", stdin="c5\n")
+    assert answer.code == 0
+    assert answer.out.startswith("You are Black (X) against greedy.")
+    shown = answer.out[answer.out.index("  a b c d e f") :].splitlines()
+    assert [line[2:].replace("*", "-").replace(" ", "") for line in shown[1:7]] == [
+        POSITION[row * 6 : row * 6 + 6] for row in range(6)
+    ]
+    moves = "" if start.startswith("-") else "c2b4"
+    assert f": {moves}c5" in answer.out.splitlines()[-1]
+
+
+def test_the_person_has_the_side_to_move_unless_another_is_asked_for(reversi: Reversi) -> None:
+    assert reversi("play", "greedy", "--start", "c2").out.startswith("You are White")
+    answer = reversi("play", "greedy", "--start", "c2", "--color", "black")
+    assert answer.out.startswith("You are Black")
+    assert "greedy plays " in answer.out
+
+
+def test_the_board_is_the_models_or_that_of_the_start(reversi: Reversi, registry: Path) -> None:
+    assert "  a b c d e f g h\n" in reversi("play", "greedy", "--start", "f5d6").out
+    assert "  a b c d\n" in reversi("play", "greedy", "--start", "b1").out
+    refused = reversi("play", "--start", "f5d6", "--registry", registry)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == "error: 'f5d6', game 1, ply 1: expected a legal move, got f5\n"
+
+
+def test_a_game_that_was_saved_goes_on(reversi: Reversi, tmp_path: Path) -> None:
+    half, whole = tmp_path / "half.ggf", tmp_path / "whole.ggf"
+    options = ("play", "greedy", "--size", 4, "--seed", 1, "--ascii")
+    lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234")
+    begun = reversi(*options, stdin=f"b1\nsave {half}\nquit\n").out.splitlines()[-1].removeprefix("The game: ")
+    answer = reversi(*options[:2], "--start", half, "--save", whole, stdin=lines * 16)
+    assert f"The game so far: {begun}" in answer.out
+    saved = parse_ggf(whole.read_text())
+    assert saved.positions[-1].is_over
+    names = [action_name(saved.start.game, move.action) for move in saved.moves]
+    assert answer.out.splitlines()[-1] == f"The game: {''.join(name for name in names if name != 'pass')}"
+    over = reversi(*options[:2], "--start", whole)
+    assert (over.code, over.err) == (2, f"error: expected a game that is not over, got '{whole}'\n")
+
+
+def test_a_game_is_saved_however_it_ends(reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "game.ggf"
+    options = ("play", "greedy", "--size", 4, "--save", file)
+    assert reversi(*options, stdin="b1\nresign\n").code == 0
+    assert "RE[-16.000:r]" in file.read_text()
+    assert len(parse_ggf(file.read_text()).moves) == 2
+    assert reversi(*options, stdin="").code == 0
+    assert parse_ggf(file.read_text()).moves == ()
+    typed = iter(["b1"])
+
+    def interrupted(prompt: str) -> str:
+        for line in typed:
+            return line
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    assert reversi(*options).code == 130
+    assert len(parse_ggf(file.read_text()).moves) == 2
+
+
+def test_a_hint_has_the_models_values_and_exact_scores_near_the_end(reversi: Reversi, registry: Path) -> None:
+    model = ("play", "mcts:gated:4", "--registry", registry, "--ascii")
+    hints = [line for line in reversi(*model, stdin="hint 2\n").out.splitlines() if " value " in line]
+    assert len(hints) == 2
+    assert all(
+        re.fullmatch(r"  [a-f][1-6]   value [+-]\d\.\d{3}, \d+ visits? +([a-f][1-6] ?)+", hint) for hint in hints
+    )
+    solved = reversi("play", "greedy", "--size", 4, "--ascii", stdin="hint\n").out.splitlines()
+    assert sum(bool(re.match(r"  [a-d][1-4]   [+-]\d+ discs, exact ", line)) for line in solved) == 3
+    assert "greedy would play " in reversi("play", "greedy", "--size", 6, stdin="hint\n").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--start", "c2c2"], 1, "error: 'c2c2', game 1, ply 2: expected a legal move, got c2"),
+        (["--start", "hello"], 1, "ply 1: expected a move like d3, got 'hello'"),
+        (["--start", "XX O"], 1, "expected 9 or 16 or 36 or 64 squares"),
+        (["--start", POSITION, "--size", 8], 1, "expected 64 squares"),
+        (["--start", "c2", "--first-random"], 2, "expected --start or --first-random, got both"),
+        (["--start", ""], 2, "expected a name, got ''"),
+        (["--start", "nowhere.ggf"], 2, "nowhere.ggf: expected a file of games, but No such file or directory"),
+        (["--start", "X" * 36 + " O"], 2, "expected a game that is not over"),
+        (["--start", __file__], 2, "expected a file of games ("),
+        (["--save", "/"], 1, "error: /: Is a directory"),
+        (["--save", "x.ggf", "--game", "tictactoe"], 2, "expected a game of Reversi with --save"),
+    ],
+)
+def test_a_wrong_start_is_one_line(reversi: Reversi, arguments: list[object], code: int, words: str) -> None:
+    answer = reversi("play", "greedy", *arguments)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (code, "", 1)
+    assert words in answer.err
+
+
+def test_a_start_is_one_game_without_a_fault(reversi: Reversi, tmp_path: Path) -> None:
+    games = tmp_path / "games.txt"
+    for text, words in (
+        ("c2\nc2b4\n", "expected a file of one game, got 2 games"),
+        ("c2c2\n", "expected a legal move, got c2"),
+    ):
+        games.write_text(text)
+        answer = reversi("play", "greedy", "--start", games)
+        assert answer.err.startswith(f"error: {games}")
+        assert words in answer.err
+
+
+def test_another_program_goes_on_with_moves_but_not_from_a_position(reversi: Reversi) -> None:
+    program = spec("gtp", "--dialect", "refused")
+    answer = reversi("play", program, "--start", "b1a1", "--ascii", stdin="a2\n")
+    assert answer.code == 0
+    assert f"{program} plays " in answer.out
+    refused = reversi("play", program, "--start", "-XOXOO-O-XOOXOOO O")
+    assert refused.code == 2
+    assert "which follows games, got a position" in refused.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "play nobody",
+        "match --a nobody --b random",
+        "rate --players random greedy --anchor nobody",
+        "gtp --player nobody",
+    ],
+)
+def test_an_unknown_player_is_explained_by_the_help_of_the_command(reversi: Reversi, command: str) -> None:
+    answer, name = reversi(*command.split(), "--size", 6), command.split()[0]
+    assert answer.code == 2
+    assert answer.err == f"error: unknown player 'nobody'; see 'reversi {name} --help' for players\n"
+    assert "players:\n  random, greedy" in reversi(name, "--help").out
 
 
 def test_a_bare_policy_knows_its_game(reversi: Reversi, registry: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,10 @@ import pytest
 
 from learner.replay.embedded import EmbeddedServer
 from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis_key import run_key
 from learner.replay.redis_server import RedisServer
 from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import delivery_in, run_key, streams
+from learner.replay.redis_stream import delivery_in, streams
 from reversi.errors import ConfigError, RunError
 from reversi.record import decode, encode
 from scripts.commands import train as train_command
@@ -145,6 +147,33 @@ def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
         client.close()
     assert not (tmp_path / "brief").exists()
     assert re.search(r"^redis at .*: \d\d of 64 MB are not this run's", capsys.readouterr().err, re.M)
+
+
+def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, copy = tmp_path / "run", tmp_path / "copy"
+    with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=False)) as running:
+        config = RedisReplayConfig(url=running.server.url)
+        keys = []
+        with redis_of(config, run) as first:
+            assert first is not None
+        shutil.copytree(run, copy)
+        for folder in (copy, run, copy):
+            with redis_of(config, folder) as started:
+                assert started is not None
+                keys.append(started.key)
+    assert keys == [keys[0], first.key, keys[0]]
+    assert keys[0].startswith("copy-")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{copy} is a copy: what redis holds under {first.key!r} is left to the original")
+    own, again = tmp_path / "own", tmp_path / "again"
+    with redis_of(RedisReplayConfig(memory_mb=16), own) as first:
+        assert first is not None
+    shutil.copytree(own, again)
+    with redis_of(RedisReplayConfig(memory_mb=16), again) as second:
+        assert second is not None
+        assert second.key == first.key
 
 
 def test_what_an_unreachable_server_keeps_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,6 +33,51 @@ def test_every_position_of_a_transcript_is_printed(reversi: Reversi) -> None:
     assert pictures[-1].splitlines()[-1] == "O to move (X 5, O 2)"
 
 
+@pytest.mark.parametrize("text", ["1. f5 d6 2. c3", "f5-d6-c3", "F5, D6, C3", "1.f5 2.d6 3.c3"])
+def test_transcripts_in_everyday_notations_are_read(reversi: Reversi, text: str) -> None:
+    assert reversi("replay", text, "--json") == reversi("replay", "f5d6c3", "--json")
+    assert reversi("replay", text, "--ply", 3).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("c2b4\n", [""]),
+        ("# two games\n1. c2 b4\nc2-b2\n", ["", ""]),
+        (f"(;GM[Othello]PB[me]PW[you]BO[8 {START} *]B[F5]W[D6];)", ["me - you"]),
+        ("(;GM[2];B[f5];W[d6])(;GM[2];B[d3])", ["", ""]),
+    ],
+)
+def test_games_come_from_standard_input(reversi: Reversi, text: str, titles: list[str]) -> None:
+    answer = reversi("replay", "-", "--all", "--json", stdin=text)
+    assert (answer.code, answer.err) == (0, "")
+    found = {line["game"]: line["title"] for line in map(json.loads, answer.out.splitlines())}
+    assert found == dict(enumerate(titles, 1))
+    assert reversi("replay", "-", "--ply", 1, stdin=text).out.count("Ply 1 of") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("", 2, "expected a file with at least one game, got nothing on standard input"),
+        ("nonsense", 1, "standard input, game 1, ply 1: expected a move like d3, got 'nonsense'"),
+        ("f5d6f5", 1, "standard input, game 1, ply 3: expected a legal move, got f5"),
+        ("(;GM[Othello]", 1, "standard input, game 1: expected a tag like B[F5] or ;)"),
+    ],
+)
+def test_what_is_wrong_on_standard_input_is_one_line(reversi: Reversi, text: str, code: int, words: str) -> None:
+    answer = reversi("replay", "-", stdin=text)
+    assert answer.code == code
+    assert answer.err.startswith(f"error: {words}")
+    assert answer.err.count("\n") == 1
+
+
+def test_a_fault_before_the_ply_is_said_first(reversi: Reversi) -> None:
+    answer = reversi("replay", "f5-d6-xx", "--ply", 3)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err == "error: 'f5-d6-xx', game 1, ply 3: expected a move like d3, got 'xx'\n"
+
+
 def test_a_game_of_a_file_and_one_ply_of_it(reversi: Reversi, games: Path) -> None:
     answer = reversi("replay", games, "--game", 3, "--ply", 10, "--ascii")
     assert answer.code == 0

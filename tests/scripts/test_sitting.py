@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from actors.worker import ActorReport
 from learner.learner import LearnerReport
+from learner.replay.config import ReplayConfig
+from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
+from reversi.games.rules import game_named
 from scripts.job.compose import compose
 from scripts.job.config import job_of
 from scripts.job.interrupt import Interrupt
@@ -17,6 +22,7 @@ from scripts.job.progress import Progress
 from scripts.job.run_folder import RunFolder
 from scripts.job.sitting import IDLE_ROUNDS, Sitting
 
+HELD = MemoryReplay(game_named("reversi4"), ReplayConfig(), 1, None).report()
 PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}
 
 
@@ -107,6 +113,37 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
     assert second.goes_on
     assert second.plays_on
     assert not second.last_offered
+
+
+def test_a_replay_that_has_died_has_the_game_files_read_again(folder: RunFolder) -> None:
+    run = trained(folder, "experiment=wthor", "run.minutes=9")
+    read = ActorReport(games=9, version=-1, playing_s=1, waiting_s=0, between_s=0, finished=True)
+    run.replay(replace(HELD, process="one"))
+    assert not run.checkpoint_due
+    run.actor(read)
+    assert run.checkpoint_due
+    run.save(PARTS)
+    assert not run.checkpoint_due
+    run.learner(learned(steps=0, step=7))
+    run.replay(replace(HELD, process="one"))
+    assert not run.plays_on
+    run.replay(replace(HELD, process="two"))
+    assert run.plays_on
+    run.actor(read)  # a round that began before
+    assert run.plays_on
+    for _ in range(IDLE_ROUNDS):
+        run.learner(learned(steps=0, step=7))
+    assert run.goes_on
+    run.actor(replace(read, reading=run.reading))
+    assert not run.plays_on
+    assert run.checkpoint_due
+
+
+def test_a_run_that_plays_its_games_goes_on_with_a_replay_that_has_died(folder: RunFolder) -> None:
+    run = trained(folder, "run.minutes=9")
+    for process in ("one", "two"):
+        run.replay(replace(HELD, process=process))
+    assert run.reading == 0
 
 
 def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) -> None:

@@ -140,9 +140,9 @@ def test_positions_may_come_from_a_file_as_moves_and_in_other_symbols(reversi: R
     answer = reversi("solve", "--json", tmp_path / "list")
     assert (answer.code, answer.err) == (0, "")
     assert [json.loads(line)["position"] for line in answer.out.splitlines()] == [str(position)] * 3
-    assert reversi("solve", "--nodes", 1, "-", stdin="f5d6").out.startswith(
-        str(Position.start("reversi8").play("f5").play("d6"))
-    )
+    after = str(Position.start("reversi8").play("f5").play("d6"))
+    for written in ("f5d6", "1. f5 d6", "1.f5, 2.d6", "f5-d6"):
+        assert reversi("solve", "--nodes", 1, "-", stdin=written).out.startswith(after)
     assert reversi("solve", stdin="f5d6zz").out == "error: reversi8: expected a move like d3 at ply 3, got 'zz'\n"
     missing = reversi("solve", tmp_path / "none")
     assert missing.code == 2

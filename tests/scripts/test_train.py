@@ -10,9 +10,12 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reversi.errors import ConfigError
+from scripts.commands import train as train_command
 from scripts.commands.train import _log_end_of_thread
 
 TINY = (
@@ -117,6 +120,35 @@ def test_a_sweep_is_one_run_after_another(tmp_path: Path) -> None:
     assert [line for line in done.stdout.splitlines() if line.startswith("job ")][1].startswith("job 2 of 2: ")
     assert "seed: 1\n" in (tmp_path / "seeds-0" / "config.yaml").read_text()
     assert "seed: 2\n" in (tmp_path / "seeds-1" / "config.yaml").read_text()
+
+
+def test_each_run_of_a_sweep_has_a_registry_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of a job is part of its name before the registry's URL is made of that."""
+    trained: list[tuple[str, str]] = []
+
+    def note(values: dict[str, Any], resume: str | None) -> int:
+        trained.append((values["run"]["name"], values["registry"]["url"]))
+        return 0
+
+    monkeypatch.setenv("REVERSI_BUCKET", "bucket")
+    monkeypatch.setattr(train_command, "train", note)
+    sweep = ["--multirun", "experiment=tictactoe", f"run.dir={tmp_path}"]
+    assert train_command.run([*sweep, "run.seed=1,2", "run.name=a+1", "registry=s3"]) == 0
+    assert trained == [("a+1-0", "s3://bucket/a+1-0"), ("a+1-1", "s3://bucket/a+1-1")]
+    trained.clear()
+    assert train_command.run([*sweep, "run.name=a,b", "registry.url=memory://of/${run.name}"]) == 0
+    assert trained == [("a-0", "memory://of/a-0"), ("b-1", "memory://of/b-1")]
+    shared = [
+        ["run.seed=1,2", "registry.url=memory://one"],
+        [f"registry.url={tmp_path}/one,file://{tmp_path}/two/../one/"],
+        ["run.name=x", f"registry.url=null,{tmp_path}/x-0/registry"],
+    ]
+    for overrides in shared:
+        with pytest.raises(
+            ConfigError, match=r"registry.url must differ .*/\$\{run.name\} does, but jobs 1 and 2 have"
+        ):
+            train_command.run([*sweep, *overrides])
+    assert len(trained) == 2, "nothing was begun"
 
 
 def test_a_sweep_begins_only_if_all_of_it_is_sound_and_ends_with_what_is_stopped(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +12,12 @@ from reversi.frontends.analysis import Analysis
 from reversi.games.notation import PASS, action_name, parse_action, parse_transcript
 from reversi.games.position import SYMBOLS, Position
 from reversi.games.rules import Game
-from reversi.ggf import parse_ggf
+from reversi.ggf import is_ggf, parse_ggf
 from reversi.obf import parse_problem
 from reversi.sgf import parse_sgf
 
 MOST_TEXT = 1 << 14
 """Longest text of a game that is read, in characters."""
-
-_GGF = re.compile(r"\bGM\s*\[\s*Othello\s*\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class WebGame:
         if len(text) > MOST_TEXT:
             raise NotationError(f"expected at most {MOST_TEXT} characters, got {len(text)}")
         if text.startswith("("):
-            if _GGF.search(text):
+            if is_ggf(text):
                 read = parse_ggf(text)
                 start, actions = read.start, [move.action for move in read.moves]
             else:

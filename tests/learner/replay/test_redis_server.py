@@ -18,7 +18,6 @@ import redis
 from learner.replay.embedded import server_of
 from learner.replay.redis_config import RedisReplayConfig
 from learner.replay.redis_server import PASSWORD_VARIABLE, RedisServer
-from learner.replay.redis_stream import run_key
 from reversi.errors import ConfigError, UnreachableError
 from reversi.urls import masked
 from tests.learner.replay.redis_setup import batch, embedded, fresh_key, opened, until
@@ -145,13 +144,6 @@ def test_tls_is_spoken_and_the_certificate_checked(tls_server: tuple[int, Path])
         assert replay.add(batch(0)).games == 2
     with pytest.raises(UnreachableError, match=r"(?i)certificate"):
         RedisServer.of(f"rediss://localhost:{port}/0").checked_client()
-
-
-def test_a_run_has_a_key_of_its_own_that_it_keeps(tmp_path: Path) -> None:
-    one, two = tmp_path / "run", tmp_path / "elsewhere" / "run"
-    assert run_key(one) == run_key(one)
-    assert run_key(one).startswith("run-")
-    assert run_key(one) != run_key(two)
 
 
 def test_the_server_of_a_configuration_runs_while_it_is_wanted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,13 +9,18 @@ from numpy.typing import NDArray
 
 from reversi.engines.player import EnginePlayer
 from reversi.errors import EngineError
+from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis, PlayerAnalyzer
 from reversi.frontends.console import Console
+from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.bitboard import Masks
+from reversi.games.notation import parse_action
 from reversi.games.position import Position
-from reversi.games.rules import game_named, legal_actions_mask
+from reversi.games.rules import Game, game_named, legal_actions_mask
+from reversi.ggf import parse_ggf
 from reversi.players import Player
 
 GAME = game_named("reversi4")
+START = Position.start(GAME)
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""
 
@@ -37,6 +43,8 @@ def played(
     start: str | None = None,
     unicode: bool = False,
     opponent: Player | None = None,
+    moves: Sequence[str] = (),
+    analyzer: Callable[[], Analyzer] | None = None,
 ) -> tuple[Console, str]:
     """Return a console after a person typed `lines` and then closed the input, and what it said."""
     said: list[str] = []
@@ -48,9 +56,16 @@ def played(
         except StopIteration:
             raise EOFError from None
 
-    console = Console(GAME, opponent or First(), person_is_black=black, ask=ask, say=said.append, unicode=unicode)
-    if start is not None:
-        console.position = Position.parse(start, GAME)
+    console = Console(
+        Position.start(GAME) if start is None else Position.parse(start, GAME),
+        opponent or First(),
+        person_is_black=black,
+        ask=ask,
+        say=said.append,
+        unicode=unicode,
+        moves=moves,
+        analyzer=analyzer,
+    )
     console.play()
     return console, "\n".join(said)
 
@@ -82,7 +97,7 @@ def test_moves_are_read_in_any_case() -> None:
         ("hint", "first would play b1."),
         ("undo", "There is nothing to undo."),
         ("moves", "no moves yet"),
-        ("help", "  undo     take your last move back"),
+        ("help", "  undo       take your last move back"),
     ],
 )
 def test_what_is_no_move_changes_nothing(line: str, answer: str) -> None:
@@ -181,7 +196,7 @@ def test_an_engine_that_resigns_has_lost() -> None:
 def test_an_engine_that_fails_ends_the_game_and_its_moves_are_said() -> None:
     said: list[str] = []
     failing = engine(Program(gives_up_at=1, fails=True))
-    console = Console(GAME, failing, person_is_black=True, ask=lambda _: "b1", say=said.append, unicode=False)
+    console = Console(START, failing, person_is_black=True, ask=lambda _: "b1", say=said.append, unicode=False)
     with pytest.raises(EngineError, match="gtp:it: it broke"):
         console.play()
     assert said[-1] == "The game: b1"
@@ -202,7 +217,110 @@ def test_ctrl_c_says_the_moves_too() -> None:
             return line
         raise KeyboardInterrupt
 
-    console = Console(GAME, First(), person_is_black=True, ask=ask, say=said.append, unicode=False)
+    console = Console(START, First(), person_is_black=True, ask=ask, say=said.append, unicode=False)
     with pytest.raises(KeyboardInterrupt):
         console.play()
     assert said[-2:] == ["\nGoodbye.", "The game: b1a1"]
+
+
+class Judge:
+    """Gives the moves that it was made with."""
+
+    name, uses_limit, game = "judge", True, GAME
+
+    def __init__(self, *moves: MoveAnalysis) -> None:
+        self.moves, self.asked = moves, list[Position]()
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        self.asked.append(position)
+        return Analysis(self.moves, 100, 0.1)
+
+
+def action(move: str) -> int:
+    return parse_action(GAME, move)
+
+
+def test_a_hint_has_values_or_scores_and_lines_best_first() -> None:
+    judge = Judge(
+        MoveAnalysis(action("b1"), 1.0, 0, (action("b1"), action("a1")), 4, True),
+        MoveAnalysis(action("a2"), 1.0, 7, (action("a2"),), certain=True),
+        MoveAnalysis(action("d3"), -0.1254, 1, (action("d3"),)),
+        MoveAnalysis(action("c4"), None, 0, (action("c4"),)),
+    )
+    console, said = played(["hint", "HINT  4", "hint 1"], analyzer=lambda: judge)
+    three = [
+        "  b1   +4 discs, exact           b1 a1",
+        "  a2   win, proven               a2",
+        "  d3   value -0.125, 1 visit     d3",
+    ]
+    four = [*three, "  c4   not searched              c4"]
+    assert [line for line in said.splitlines() if line.startswith("  ") and "  a b" not in line] == [
+        *three, *four, three[0],
+    ]  # fmt: skip
+    assert judge.asked == [START] * 3
+    assert console.history == []
+
+
+def test_exact_scores_near_the_end_are_those_of_the_solver() -> None:
+    def exact() -> Analyzer:
+        return SolverAnalyzer(PlayerAnalyzer(GAME, First()), 12, winner_takes_empties=False)
+
+    _, said = played(["hint"], black=False, start="-XOXOO-O-XOOXOOO O", analyzer=exact)
+    hints = [line.split() for line in said.splitlines() if line.endswith(("a1", "a3", "c2")) and "exact" in line]
+    assert hints
+    assert all(hint[2:4] == ["discs,", "exact"] for hint in hints)
+    assert [int(hint[1]) for hint in hints] == sorted((int(hint[1]) for hint in hints), reverse=True)
+
+
+def test_without_values_a_hint_is_what_the_opponent_would_play() -> None:
+    assert "first would play b1." in played(["hint 3"], analyzer=lambda: PlayerAnalyzer(GAME, First()))[1]
+
+
+@pytest.mark.parametrize("number", ["0", "x", "-1", "1000", "2 3", "²"])
+def test_a_hint_needs_a_number_from_1(number: str) -> None:
+    assert f"expected a number of moves from 1, as in `hint 5`; got {number!r}" in played([f"hint {number}"])[1]
+
+
+def test_a_game_goes_on_after_its_moves_and_they_can_be_taken_back() -> None:
+    console, said = played(["undo", "undo"], moves=["b1", "a1", "a2", "a3"])
+    assert "The game so far: b1a1a2a3" in said
+    assert "There is nothing to undo." not in said
+    assert console.history == []
+    console, _ = played(["c4"], moves=["b1", "a1", "a2", "a3"])
+    assert console.moves.startswith("b1a1a2a3c4")
+
+
+def test_a_game_from_a_position_says_where_it_began() -> None:
+    said = played([], start=BLACK_MUST_PASS, black=False)[1]
+    assert said.endswith(f"The game from {BLACK_MUST_PASS!r}: ")
+    assert "You have no move" not in said
+
+
+def test_a_game_is_saved_as_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "My Game.ggf"
+    _, said = played(["b1", f"save {file}", "save", f"save {tmp_path}"])
+    assert f"Saved to {file}." in said
+    assert "expected a file, as in `save game.ggf`" in said
+    assert f"{tmp_path}: Is a directory" in said
+    saved = parse_ggf(file.read_text())
+    assert [move.action for move in saved.moves] == [action("b1"), action("a1")]
+    assert (saved.tags["PB"], saved.tags["PW"], saved.result) == ("you", "first", None)
+    played([f"save {file}"], start=BLACK_MUST_PASS, black=False)
+    assert str(parse_ggf(file.read_text()).start) == BLACK_MUST_PASS
+
+
+@pytest.mark.parametrize(("black", "result"), [(True, "RE[-16.000:r]"), (False, "RE[+16.000:r]")])
+def test_a_record_says_who_resigned(black: bool, result: str) -> None:
+    assert result in str(played(["resign"], black=black)[0].record())
+    other = played(["b1"] if black else [], black=black, opponent=engine(Program(gives_up_at=1)))[0]
+    assert result.translate(str.maketrans("+-", "-+")) in str(other.record())
+
+
+def test_tic_tac_toe_is_not_saved(tmp_path: Path) -> None:
+    game: Game = game_named("tictactoe")
+    said: list[str] = []
+    lines = iter([f"save {tmp_path / 'no.ggf'}", "quit"])
+    start = Position.start(game)
+    Console(start, First(), person_is_black=True, ask=lambda _: next(lines), say=said.append, unicode=False).play()
+    assert "expected a game of Reversi to save in GGF, this is tictactoe" in said
+    assert not (tmp_path / "no.ggf").exists()

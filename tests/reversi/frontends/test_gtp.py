@@ -14,7 +14,8 @@ from reversi import __version__
 from reversi.frontends.analysis import Limit
 from reversi.frontends.clocks import MARGIN_S
 from reversi.frontends.engine_session import EngineSession
-from reversi.frontends.gtp import Gtp, parse_line
+from reversi.frontends.gtp import Gtp
+from reversi.frontends.gtp_words import parse_line
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
 
@@ -170,9 +171,9 @@ def test_what_cannot_be_done_is_an_error_and_changes_nothing(line: str, says: st
 
 def test_commands_are_known_by_their_names() -> None:
     listed = answers("list_commands")[0].removeprefix("= ").split("\n")
-    assert len(listed) == len(set(listed)) == 28
+    assert len(listed) == len(set(listed)) == 32
     known = answers("\n".join(f"known_command {name}" for name in listed))
-    assert known == ["= true"] * 28
+    assert known == ["= true"] * 32
     assert answers("known_command hint\nknown_command\n") == ["= false", "= false"]
     assert answers("version\nlist_games\nset_game Othello\n") == [f"= {__version__} first", "= Othello", "= "]
 

@@ -68,6 +68,7 @@ def test_a_wrong_game_is_refused(request_: dict[str, Any], error: type[Exception
 def test_text_may_be_a_transcript_a_position_ggf_or_sgf() -> None:
     played = WebGame.from_json({"moves": ["b1", "a1"]}, GAME)
     assert WebGame.from_text(" B1 a1\n", GAME) == played
+    assert WebGame.from_text("b1,a1", GAME) == WebGame.from_text("1. b1 a1", GAME) == played
     assert WebGame.from_text("", GAME).positions == (Position.start(GAME),)
     assert WebGame.from_text(BLACK_MUST_PASS.lower(), GAME).position == Position.parse(BLACK_MUST_PASS)
     start = Position.start(GAME)

@@ -1,11 +1,14 @@
 """Names, transcripts, and the two games known to be perfect."""
 
+import numpy as np
 import pytest
 
+from reversi.collection import replayed
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games.notation import action_name, parse_action, parse_transcript
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
+from reversi.transcripts import transcript_lists
 
 PERFECT_8X8 = (
     "F5D6C3D3C4F4F6F3E6E7D7C5B6D8C6C7D2B5A5A6A7G5E3B4C8G6G4C2E8D1F7E2G3H4F1E1F2G1B1F8G8B3H3B2H5B7A3A4A1A2C1H2H1G2B8A8G7"
@@ -53,12 +56,24 @@ def test_what_is_no_square_of_6x6_is_a_notation_error_with_the_text(text):
     assert str(caught.value).endswith(repr(text))
 
 
-@pytest.mark.parametrize(
-    "text", [PERFECT_6X6.upper(), " ".join(PERFECT_6X6[i : i + 2] for i in range(0, 64, 2)) + "\n"]
-)
-def test_a_transcript_may_have_spaces_and_capitals(text):
+MOVES = [PERFECT_6X6[i : i + 2] for i in range(0, 64, 2)]
+NOTATIONS = [
+    PERFECT_6X6.upper(),
+    " ".join(MOVES) + "\n",
+    "-".join(MOVES),
+    ", ".join(MOVES),
+    "\n".join(f"{number}. {MOVES[2 * number - 2]} {MOVES[2 * number - 1]}" for number in range(1, 17)),
+    "".join(f"{number}.{move}" for number, move in enumerate(MOVES, 1)),
+    "1... " + "--".join(MOVES) + " 33.",
+]
+"""A game in the notations of other programs, sites and books."""
+
+
+@pytest.mark.parametrize("text", NOTATIONS)
+def test_a_transcript_may_have_capitals_separators_and_numbers(text):
     game = game_named("reversi6")
     assert parse_transcript(game, text) == parse_transcript(game, PERFECT_6X6)
+    assert replayed(transcript_lists([text], game), "it").is_good.all()
 
 
 def test_a_transcript_may_write_its_passes_and_reads_back_from_its_names():
@@ -83,6 +98,11 @@ def test_an_empty_transcript_is_no_ply(text):
     [
         ("f5d6x", NotationError, "expected a move like d3 at ply 3, got 'x'"),
         ("f5 d9", NotationError, "expected a move like d3 at ply 2, got 'd9'"),
+        ("1. f5 d6 2. d9", NotationError, "expected a move like d3 at ply 3, got 'd9'"),
+        ("f5-d6-7-c3", NotationError, "expected a move like d3 at ply 3, got '7-c3'"),
+        ("f5d6 2c3", NotationError, "expected a move like d3 at ply 3, got '2c3'"),
+        ("f5;d6", NotationError, "expected a move like d3 at ply 2, got ';d6'"),
+        ("-,", NotationError, "expected a move like d3 at ply 1, got '-,'"),
         ("f5f5", IllegalMoveError, "expected a legal move at ply 2, got 'f5'"),
         ("f5A1d6", IllegalMoveError, "expected a legal move at ply 2, got 'A1'"),
         ("pass", IllegalMoveError, "expected a legal move at ply 1, got 'pass'"),
@@ -94,6 +114,25 @@ def test_a_bad_transcript_names_the_ply(text, error, message):
     with pytest.raises(error) as caught:
         parse_transcript(game_named("reversi8"), text)
     assert str(caught.value) == message
+
+
+def test_both_readers_of_transcripts_agree_on_any_text():
+    """The one of single transcripts, and the kernel that reads files."""
+    game, read = game_named("reversi8"), 0
+    rng = np.random.default_rng(0)
+    between = ["", " ", ",", "-", "1.", "12... ", "\t"] * 3 + [".", "2", "x", "a9", "f5", "pass", "1,."]
+    for _ in range(2000):
+        text = "".join(rng.choice(between) + move for move in ("f5", "D6", "c3", "d3", "")[: rng.integers(6)])
+        found = replayed(transcript_lists([text], game), "it")
+        try:
+            actions = parse_transcript(game, text)
+        except (NotationError, IllegalMoveError):
+            assert found.is_broken(0)
+        else:
+            assert found.moves(0) == [action_name(game, action) for action in actions]
+            assert found.is_broken(0) == (not text.strip())
+            read += len(actions) > 1
+    assert 200 < read < 1500
 
 
 def test_a_square_off_a_smaller_board_is_a_notation_error_in_a_transcript():
