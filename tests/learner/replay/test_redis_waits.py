@@ -6,11 +6,13 @@ import os
 import resource
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from redis.exceptions import RedisError
 
+from learner.replay.redis import RedisReplay
 from learner.replay.redis_server import RedisServer, cannot_write, passes
 from learner.replay.redis_stream import streams
 from reversi.errors import UnreachableError
@@ -134,6 +136,38 @@ def test_of_what_others_leave_of_the_memory_half_is_for_entries_taken(tmp_path: 
         with opened(running.server, key, capacity_positions=1_000_000, bucket_capacity=1 << 30) as again:
             until(lambda: games_taken(again) == 200 * pushes)
             assert client.xlen(streams(key, 1)[0]) * len(delivery) > 0.3 * left, "its own records are not others'"
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_runs_that_share_a_server_come_to_equal_shares(together: bool, tmp_path: Path) -> None:
+    """Also if one had half of the memory before the other began; a server that is full meanwhile is soon not."""
+    records = games(400, seed=0)
+    pushes = 3 * (16 << 20) // 2 // len(encode(records, "a", 0))
+    pushed: list[str] = []
+
+    def push(replay: RedisReplay, producer: str, count: int) -> None:
+        sink = replay.sink()
+        for sequence in range(count):
+            sink.push(encode(records, producer, sequence))
+            pushed.append(producer)
+
+    much = {"capacity_positions": 10_000_000, "bucket_capacity": 1 << 40, "patience_s": 20.0}
+    with embedded(tmp_path, memory_mb=16) as running, ExitStack() as stack:
+        replays = {key: stack.enter_context(opened(running.server, key, **much)) for key in ("one", "two")}
+        if not together:
+            push(replays["one"], "before", pushes)
+        pushing = [threading.Thread(target=push, args=(replays[key], key, pushes)) for key in replays]
+        for thread in pushing:
+            thread.start()
+        for thread in pushing:
+            thread.join(100)
+        assert (pushed.count("one"), pushed.count("two")) == (pushes, pushes)
+        client = running.server.client()
+
+        def share(key: str) -> float:
+            return (client.memory_usage(streams(key, 1)[0], samples=0) or 0) / (16 << 20)
+
+        until(lambda: all(0.2 < share(key) < 0.4 for key in replays), 20)
 
 
 def test_a_server_that_cannot_write_to_its_disk_is_waited_for_without_end(tmp_path: Path) -> None:
