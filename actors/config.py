@@ -5,10 +5,11 @@ There is one configuration for each, distinguished by its `kind`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
+from reversi.model.config import LATER
 from reversi.settings import require, require_ranges
 
 MAX_RESCORE_EMPTIES = 20
@@ -86,8 +87,11 @@ class SearchActorConfig:
     """Most empty squares that a lesson begins with, 4 to 20 and at most half a board."""
 
     round_batches: int
-    """Batches per group and round; between rounds an actor takes new weights and can be stopped.  A round should take
-    well under 5 s."""
+    """Most batches per group and round; between rounds an actor takes new weights and can be stopped."""
+
+    round_s: float = field(default=2.0, metadata=LATER)
+    """Seconds, above 0, after which a round ends with the batches in progress, although it has not had `round_batches`.
+    With `cluster=serial` batches alone count, so that a run repeats exactly."""
 
     def __post_init__(self) -> None:
         require_ranges(
@@ -108,6 +112,7 @@ class SearchActorConfig:
         )
         require(self.games % self.groups == 0, "actors.games", f"a multiple of actors.groups={self.groups}", self.games)
         require(self.temperature > 0, "actors.temperature", "above 0", self.temperature)
+        require(self.round_s > 0, "actors.round_s", "above 0", self.round_s)
 
 
 @dataclass(frozen=True, kw_only=True)

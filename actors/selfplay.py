@@ -7,6 +7,8 @@ a pass) is played without a search and recorded as UNSEARCHED: it trains the val
 
 from __future__ import annotations
 
+import time
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -38,9 +40,19 @@ class SelfPlay:
     """Self-play never runs out of games."""
 
     def __init__(
-        self, game: Game, config: SearchActorConfig, search: SearchConfig, network: Pipeline, seed: int
+        self,
+        game: Game,
+        config: SearchActorConfig,
+        search: SearchConfig,
+        network: Pipeline,
+        seed: int,
+        round_s: float = inf,
     ) -> None:
-        """`network` has a slot for each of `config.groups`; all randomness comes from `seed` (64 bits)."""
+        """`network` has a slot for each of `config.groups`; all randomness comes from `seed` (64 bits).
+
+        round_s  seconds after which `round` takes no more batches
+        """
+        self._round_s = round_s
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
         self._search_params = params_of(search)
         self._action_table = action_table(game)
@@ -69,14 +81,17 @@ class SelfPlay:
         return ActorCounts(**{name: int(state[name].sum()) for name in counted})
 
     def round(self, progress: float, version: int) -> Records | None:
-        """Play `round_batches` batches per group, with the scheduled number of simulations at `progress`."""
+        """Play `round_batches` batches per group, or for `round_s` seconds, with the scheduled number of simulations at
+        `progress`."""
         last = self.search.simulations
         first = last if self.search.first_simulations is None else self.search.first_simulations
         simulations = round(first + (last - first) * min(max(progress, 0.0), 1.0))
-        return self.play(self.config.round_batches, version, simulations)
+        return self.play(self.config.round_batches, version, simulations, self._round_s)
 
-    def play(self, batches: int, version: int, simulations: int | None = None) -> Records | None:
+    def play(self, batches: int, version: int, simulations: int | None = None, most_s: float = inf) -> Records | None:
         """Evaluate `batches` batches of every group; return the games that ended, or None if none did.
+
+        After `most_s` seconds no more batches begin; every group has had as many as the others, and at least one.
 
         version      of the network, stored in the records
         simulations  of a full search that begins in this call; by default, and at most, the config's
@@ -84,16 +99,20 @@ class SelfPlay:
         No batch is pending between two calls: the network may be replaced and `arrays` may be called.
         """
         simulations = self.search.simulations if simulations is None else simulations
+        deadline = time.monotonic() + most_s
         for group in range(self.config.groups):
             self._submit(group)
         for batch in range(batches):
+            is_last = batch + 1 == batches or time.monotonic() >= deadline
             for group in range(self.config.groups):
                 logits, value = self.network.collect(group)
                 store(self._cache, *self._asked[group], logits, value)
                 self._advance(group, logits, value, simulations)
                 self._replace_ended(group, version)
-                if batch + 1 < batches:
+                if not is_last:
                     self._submit(group)
+            if is_last:
+                break
         self._finish(version)
         return self._ended.take(version)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,7 +82,8 @@ class Worker:
         """`index` numbers the run's actors from 0; with `seed` it decides all of this actor's random choices.
 
         epoch       number of this start of the run: a producer that lost its state must not reuse a sequence number
-        background  prepare new weights while play continues with the old ones; which round takes them then varies
+        background  end a round of search after `round_s` seconds, and prepare new weights while play continues with
+                    the old ones; which games a round has, and which round takes the weights, then varies
         """
         self.config, self.search_config = config, search
         self.producer = f"actor-{index}-{epoch}"
@@ -236,7 +238,8 @@ class Worker:
             slots=config.groups,
             margin_weight=self.search_config.margin_weight,
         )
-        return SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed)
+        round_s = inf if self._pool is None else config.round_s
+        return SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed, round_s)
 
     def _take(self, prepared: Prepared) -> None:
         """Install new weights and drop the old ones' cached evaluations."""

@@ -102,6 +102,19 @@ def same(first: Records, second: Records) -> bool:
     )
 
 
+def test_a_round_ends_by_time_after_a_batch_of_every_group() -> None:
+    """The games are those of longer rounds."""
+    config, evaluate = dataclasses.replace(ACTORS, round_batches=200), ImageEvaluator(game_named("reversi4"))
+    timed = SelfPlay(game_named("reversi4"), config, SEARCH, Immediate(evaluate), 1, round_s=1e-9)
+    parts = []
+    for number in range(1, 201):
+        parts.append(timed.round(0.0, 3))
+        assert evaluate.asked == 8 * number
+    whole = selfplay("reversi4", round_batches=200).round(0.0, 3)
+    assert whole is not None
+    assert set().union(*(games_of(part) for part in parts if part is not None)) == games_of(whole)
+
+
 @pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
 @pytest.mark.parametrize("name", ["reversi4", "reversi6", "reversi8", "tictactoe"])
 def test_every_game_replays_by_the_rules(name: str, search: SearchConfig) -> None:
@@ -318,6 +331,7 @@ def test_a_restored_self_play_goes_on_with_the_same_games(search: SearchConfig) 
         ("temperature_plies", -1),
         ("rescore_empties", 21),
         ("round_batches", 0),
+        ("round_s", 0.0),
     ],
 )
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:

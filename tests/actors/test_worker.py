@@ -69,6 +69,16 @@ def worker(source: Source, sink: Sink, config: ActorConfig = SEARCHING, **rest: 
     return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink, **rest)
 
 
+def test_only_rounds_in_the_background_end_by_time() -> None:
+    """The others have to repeat exactly, however long a network takes."""
+    source = Source()
+    source.data = weights(0)
+    config = dataclasses.replace(SEARCHING, round_batches=40, round_s=1e-9)
+    timed, counted = worker(source, Sink(), config, background=True), worker(source, Sink(), config)
+    longest = max(timed.round(0.0).simulations for _ in range(5))
+    assert 0 < 10 * longest < counted.round(0.0).simulations
+
+
 def test_a_worker_without_weights_plays_nothing() -> None:
     report = worker(Source(), Sink()).round(0.0)
     assert (report.games, report.positions, report.version) == (0, 0, -1)
