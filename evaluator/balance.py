@@ -66,7 +66,7 @@ def balanced_openings(
     return Openings.concatenate(found).take(np.arange(count))
 
 
-def most_even(openings: Openings, count: int, judge: Judge) -> Openings:
-    """Return the `count` openings with the values nearest to 0, in their original order."""
-    nearest = np.argsort(np.abs(judge(openings.own, openings.opp)), kind="stable")[:count]
+def most_even(openings: Openings, count: int, values: NDArray[np.float32]) -> Openings:
+    """Return the `count` openings with the `values` (float[B]) nearest to 0, in their original order."""
+    nearest = np.argsort(np.abs(values), kind="stable")[:count]
     return openings.take(np.sort(nearest))

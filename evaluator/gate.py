@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,25 +19,22 @@ from evaluator.config import GateConfig
 from evaluator.gate_openings import GateOpenings
 from evaluator.gate_report import GateReport, report_from, report_of_match
 from evaluator.labels import Labels, make_labels
-from evaluator.match import Match, MatchResult
 from evaluator.stats import Score, score_of
-from evaluator.truth import Truth, ask, truth_of
+from evaluator.trial import Trial, verdict_of
 from reversi import archive
-from reversi.errors import UnwritableError
+from reversi.errors import UnreachableError, UnwritableError
 from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import LARGEST_VERSION, Weights
-from reversi.players import Player, model_player, playing_config
-from reversi.search.config import SearchConfig
 
 log = logging.getLogger(__name__)
 
 STATE_FORMAT = 2
 
 UNWRITABLE_S = 12 * 3600.0
-"""Longest time in seconds that the registry may fail to accept a verdict before the run ends: someone has to make room
-or restore access to it."""
+"""Longest time in seconds that the registry may be unreachable or fail to accept a verdict before the run ends: someone
+has to make room or restore access to it."""
 
 _MATCH = "match."
 """Prefix of the match's arrays in the gate's state."""
@@ -55,28 +52,6 @@ class ChampionSink(Protocol):
 
     def promoted(self, data: bytes) -> None:
         """Take the champion's weights archive; the same one may arrive twice."""
-
-
-@dataclass
-class _Trial:
-    """A match, running or finished, and its players."""
-
-    candidate: Weights
-    opponent_version: int
-    match: Match
-    truth: Truth | None
-    seconds: float = 0.0
-
-
-def verdict_of(config: GateConfig, result: MatchResult) -> bool | None:
-    """Return whether the candidate is promoted, or None while the remaining games can still decide it.
-
-    A verdict is that of the full match, whatever the results of the remaining games.
-    """
-    half_points = 2 * result.wins + (result.draws if config.rule == "score" else 0)
-    if half_points >= 2 * config.wins:
-        return True
-    return False if half_points + 2 * result.remaining < 2 * config.wins else None
 
 
 class Gate:
@@ -106,7 +81,7 @@ class Gate:
         self._openings = GateOpenings(config, game, seed)
         self._labels = _labels(config, game)
         self._waiting: Weights | None = None
-        self._trial: _Trial | None = None
+        self._trial: Trial | None = None
         self._last: GateReport | None = None
         self._superseded = 0
         self._announced = False
@@ -140,32 +115,32 @@ class Gate:
 
     def round(self, seconds: float) -> GateReport:
         """Take the source's newest candidate and play for about `seconds`; 0 plays one ply of every game in progress.
-        Return at once if there is nothing to judge."""
+        Return at once if there is nothing to judge.
+
+        A registry that cannot be read or written delays a verdict, for `UNWRITABLE_S` at most.
+        """
         self._announce()
         self._collect()
         try:
             report = self._played(seconds)
-        except UnwritableError as error:
+        except (UnwritableError, UnreachableError) as error:
             return self._refused(error)
         self._unwritable_since = None
         return report
 
     def _played(self, seconds: float) -> GateReport:
-        """Play one round; raise UnwritableError if the registry does not accept a verdict, to be tried again."""
+        """Play one round; raise UnwritableError or UnreachableError if the registry does not accept a verdict."""
         if self._trial is None:
             if self._waiting is None:
                 return self._report(None)
             if self._champion is None:
                 return self._crown_first(self._waiting)
             candidate, self._waiting = self._waiting, None
-            self._trial = self._open_trial(candidate, self._champion)
+            self._trial = self._trial_of(candidate, self._champion)
         trial = self._trial
-        begin = time.monotonic()
-        done = trial.match.round(seconds)
-        trial.seconds += time.monotonic() - begin
-        return self._judge(trial) if done else self._report(None)
+        return self._judge(trial) if trial.round(seconds) else self._report(None)
 
-    def _refused(self, error: UnwritableError) -> GateReport:
+    def _refused(self, error: UnwritableError | UnreachableError) -> GateReport:
         """Report that a verdict is not published yet; raise the error if that has lasted too long."""
         now = time.monotonic()
         if self._unwritable_since is None:
@@ -188,8 +163,8 @@ class Gate:
             arrays["waiting"] = np.frombuffer(self._waiting.to_bytes(), np.uint8)
         if self._trial is not None:
             arrays["candidate"] = np.frombuffer(self._trial.candidate.to_bytes(), np.uint8)
-            arrays |= {_MATCH + name: array for name, array in self._trial.match.arrays().items()}
-            header |= {"terms": self._terms(self._trial.opponent_version), "seconds": self._trial.seconds}
+            arrays |= {_MATCH + name: array for name, array in self._trial.arrays().items()}
+            header |= {"terms": self._terms(self._trial.champion.version), "seconds": self._trial.seconds}
         return archive.pack("gate", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
@@ -212,10 +187,9 @@ class Gate:
             candidate = Weights.from_bytes(arrays["candidate"].tobytes(), "the candidate in the gate state")
             if candidate.version > self._newest:
                 self._newest = candidate.version
-                self._trial = self._open_trial(candidate, self._champion)
+                self._trial = self._trial_of(candidate, self._champion)
                 if header["terms"] == self._terms(self._champion.version):
-                    self._trial.seconds = header["seconds"]
-                    self._trial.match.restore(archive.under(_MATCH, arrays))
+                    self._trial.restore(archive.under(_MATCH, arrays), float(header["seconds"]))
         if "waiting" in arrays:
             self.offer(arrays["waiting"].tobytes())
 
@@ -256,46 +230,16 @@ class Gate:
         self._sink.promoted(candidate.to_bytes())
         return self._report("first")
 
-    def _open_trial(self, candidate: Weights, champion: Weights) -> _Trial:
-        """Set up the match of `candidate` against `champion`."""
-        config = self.config
-        playing = playing_config(config.simulations, solve_empties=config.solve_empties)
-        opponent = self._player(champion, playing)
-        match = Match(
-            self.game,
-            self._player(candidate, playing),
-            opponent,
-            self._openings.choose(candidate.version, opponent),
-            config.games,
-            games_at_once=config.games_at_once,
-            certain=lambda result: verdict_of(config, result) is not None,
-        )
-        return _Trial(candidate, champion.version, match, self._truth(candidate))
-
-    def _truth(self, candidate: Weights) -> Truth | None:
-        """Check the candidate's moves without the solver, which would get all of these positions right."""
-        if self._labels is None:
-            return None
-        player = self._player(candidate, playing_config(self.config.truth_simulations, solve_empties=0))
-        return truth_of(self._labels, ask(player, self._labels))
-
-    def _player(self, weights: Weights, playing: SearchConfig) -> Player:
-        return model_player(
-            f"mcts:{weights.version}:{playing.simulations}",
-            self.game,
-            weights,
-            playing,
-            threads=self.config.threads,
-            backend=self.config.backend,
-        )
+    def _trial_of(self, candidate: Weights, champion: Weights) -> Trial:
+        return Trial(self.config, self.game, self._openings, self._labels, candidate, champion)
 
     def _terms(self, opponent_version: int) -> dict[str, Any]:
         """Return what must be unchanged for a saved match to continue."""
         return {"config": asdict(self.config), "seed": self._seed, "opponent_version": opponent_version}
 
-    def _judge(self, trial: _Trial) -> GateReport:
+    def _judge(self, trial: Trial) -> GateReport:
         """Publish the verdict before telling the sink, so that after a crash no champion is missing in the registry."""
-        result = trial.match.result()
+        result = trial.result()
         score = score_of(result)
         promoted = verdict_of(self.config, result)
         assert promoted is not None, f"a match that is done has a verdict, got {result}"
@@ -306,7 +250,7 @@ class Gate:
             "black": result.black,
             "white": result.white,
             "pairs": result.pairs,
-            "opponent_version": trial.opponent_version,
+            "opponent_version": trial.champion.version,
             "simulations": self.config.simulations,
             "rule": self.config.rule,
             "wins_needed": self.config.wins,
@@ -349,11 +293,11 @@ class Gate:
             "superseded": self._superseded,
         }
         if trial is not None:
-            score = score_of(trial.match.result())
+            score = score_of(trial.result())
             return report_of_match(
                 score,
                 candidate_version=trial.candidate.version,
-                opponent_version=trial.opponent_version,
+                opponent_version=trial.champion.version,
                 match_s=trial.seconds,
                 truth=trial.truth,
                 summary=self._summary(trial, score, verdict),
@@ -364,8 +308,8 @@ class Gate:
         champion = f"champion version {self._champion.version}, no match yet" if self._champion else "no model yet"
         return GateReport(summary=champion, **standing)
 
-    def _summary(self, trial: _Trial, score: Score, verdict: Verdict | None) -> str:
-        candidate, opponent = trial.candidate.version, trial.opponent_version
+    def _summary(self, trial: Trial, score: Score, verdict: Verdict | None) -> str:
+        candidate, opponent = trial.candidate.version, trial.champion.version
         if verdict is not None:
             return f"version {candidate} {verdict} against {opponent}: {score.summary}"
         before = f"; before: {self._last.summary}" if self._last else ""

@@ -7,6 +7,7 @@ opponent is.  All values are from the view of the side to move; margins are in d
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,12 +91,24 @@ class Answers:
     value: NDArray[np.float32] | None = None  # [B]  the result that the search expects, -1 to 1
 
 
-def ask(player: Player, labels: Labels) -> Answers:
-    """Return the moves of `player` in all positions; for a model also its policy and values."""
+def ask(player: Player, labels: Labels, rows: slice = slice(None)) -> Answers:
+    """Return the moves of `player` in the positions `rows`, by default all; for a model also its policy and values."""
+    own, opp = labels.own[rows], labels.opp[rows]
     if isinstance(player, SearchPlayer):
-        found = player.judge(labels.own, labels.opp)
+        found = player.judge(own, opp)
         return Answers(found.action, found.prior, found.value)
-    return Answers(player.choose(labels.own, labels.opp))
+    return Answers(player.choose(own, opp))
+
+
+def joined(parts: Sequence[Answers]) -> Answers:
+    """Return one player's answers to consecutive positions as one."""
+    priors = [part.prior for part in parts if part.prior is not None]
+    values = [part.value for part in parts if part.value is not None]
+    return Answers(
+        np.concatenate([part.action for part in parts]),
+        np.concatenate(priors) if priors else None,
+        np.concatenate(values) if values else None,
+    )
 
 
 def truth_of(labels: Labels, answers: Answers, rows: NDArray[np.bool_] | None = None) -> Truth:

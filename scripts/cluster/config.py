@@ -97,7 +97,8 @@ class RayClusterConfig:
     environment, where a submitted job finds them.  A configuration never contains the token itself."""
 
     start_timeout_s: float
-    """Seconds to wait for nodes that are still starting; after that the run ends and names what is missing."""
+    """Seconds to wait for nodes that are still starting; after that the run ends and names what is missing.  Once every
+    process has a node, also the longest time until the run's clock starts without those that are not up."""
 
     max_restarts: int
     """Deaths of one role within an hour that are answered by a restart; one more ends the run."""

@@ -18,7 +18,7 @@ from typing import Any
 from reversi.errors import RunError, UsageError
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
-from scripts.job.interrupt import NOTHING_KEPT, SAVED
+from scripts.job.interrupt import NOTHING_KEPT, NOTHING_LOST, SAVED
 from scripts.job.run_state import find_run, lock_holder, read_run
 
 EXAMPLES = """
@@ -51,6 +51,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
+    from scripts.job.run_folder import checkpoints_in
+
+    before = checkpoints_in(folder)
     held, pid = lock_holder(folder)
     if held and pid is None:
         raise RunError(
@@ -66,7 +69,8 @@ def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
     if not folder.exists():  # nothing had been trained, so it has removed itself
         return {"run": folder.name, "said": NOTHING_KEPT, "saved": True, "resume": None}
     state = read_run(folder)
-    said = f"{SAVED} in {time.monotonic() - began:.1f} s" if pid else f"was not running: {state.state}"
+    ended = SAVED if checkpoints_in(folder) != before else "ended without a new checkpoint"
+    said = f"{ended} in {time.monotonic() - began:.1f} s" if pid else f"was not running: {state.state}"
     return {"run": folder.name, "said": said, "saved": state.checkpoint is not None, "resume": state.resume_command}
 
 
@@ -85,6 +89,8 @@ def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
     lines = [line for line in jobs.log(job.id).splitlines() if line.strip()]
     if any(NOTHING_KEPT in line for line in lines[-20:]):
         return {"run": job.run, "job": job.id, "said": NOTHING_KEPT, "saved": True, "resume": None}
+    if any(NOTHING_LOST in line for line in lines[-20:]):
+        return {"run": job.run, "job": job.id, "said": NOTHING_LOST, "saved": True, "resume": resume}
     saved = any(SAVED in line for line in lines[-20:]) or job.state == "succeeded"
     said = f"{SAVED} in {time.monotonic() - began:.1f} s" if saved else f"ended unsaved: {lines[-1] if lines else ''}"
     return {"run": job.run, "job": job.id, "said": said, "saved": saved, "resume": resume}

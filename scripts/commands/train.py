@@ -16,7 +16,7 @@ from reversi.errors import ConfigError, RunError, UsageError
 from reversi.urls import masked
 from scripts.cluster.ray_environment import in_job
 from scripts.job.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
-from scripts.job.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, SAVED, Interrupt
+from scripts.job.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, NOTHING_LOST, SAVED, Interrupt
 
 if TYPE_CHECKING:
     from scripts.job.config import JobConfig
@@ -89,7 +89,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
             with _logged_to(folder.path / "logs" / "run.log"):
                 return _sit(job, folder, values, interrupt, bool(resume))
         except BaseException:
-            if not folder.begun:
+            if folder.disposable:
                 _discard(job, folder)
             raise
         finally:
@@ -119,11 +119,11 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
         finally:
             sitting.progress.end()
     if interrupt.requested:
-        if not folder.begun:
+        if folder.disposable:
             _discard(job, folder)
             print(NOTHING_KEPT)
-            return EXIT_INTERRUPTED
-        print(f"{SAVED}; go on with:  {sitting.resume_command}")
+        else:
+            print(f"{SAVED if sitting.saved else NOTHING_LOST}; go on with:  {sitting.resume_command}")
         return EXIT_INTERRUPTED
     summarise(sitting)
     return 0

@@ -13,6 +13,8 @@ from typing import Any
 
 import psutil
 
+from reversi.errors import ReversiError, RunError, TrainingDivergedError
+from scripts.cluster.config import RayClusterConfig
 from scripts.cluster.ray_cluster import object_store_mb
 from scripts.job.control import TargetWatcher
 from scripts.job.sitting import Sitting
@@ -36,7 +38,8 @@ HUNG_S = 10.0
 """No checkpoint is started while the learner, the gate or the replay has been silent for this many seconds."""
 
 STATE_TIMEOUT_S = 60.0
-"""Longest time in seconds for a role to return its state; the replay's is the largest, some 100 MB."""
+"""Longest time in seconds for the roles to return their states, also after a signal to stop.  The replay's is the
+largest: 612 MB of 6 million positions took 5.6 to 7 s."""
 
 ACTOR_STATES_S = 5.0
 """The same for actors between two rounds."""
@@ -50,23 +53,28 @@ class Driver:
         self._sitting, self._parts, self._watcher = sitting, parts, watcher
         self._supervisor = Supervisor(sitting, parts)
         self._looked = self._felt = self._weighed = self._released = float("-inf")
+        self._restored = self._unsavable = False
         parts.actors.grow()
         for role in parts.all:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
                 role.saved = sitting.checkpoint.get(f"{role.name}.safetensors")
             self._supervisor.start(role)
-        self._supervisor.until_idle((parts.replay, parts.learner, parts.gate))
-        self._ask()
 
     def wait_until_up(self) -> bool:
-        """Wait until every process has started, which takes Ray some seconds; the run's clock starts with the games.
+        """Wait until the processes have started, which takes Ray some seconds; the run's clock starts with the games.
 
-        Returns False if a signal stopped the run before.
+        Learner, gate, replay and one actor are enough, as any node of the other actors may be lost.  After
+        `cluster.start_timeout_s` the clock starts without them: a run always ends.  Returns False if a signal stopped
+        the run before.
         """
-        awaited = [role for role in self._parts.all if role.awaited]
+        parts, cluster = self._parts, self._sitting.job.cluster
+        needed = (parts.replay, parts.learner, parts.gate)
+        self._restored = self._supervisor.until_idle(needed)
+        deadline = time.monotonic() + (cluster.start_timeout_s if isinstance(cluster, RayClusterConfig) else START_S)
         while not self._sitting.interrupt.requested:
             self._ask()
-            if all(role.up or role.idle for role in awaited):
+            actors_up = any(role.up or role.idle for role in parts.actors.members)
+            if (actors_up and all(role.up or role.idle for role in needed)) or time.monotonic() > deadline:
                 return True
             self._supervisor.hear(POLL_S)
         return False
@@ -110,14 +118,46 @@ class Driver:
         return True
 
     def save_at_last(self, judged: bool = False) -> None:
-        """Write the final checkpoint or raise RunError, as everything since the last one would be lost.  Waits for
-        a role that died to restart, unless a signal stopped the run."""
+        """Write the final checkpoint or raise RunError, as everything since the last one would be lost.
+
+        A role that died or is busy is waited for, after a signal for at most `STATE_TIMEOUT_S`: a second signal ends
+        the run at once.
+        """
         began = time.monotonic()
         while not isinstance(files := self._states(), dict):
-            if time.monotonic() - began > (STOP_S if self._sitting.interrupt.requested else START_S):
-                raise self._supervisor.end(f"the {files.name} did not answer to 'state'")
+            patience_s = STATE_TIMEOUT_S if self._sitting.interrupt.requested else START_S
+            if files.given_up or time.monotonic() - began > patience_s:
+                self._unsavable = True
+                raise RunError(f"the {files.name} did not answer to 'state'")
             self._supervisor.hear(POLL_S)
         self._sitting.save(files, judged)
+
+    def save_despite(self, error: Exception) -> None:
+        """Write a checkpoint of a run that `error` ends, if the error is not that none can be written.
+
+        After `TrainingDivergedError` the learner is worth less than the last checkpoint.
+        """
+        if self._unsavable or not (self._restored and self._sitting.trained):
+            return
+        log.error("the run ends by %r", error, exc_info=error)
+        if isinstance(error, TrainingDivergedError):
+            return
+        self._sitting.interrupt.request()
+        try:
+            self.stop_play()
+            self.save_at_last()
+        except Exception as another:
+            log.error("not saved: %s", another)
+
+    def last_words(self, error: ReversiError) -> ReversiError:
+        """Return the error that ends the run with how to continue and where to read more."""
+        sitting = self._sitting
+        if sitting.folder.disposable:
+            return error
+        again = "start it again under a new run.name"
+        if sitting.folder.checkpoints():
+            again = f"go on from the last checkpoint with: {sitting.resume_command}"
+        return type(error)(f"{error}; {again}; see {sitting.folder.path / 'logs' / 'run.log'}")
 
     def offer_last(self) -> None:
         """Offer the learner's last averaged weights, once per run, and wait until the gate has them.
@@ -225,7 +265,7 @@ class Driver:
         held = self._answers((replay, "state"), (replay, "report"))
         if isinstance(held, Role):
             return held
-        self._supervisor.account(held[1])
+        self._supervisor.replay_account.settle(held[1])
         names = (f"{role.name}.safetensors" for role in (gate, learner, replay))
         return files | dict(zip(names, (*trained, held[0]), strict=True))
 
@@ -255,7 +295,7 @@ class Driver:
             if role.handle is None:
                 return role
         asked = [(role, getattr(role.handle, call).remote()) for role, call in calls]
-        answers = self._supervisor.answers(asked, STATE_TIMEOUT_S)
+        answers = self._supervisor.answers(asked, STATE_TIMEOUT_S, stop_s=STATE_TIMEOUT_S)
         for (role, _), answer in zip(calls, answers, strict=True):
             if answer is LOST:
                 log.warning("no checkpoint now: the %s did not hand out its state", role.name)

@@ -19,6 +19,7 @@ TOGETHER_S = 0.5
 
 SAVED = "stopped and saved"
 NOTHING_KEPT = "stopped before training began; nothing is kept"
+NOTHING_LOST = "stopped before training continued; nothing is lost"
 """What a run that was stopped says at its end, and `reversi stop` finds in a job's output."""
 
 

@@ -18,6 +18,7 @@ from actors.worker import ActorReport
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
+from reversi.errors import ReversiError
 from scripts.cluster.placement import ActorPlace, Placement, another_place
 from scripts.cluster.ray_cluster import options, placement_of, ray_of
 from scripts.job.control import MOST_ON_A_CLUSTER, TargetWatcher
@@ -49,28 +50,40 @@ def run_ray(sitting: Sitting) -> None:
     """Train on Ray actors until the time is up or a signal arrives, then save; the last candidate still gets its match.
 
     There is a checkpoint before the last candidate is offered, one when the gate has it and one when it is judged:
-    whenever the run is stopped or killed, the candidate is offered and judged exactly once.
+    whenever the run is stopped or killed, the candidate is offered and judged exactly once.  A run that an error ends
+    is saved first, if that is possible.
     """
     job = sitting.job
     with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: sitting.interrupt.requested)
         watcher = TargetWatcher(sitting.folder.path, job)
         driver = Driver(sitting, _Wiring(sitting, placement, redis).parts(watcher), watcher)
-        if not driver.wait_until_up():
-            return
+        try:
+            _train(sitting, driver)
+        except Exception as error:
+            driver.save_despite(error)
+            if isinstance(error, ReversiError):
+                raise driver.last_words(error) from error
+            raise
+
+
+def _train(sitting: Sitting, driver: Driver) -> None:
+    if driver.wait_until_up():
         sitting.begin()
-        while sitting.goes_on:
-            driver.turn()
-            if sitting.checkpoint_due:
-                driver.save()
-        driver.stop_play()
+    elif not sitting.trained:
+        return
+    while sitting.goes_on:
+        driver.turn()
+        if sitting.checkpoint_due:
+            driver.save()
+    driver.stop_play()
+    driver.save_at_last()
+    if not sitting.interrupt.requested:
+        driver.offer_last()
         driver.save_at_last()
-        if not sitting.interrupt.requested:
-            driver.offer_last()
-            driver.save_at_last()
-            driver.finish_gate()
-            driver.save_at_last(judged=True)
-        driver.leave_behind()
+        driver.finish_gate()
+        driver.save_at_last(judged=True)
+    driver.leave_behind()
 
 
 class _Wiring:
@@ -93,12 +106,10 @@ class _Wiring:
         first = trimmed(places, target)
         return Parts(
             learner=self.role("learner", self.learner, lambda a: a.round.remote(sitting.fraction), sitting.learner),
-            gate=self.role("gate", self.gate, lambda a: a.round.remote(GATE_SLICE_S), sitting.progress.gate),
+            gate=self.role("gate", self.gate, lambda a: a.round.remote(GATE_SLICE_S), sitting.gate),
             actors=ActorPool(
-                [self.actor(index, place, awaited=True) for index, place in enumerate(first)],
-                lambda group, index: self.actor(
-                    index, another_place(sitting.job, self.placement, group), awaited=False
-                ),
+                [self.actor(index, place) for index, place in enumerate(first)],
+                lambda group, index: self.actor(index, another_place(sitting.job, self.placement, group)),
                 target,
             ),
             replay=self.role("replay", lambda: self.replay, lambda a: a.report.remote(), sitting.replay, by_ray=True),
@@ -117,12 +128,14 @@ class _Wiring:
         """Return a role that may die as often as the job allows."""
         return Role(name, start, ask, hear, RestartPolicy(self.sitting.job.cluster.max_restarts), **more)
 
-    def actor(self, index: int, actor: ActorPlace, awaited: bool) -> Role:
+    def actor(self, index: int, actor: ActorPlace) -> Role:
         """Return the role of one actor."""
         sitting = self.sitting
 
         def hear(report: ActorReport) -> None:
             role.took_s = report.playing_s
+            if report.games:
+                role.cut_off = False
             sitting.actor(report)
 
         role = self.role(
@@ -132,7 +145,6 @@ class _Wiring:
             hear,
             group=group_of(actor),
             games=getattr(actor.config, "games", 0),
-            awaited=awaited,
         )
         return role
 

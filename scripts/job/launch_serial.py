@@ -144,7 +144,7 @@ def _turn(sitting: Sitting, parts: SerialParts) -> None:
     """Learn from one draw, advance the gate's match by a ply, and play if there was nothing to learn from."""
     learned = parts.learner.round(sitting.fraction, draws=1)
     sitting.learner(learned)
-    sitting.progress.gate(parts.gate.round(0))
+    sitting.gate(parts.gate.round(0))
     if not learned.steps and sitting.plays_on and parts.replay.room():
         for worker in parts.workers:
             sitting.actor(worker.round(sitting.fraction))
@@ -157,5 +157,5 @@ def _finish(sitting: Sitting, parts: SerialParts) -> None:
     while not sitting.last_offered and not sitting.interrupt.requested:
         sitting.offered(parts.learner.offer_candidate())
     while parts.gate.poll() and not sitting.interrupt.requested:
-        sitting.progress.gate(parts.gate.round(0))
+        sitting.gate(parts.gate.round(0))
         sitting.progress.tick()

@@ -75,12 +75,17 @@ class RunFolder:
         with _explained(folder):
             return cls(folder, _locked(folder), begun=True)
 
+    @property
+    def disposable(self) -> bool:
+        """Whether nothing was trained in it and it holds no model, so that nothing is lost with it."""
+        return not self.begun and not any((self.path / "registry" / "models").glob("*"))
+
     def close(self) -> None:
         """Release the lock on the run."""
         self._lock.close()
 
     def discard(self) -> None:
-        """Remove a run in which nothing was trained."""
+        """Remove a run that is `disposable`."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def write_setup(self, config_yaml: str) -> None:

@@ -27,6 +27,7 @@ from scripts.job.run_state import more
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
+    from evaluator.gate_report import GateReport
     from learner.algorithms.reports import ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
@@ -63,6 +64,11 @@ class Sitting:
     """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
     reading: int = 0
     """How often the files of a run that learns from game files have been begun again: whenever the replay has died."""
+    trained: bool = False
+    """Whether anything was trained in this sitting: its clock started, an actor finished a round or a model was
+    published, whichever came first."""
+    saved: bool = False
+    """Whether this sitting has written a checkpoint."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
     _number: int = 0
@@ -122,8 +128,8 @@ class Sitting:
             raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
 
     def begin(self) -> None:
-        """Start the clock: all processes are up and training begins."""
-        self.folder.begun = True
+        """Start the clock: training begins."""
+        self._has_trained()
         self._began = self._saved = time.monotonic()
         minutes = self.job.run.minutes
         self.progress.begin(self._before_s, None if minutes is None else 60 * minutes, self.job.run.games)
@@ -152,6 +158,7 @@ class Sitting:
 
     def actor(self, report: ActorReport) -> None:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
+        self._has_trained()
         if report.finished and report.reading == self.reading and not self._files_read:
             self._files_read = self._due = True
         self.progress.actor(report)
@@ -161,6 +168,12 @@ class Sitting:
         self._learned |= report.finished
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
+
+    def gate(self, report: GateReport) -> None:
+        """Take the report of a round of the gate."""
+        if report.verdict is not None:
+            self._has_trained()
+        self.progress.gate(report)
 
     def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
         """Note that the last candidate is offered, and its results on the validation games, if there are any.
@@ -207,7 +220,7 @@ class Sitting:
         while True:
             try:
                 self.folder.save_checkpoint(number, files)
-                self._number = number
+                self._number, self.saved = number, True
                 break
             except RunError as error:
                 if self.interrupt.requested or time.monotonic() > last_try:
@@ -253,6 +266,9 @@ class Sitting:
     @property
     def _games_share(self) -> float:
         return 0.0 if self.job.run.games is None else self.games / self.job.run.games
+
+    def _has_trained(self) -> None:
+        self.trained = self.folder.begun = True
 
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""

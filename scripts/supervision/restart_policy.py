@@ -22,6 +22,7 @@ class RestartPolicy:
         """`most` deaths within an hour lead to a restart; one more ends the run."""
         self._most = most
         self._deaths: list[float] = []
+        self._cut_offs: list[float] = []
         self._short_lives = 0
         self._started = -CALM_S
 
@@ -38,6 +39,14 @@ class RestartPolicy:
         if not self._short_lives:
             return 0.0
         return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (self._short_lives - 1))
+
+    def cut_off(self, now: float) -> float:
+        """Note that the role could not reach a server that it needs; return the seconds to wait before the restart.
+
+        These restarts are not limited.  The pause doubles with every one within an hour.
+        """
+        self._cut_offs = [*(each for each in self._cut_offs if now - each < WITHIN_S), now]
+        return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(len(self._cut_offs) - 1, 10))
 
     @property
     def deaths(self) -> int:

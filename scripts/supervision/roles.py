@@ -47,8 +47,6 @@ class Role:
     """Group of an actor; None for the other roles."""
     games: int = 0
     """Games that an actor has in progress at any time."""
-    awaited: bool = True
-    """Whether the run's clock waits for it; only for actors that were placed before the run started."""
     handle: Any = None
     """None before its first start, while it is dead, and once it has left."""
     restarts: int = 0
@@ -57,6 +55,8 @@ class Role:
     """Whether it has answered since its last start."""
     due: float | None = None
     """When to restart it (monotonic clock, as for all times here); None unless it is dead."""
+    cut_off: bool = False
+    """Whether this actor could not reach the Redis server when it last delivered games."""
     leaving: bool = False
     """Whether it is a surplus actor whose current round is its last."""
     saved: bytes | None = None
@@ -71,6 +71,11 @@ class Role:
     """Its process as last reported; None before the first report and after a death."""
     measured: float = 0.0
     """When that report was requested."""
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it is dead and is not restarted."""
+        return self.handle is None and self.due is None
 
     @property
     def idle(self) -> bool:

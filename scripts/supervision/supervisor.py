@@ -1,7 +1,8 @@
 """Supervise a run's roles: track calls in flight, restart what dies or stalls, report health.
 
 A role that dies is restarted (`restart_policy.RestartPolicy` decides when, and when the run gives up).  A role that has
-been asked and does not answer for `cluster.stall_s` is killed, and then treated like any that died.  The replay and the
+been asked and does not answer for `cluster.stall_s` is killed, and then treated like any that died.  So is one whose
+answer is lost on its way, and an actor that cannot reach Redis while others can.  The replay and the
 weights actor are restarted by Ray, under the same handle, so that their callers only wait.  Starts, restores and rounds
 are all calls whose answers arrive later: no role is waited for while others could work.
 """
@@ -20,9 +21,10 @@ import ray
 from ray.exceptions import ActorUnavailableError, RayActorError, RayError, RayTaskError
 
 from learner.replay.transport import ReplayReport
-from reversi.errors import NoGatedModelError, ReversiError, RunError
+from reversi.errors import NoGatedModelError, ReversiError, RunError, UnreachableError, UnwritableError
 from scripts.job.sitting import Sitting
 from scripts.supervision.health import HealthReport
+from scripts.supervision.replay_account import ReplayAccount
 from scripts.supervision.roles import Parts, Process, Role, end_process, measured
 
 log = logging.getLogger(__name__)
@@ -40,13 +42,16 @@ MEASURE_EVERY_S = 10.0
 """Seconds between two measurements of a role's process and memory."""
 
 STOP_S = 5.0
-"""Longest time in seconds to wait for current rounds, or an answer, after a signal to stop."""
+"""Longest time in seconds to wait for current rounds, or for an answer other than a state, after a signal to stop."""
 
 UNREACHED_S = 1.0
 """Seconds after which an unreachable actor is called again."""
 
+SEND_AGAIN_S = 10.0
+"""Seconds between two attempts to read the champion for a restarted weights actor."""
+
 LOST = object()
-"""Stands for a missing answer: the role died or took too long."""
+"""Stands for a missing answer: the role died, or took too long, or the answer was lost on its way."""
 
 START_S = 300.0
 """Longest time in seconds from start to first answer: imports, kernels, CUDA graphs, a node that is still starting."""
@@ -70,14 +75,14 @@ class Supervisor:
 
     def __init__(self, sitting: Sitting, parts: Parts) -> None:
         self._sitting, self._parts = sitting, parts
+        self.replay_account = ReplayAccount(sitting, keeps_all=parts.stateless)
+        """The replay's reports."""
         self._stall_s = sitting.job.cluster.stall_s
         self._pending: dict[Any, _Call] = {}
         self._measuring: dict[Any, tuple[Role, Any]] = {}
         self._unreached: dict[Role, tuple[Any, float]] = {}
-        self._held: ReplayReport | None = None
-        self._unaccounted: int | None = None
-        self._bereft = False
         self._full = time.monotonic()
+        self._champion_due: float | None = None
 
     def start(self, role: Role) -> None:
         """Start a process for a role and restore its saved state, if there is one."""
@@ -86,10 +91,13 @@ class Supervisor:
         if role.saved is not None:
             self.call(role, role.handle.restore.remote(role.saved), _nothing, works=False)
 
-    def until_idle(self, roles: Sequence[Role]) -> None:
-        """Wait until none of `roles` has a call in flight or a restart pending."""
+    def until_idle(self, roles: Sequence[Role]) -> bool:
+        """Wait until none of `roles` has a call in flight or a restart pending; False if a signal comes first."""
         while not all(role.idle for role in roles):
+            if self._sitting.interrupt.requested:
+                return False
             self.hear(POLL_S)
+        return True
 
     def ask(self, role: Role) -> None:
         """Start a round of a role."""
@@ -102,10 +110,10 @@ class Supervisor:
         role.asked = time.monotonic()
         self._pending[reference] = _Call(role, hear, role.handle, works, role.asked)
 
-    def answers(self, calls: Sequence[tuple[Role, Any]], within_s: float) -> list[Any]:
+    def answers(self, calls: Sequence[tuple[Role, Any]], within_s: float, stop_s: float = STOP_S) -> list[Any]:
         """Return the answers to calls just made, LOST for a role that died or was too late.
 
-        Other answers are collected meanwhile, but no new rounds are started.  After a signal to stop at most `STOP_S`
+        Other answers are collected meanwhile, but no new rounds are started.  After a signal to stop at most `stop_s`
         are left.
         """
         got: dict[int, Any] = {}
@@ -114,10 +122,10 @@ class Supervisor:
             self.call(role, reference, functools.partial(got.__setitem__, number), works=False)
         deadline, hurried = time.monotonic() + within_s, False
         while time.monotonic() < deadline:
-            if all(n in got or role.handle is not handles[n] for n, (role, _) in enumerate(calls)):
+            if not any(ref in self._pending and role.handle is handles[n] for n, (role, ref) in enumerate(calls)):
                 break
             if self._sitting.interrupt.requested and not hurried:
-                deadline, hurried = min(deadline, time.monotonic() + STOP_S), True
+                deadline, hurried = min(deadline, time.monotonic() + stop_s), True
             self.hear(min(POLL_S, max(0.0, deadline - time.monotonic())))
         return [got.get(number, LOST) for number in range(len(calls))]
 
@@ -125,6 +133,7 @@ class Supervisor:
         """Collect the answers that arrive within `timeout_s`, handle deaths, restart the roles that are due."""
         self._start_due()
         self._reach_due()
+        self._send_champion()
         self._kill_stalled()
         self._hear_measures()
         if not self._pending:
@@ -136,18 +145,6 @@ class Supervisor:
         for reference in done:
             self._heard(reference)
 
-    def account(self, report: ReplayReport) -> None:
-        """Compare, for a checkpoint, the games that the actors delivered with those that the replay has taken.
-
-        Both numbers are exact then, as nothing is in flight: if the replay has died since the last checkpoint, the
-        difference is what its death cost.  Over Redis nothing is lost, but entries may still be unread.
-        """
-        before = self._unaccounted
-        self._unaccounted = self._sitting.progress.games - report.games_total - report.rejected_games
-        if self._bereft and not self._parts.stateless and before is not None and self._unaccounted > before:
-            log.error("the replay lost %d games with its death", self._unaccounted - before)
-        self._bereft = False
-
     def drop(self, role: Role) -> None:
         """End the process of a role that is no longer needed and forget its calls.
 
@@ -157,17 +154,6 @@ class Supervisor:
         if role.handle is not None:
             end_process(role)
         role.handle, role.process, role.due, role.up, role.calls = None, None, None, False, 0
-
-    def end(self, what: str, error: Exception | None = None) -> RunError:
-        """Return the error that ends the run: what happened, how to continue, where to read more."""
-        log.error(what, exc_info=error)
-        there = self._sitting.folder.checkpoints()
-        again = (
-            f"go on from the last checkpoint with: {self._sitting.resume_command}"
-            if there
-            else "start it again under a new run.name"
-        )
-        return RunError(f"{what}; {again}; see {self._sitting.folder.path / 'logs' / 'run.log'}")
 
     def health(self) -> dict[str, HealthReport]:
         """Return the health of each role; all actors are one entry, as there may be a thousand."""
@@ -195,13 +181,8 @@ class Supervisor:
         role.calls -= 1
         try:
             call.hear(ray.get(reference))
-        except (RayActorError, RayTaskError) as error:
-            if isinstance(error, RayTaskError) and isinstance(error.cause, ReversiError):
-                raise error.cause from None
-            if isinstance(error, ActorUnavailableError) and role.group is not None and call.hear is not _nothing:
-                self._unreachable(role, error)
-            else:
-                self._died(role, error)
+        except RayError as error:
+            self._failed(call, error)
             return
         if role.handle is None:
             return  # the callback has removed it
@@ -211,6 +192,24 @@ class Supervisor:
             if role.restarts:
                 log.warning(BACK, role.name)
         self._measure(role)
+
+    def _failed(self, call: _Call, error: RayError) -> None:
+        """Handle a call that has no answer; errors that a restart would not mend end the run."""
+        role, cause = call.role, error.cause if isinstance(error, RayTaskError) else None
+        if isinstance(cause, UnreachableError) and role.group is not None:
+            self._cut_off(role, cause)
+        elif isinstance(cause, ReversiError):
+            raise cause from None
+        elif isinstance(error, ActorUnavailableError) and role.group is not None and call.hear is not _nothing:
+            self._unreachable(role, error)
+        elif isinstance(error, RayActorError | RayTaskError):
+            self._died(role, error)
+        elif role.by_ray:  # an answer that was lost with a node: Ray has restarted the process elsewhere
+            log.error("an answer of the %s is lost", role.name, exc_info=error)
+        else:
+            if not role.leaving:
+                end_process(role)
+            self._died(role, error)
 
     def _measure(self, role: Role) -> None:
         """Ask an idle role from time to time for its process and memory."""
@@ -240,7 +239,7 @@ class Supervisor:
         Actors do not count as stalled while the replay is full or its server cannot write: they wait for the learner,
         or for a disk.
         """
-        now, held = time.monotonic(), self._held
+        now, held = time.monotonic(), self.replay_account.held
         if held and (held.tokens >= self._sitting.job.replay.bucket_capacity or not held.server_writes):
             self._full = now
         silent_s = {call.role: 0.0 for call in self._pending.values()}
@@ -277,23 +276,47 @@ class Supervisor:
                 del self._unreached[role]
                 role.calls -= role.handle is handle  # else it has left or died
 
-    def _died(self, role: Role, error: RayError) -> None:
-        """Record a death and schedule the restart; one death too many ends the run."""
-        log.error("%s died", role.name, exc_info=error)
+    def _cut_off(self, role: Role, error: UnreachableError) -> None:
+        """Restart an actor that could not reach Redis, if another one may; else raise `error`.
+
+        It is a new process under a new producer name, as the server may or may not have the last delivery.
+        """
+        if self._left(role):
+            return
+        role.cut_off = True
+        if all(each.cut_off for each in self._parts.actors.members if not each.leaving):
+            raise error
+        pause_s = role.restart_policy.cut_off(time.monotonic())
+        log.error("%s is started again in %.0f s, as others may reach the server: %s", role.name, pause_s, error)
+        end_process(role)
+        self._down(role, pause_s)
+
+    def _left(self, role: Role) -> bool:
+        """Remove an actor that was leaving and ends otherwise than it should; return whether it was one."""
         if role.leaving:
             self._parts.actors.remove(role)
             self.drop(role)
+        return role.leaving
+
+    def _down(self, role: Role, pause_s: float | None) -> None:
+        """Note that a role has no process; it is restarted after `pause_s`, or never."""
+        role.handle, role.process, role.up, role.calls = None, None, False, 0
+        role.due = None if pause_s is None else time.monotonic() + pause_s
+
+    def _died(self, role: Role, error: Exception) -> None:
+        """Record a death and schedule the restart; one death too many ends the run."""
+        log.error("%s died", role.name, exc_info=error)
+        if self._left(role):
             return
         pause_s = None if role.by_ray else role.restart_policy.died(time.monotonic())
+        self._down(role, pause_s)
         if pause_s is None:
             times = (
                 f"{role.restart_policy.deaths} times, the last time"
                 if role.restart_policy.deaths > 1
                 else "and ended the run,"
             )
-            raise self.end(f"the {role.name} died {times} by {_last_line(error)!r}", error) from error
-        role.handle, role.calls = None, 0
-        role.up, role.process, role.due = False, None, time.monotonic() + pause_s
+            raise RunError(f"the {role.name} died {times} by {_last_line(error)!r}") from error
         if pause_s:
             log.error("%s is started again in %.0f s", role.name, pause_s)
 
@@ -310,34 +333,40 @@ class Supervisor:
             self._sitting.progress.restarted()
             if role.group is None and self._sitting.folder.checkpoints():
                 role.saved = self._sitting.folder.newest_checkpoint()[f"{role.name}.safetensors"]
-            self.start(role)
+            try:
+                self.start(role)
+            except UnreachableError as error:  # the registry, which has the number of the learner's next version
+                self._died(role, error)
 
     def _restarted_by_ray(self, role: Role) -> None:
         """Record that Ray has restarted the replay or the weights actor; one death too many ends the run."""
         role.restarts += 1
         self._sitting.progress.restarted()
         if role.restart_policy.died(time.monotonic()) is None:
-            raise self.end(f"the {role.name} died {role.restart_policy.deaths} times within an hour")
+            raise RunError(f"the {role.name} died {role.restart_policy.deaths} times within an hour")
         log.error("%s died, and Ray has started it again", role.name)
         log.warning(BACK, role.name)
         if role is self._parts.weights:
-            self._send_champion()
+            self._champion_due = time.monotonic()
         else:
-            self._bereft = True
+            self.replay_account.died()
 
     def _send_champion(self) -> None:
-        """Send a restarted weights actor the champion, which the gate announces only once."""
-        registry = self._sitting.open_registry()
-        with contextlib.suppress(NoGatedModelError):
+        """Send a restarted weights actor the champion, which the gate announces only once, when the registry has it."""
+        if self._champion_due is None or time.monotonic() < self._champion_due:
+            return
+        self._champion_due = None
+        try:
+            registry = self._sitting.open_registry()
             self._parts.weights.handle.promoted.remote(registry.load(registry.gated()).to_bytes())
+        except NoGatedModelError:
+            return
+        except (UnreachableError, UnwritableError) as error:
+            log.warning("the champion is not sent, tried again until it is: %s", error)
+            self._champion_due = time.monotonic() + SEND_AGAIN_S
 
     def _hear_replay(self, report: ReplayReport) -> None:
-        """Pass on the replay's report; a drop in its games shows a restart before its new process is measured."""
-        if self._held is None:
-            self.account(report)
-        elif report.games_total < self._held.games_total:
-            self._bereft = True
-        self._held = report
+        self.replay_account.hear(report)
         self._parts.replay.hear(report)
 
 

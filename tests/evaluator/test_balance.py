@@ -40,7 +40,7 @@ def test_all_are_within_the_bound_distinct_and_reached_by_their_plies() -> None:
 
 def test_the_most_even_are_those_nearest_to_0_in_their_order() -> None:
     drawn = random_openings(GAME, 100, 6, 1)
-    kept = most_even(drawn, 30, by_discs)
+    kept = most_even(drawn, 30, by_discs(drawn.own, drawn.opp))
     positions = list(zip(drawn.own.tolist(), drawn.opp.tolist(), strict=True))
     numbers = [positions.index(each) for each in zip(kept.own.tolist(), kept.opp.tolist(), strict=True)]
     assert numbers == sorted(numbers)

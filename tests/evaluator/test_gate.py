@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator import gate as gate_module
+from evaluator import trial as trial_module
 from evaluator.match import Match
 from evaluator.openings import Openings
 from learner.tracking.metrics import flatten
 from reversi import players
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
+from reversi.games.bitboard import Masks
 from reversi.games.rules import GAMES, Game
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
-from reversi.players import Player, RandomPlayer
+from reversi.players import Player, RandomPlayer, SearchPlayer
+from reversi.search.apv_mcts import SearchResult
 from reversi.search.config import SearchConfig
 from scripts.bench.setup import Settings, random_weights
 from tests.evaluator.gates import CONFIG, GAME, Store, judge, make, until_verdict, weights
@@ -158,7 +160,7 @@ def test_with_real_networks_an_interrupted_match_is_the_one_that_was_not(
     registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Searches have no luck of their own, so that every game goes on as it would have."""
-    monkeypatch.setattr(gate_module, "model_player", players.model_player)
+    monkeypatch.setattr(trial_module, "model_player", players.model_player)
     gate, twin = make(registry, Store()), make(Registry(str(tmp_path / "twin"), create=True), Store())
     for each in (gate, twin):
         judge(each, 0)
@@ -172,6 +174,41 @@ def test_with_real_networks_an_interrupted_match_is_the_one_that_was_not(
     assert dataclasses.replace(one, match_s=0) == dataclasses.replace(other, match_s=0)
 
 
+def test_a_round_that_sets_a_match_up_is_no_longer_than_one_that_plays(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop in between has the gate's state at once, and the match is the one that it would have been."""
+    judged: list[int] = []
+
+    class Watched(SearchPlayer):
+        def judge(self, own: Masks, opp: Masks) -> SearchResult:
+            judged.append(len(own))
+            return super().judge(own, opp)
+
+    monkeypatch.setattr(trial_module, "model_player", players.model_player)
+    monkeypatch.setattr("reversi.players.model.SearchPlayer", Watched)
+    config = dataclasses.replace(CONFIG, games=80, wins=44, opening_choice=4, truth_positions=40, truth_empties=8)
+    gate = make(registry, Store(), config)
+    twin = make(Registry(str(tmp_path / "twin"), create=True), Store(), config)
+    for each in (gate, twin):
+        judge(each, 0)
+        each.offer(weights(1).to_bytes())
+    while not judged:
+        assert gate.round(1e-9).truth is None
+    resumed = make(registry, Store(), config)
+    resumed.restore(gate.state())
+    rounds = 0
+    while (report := resumed.round(1e-9)).truth is None:
+        rounds += 1
+        assert report.wins + report.draws + report.losses == 0
+    assert rounds == 9, "the champion's player, 160 openings by 32, the match, 40 positions by 32"
+    assert judged[:8] == [32] * 7 + [8]
+    again = make(registry, Store(), config)
+    again.restore(resumed.state())
+    one, other = until_verdict(again), until_verdict(twin)
+    assert dataclasses.replace(one, match_s=0) == dataclasses.replace(other, match_s=0)
+
+
 def test_a_match_begins_where_the_champion_sees_an_even_game(
     registry: Registry, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,8 +218,8 @@ def test_a_match_begins_where_the_champion_sees_an_even_game(
         played.append(openings)
         return Match(game, a, b, openings, *rest, **settings)
 
-    monkeypatch.setattr(gate_module, "model_player", players.model_player)
-    monkeypatch.setattr(gate_module, "Match", watched)
+    monkeypatch.setattr(trial_module, "model_player", players.model_player)
+    monkeypatch.setattr(trial_module, "Match", watched)
     model = random_weights(Settings(size=6, blocks=1, channels=8))
     for choice in (1, 8):
         config = dataclasses.replace(CONFIG, opening_choice=choice)
@@ -297,7 +334,7 @@ def test_matches_take_the_configured_solver_and_the_truth_none(
         asked.append((playing.simulations, playing.solve_empties))
         return RandomPlayer(game, np.random.default_rng(0))
 
-    monkeypatch.setattr(gate_module, "model_player", player)
+    monkeypatch.setattr(trial_module, "model_player", player)
     config = dataclasses.replace(CONFIG, solve_empties=3, truth_positions=5, truth_simulations=9)
     judge(make(registry, store, config), 0, 1)
     assert sorted(asked) == [(2, 3), (2, 3), (9, 0)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from evaluator.gate import verdict_of
 from evaluator.match import MatchResult
+from evaluator.trial import verdict_of
 from tests.evaluator.gates import gate_config
 
 

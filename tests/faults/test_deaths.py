@@ -61,7 +61,27 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "error: the actor-0 died and ended the run" in err
+    assert f"; go on from the last checkpoint with: reversi train resume={run}; see " in err
     assert "Traceback" not in err
+    (saved,) = (run / "checkpoints").glob("0*")
+    assert json.loads((saved / "run.json").read_text())["progress"]["games"] > 0
+
+
+def test_a_stop_waits_for_a_gate_that_takes_its_time(tmp_path: Path) -> None:
+    run = tmp_path / "patient"
+    start = command(tmp_path, "run.name=patient", "run.minutes=5")
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
+        (gate,) = processes(process.pid, "gate")
+        gate.suspend()
+        process.send_signal(signal.SIGTERM)
+        time.sleep(12)
+        assert process.poll() is None
+        gate.resume()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopped and saved; go on with:" in out
+    assert list((run / "checkpoints").glob("0*"))
 
 
 def test_a_killed_replay_goes_on_from_the_last_checkpoint_and_says_what_is_lost(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A command line to call and a registry to call it with."""
+"""A command line to call, a registry to call it with, and a driver without Ray."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from reversi.model.registry import Registry
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
+
+if TYPE_CHECKING:
+    from tests.scripts.driver_scene import Clock, Scene
 
 TINY = Settings(size=6, blocks=1, channels=16)
 
@@ -52,3 +56,19 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lost = {"wins": 100, "draws": 20, "losses": 280, "opponent_version": 3}
     made.publish(dataclasses.replace(weights, version=4), "rejected", lost)
     return path
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the clock of a driver without Ray."""
+    from tests.scripts.driver_scene import without_ray
+
+    return without_ray(monkeypatch)
+
+
+@pytest.fixture
+def scene(tmp_path: Path, clock: Clock) -> Scene:
+    """Return a driver without Ray whose training has begun."""
+    from tests.scripts.driver_scene import Scene
+
+    return Scene(tmp_path, clock).begin()

@@ -84,6 +84,14 @@ def test_a_run_is_resumed_by_its_folder_or_by_its_name_in_runs(tmp_path: Path, m
         RunFolder.resume("day")
 
 
+def test_a_folder_with_a_model_is_never_discarded(tmp_path: Path) -> None:
+    run = RunFolder.create(str(tmp_path), "night")
+    assert run.disposable
+    (run.path / "registry" / "models" / "000000").mkdir(parents=True)
+    assert not run.disposable
+    run.close()
+
+
 def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
     """A process that was killed in its first second leaves one, and its name stays free."""
     RunFolder.create(str(tmp_path), "night").close()

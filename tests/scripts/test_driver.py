@@ -1,12 +1,7 @@
-"""The driver's decisions without Ray: processes that answer, hang or die when the test says so, by a clock of its own.
-
-The driver's seconds pass only while it waits, so that what it finds late does not depend on the machine's load.
-"""
+"""The driver's decisions without Ray: when the clock starts, what a checkpoint holds, how a run stops, who joins."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,177 +9,55 @@ import pytest
 from ray.exceptions import ActorUnavailableError, RayActorError
 
 from learner.algorithms.reports import ValidationPart
-from learner.replay.transport import ReplayReport
 from reversi.errors import RunError
 from scripts.job import driver as driver_module
-from scripts.job.compose import compose
-from scripts.job.config import JobConfig, job_of
-from scripts.job.control import TargetWatcher, write_target
-from scripts.job.driver import Driver
-from scripts.job.interrupt import Interrupt
-from scripts.job.progress import Progress
-from scripts.job.run_folder import RunFolder
-from scripts.job.sitting import Sitting
+from scripts.job.control import write_target
 from scripts.supervision import supervisor as supervisor_module
-from scripts.supervision.actor_pool import ActorPool
 from scripts.supervision.restart_policy import RestartPolicy
-from scripts.supervision.roles import Parts, Role
-
-REPLAY = ReplayReport(
-    games_total=0,
-    positions_total=0,
-    positions=0,
-    fill=0.0,
-    window_positions=0,
-    samples_total=0,
-    tokens=0.0,
-    rejected_games=0,
-    rejected_batches=0,
-    duplicates=0,
-)
+from scripts.supervision.roles import Role
+from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
 
-class Reference:
-    """The answer to a call, there as soon as its process answers."""
-
-    def __init__(self, process: Process, call: str, arguments: tuple[Any, ...]) -> None:
-        self.process, self.call, self.arguments = process, call, arguments
-
-    @property
-    def ready(self) -> bool:
-        return self.process.dead or not {self.call, "*"} & self.process.hangs
-
-
-class Process:
-    """A process of a role: any method can be called by `.remote()`; what it was asked is kept, and causes something."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.dead = name, False
-        self.hangs: set[str] = set()
-        self.asked: list[str] = []
-        self.answers: dict[str, Callable[[], Any]] = {}
-        self.causes: dict[str, Callable[[], None]] = {}
-
-    def __getattr__(self, call: str) -> Any:
-        process = self
-
-        class Method:
-            def remote(self, *arguments: Any) -> Reference:
-                process.asked.append(call)
-                process.causes.get(call, lambda: None)()
-                return Reference(process, call, arguments)
-
-        return Method()
+def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock)
+    for name in ("actor-1", "actor-2"):
+        scene.process[name].hangs.add("*")
+    began_s = clock.now_s
+    scene.begin()
+    assert clock.now_s - began_s < 1
+    assert scene.driver.save()
+    assert scene.saved() == ESSENTIAL | {"actor-0"}
+    for name in ("actor-1", "actor-2"):
+        scene.process[name].hangs.clear()
+    scene.turn_until(lambda: all(role.up for role in scene.pool.members))
 
 
-class Clock:
-    """What driver and supervisor use of `time`."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-        self._due: list[tuple[float, Callable[[], object]]] = []
-
-    def later(self, seconds: float, what: Callable[[], object]) -> None:
-        """Let something happen when so much time has passed."""
-        self._due.append((self.now_s + seconds, what))
-
-    def monotonic(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
-        for entry in [entry for entry in self._due if entry[0] <= self.now_s]:
-            self._due.remove(entry)
-            entry[1]()
+@pytest.mark.parametrize("away", ["actors", "gate"])
+@pytest.mark.parametrize(("cluster", "timeout_s"), [("local", supervisor_module.START_S), ("ray", 40.0)])
+def test_a_clock_that_nobody_would_start_starts_by_itself(
+    away: str, cluster: str, timeout_s: float, tmp_path: Path, clock: Clock
+) -> None:
+    start_timeout = [f"cluster.start_timeout_s={timeout_s}"] if cluster == "ray" else []
+    scene = Scene(tmp_path, clock, f"cluster={cluster}", *start_timeout)
+    for name, process in scene.process.items():
+        if name.startswith(away.removesuffix("s")):
+            process.hangs.add("*")
+    began_s = clock.now_s
+    scene.begin()
+    assert clock.now_s - began_s == pytest.approx(timeout_s, abs=1)
 
 
-class FakeRay:
-    """What `scripts/supervision/supervisor.py` uses of Ray; an answer takes a millisecond."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def wait(self, references: list[Reference], num_returns: int, timeout: float) -> Any:
-        ready = [reference for reference in references if reference.ready][:num_returns]
-        self._clock.sleep(min(0.001, timeout) if ready else timeout)
-        return ready, [reference for reference in references if reference not in ready]
-
-    def get(self, reference: Reference) -> Any:
-        if reference.process.dead:
-            raise RayActorError
-        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "poll": False, "report": REPLAY}
-        return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
-
-
-class Scene:
-    """A driver over processes of the test's own; `process` finds them by name, the newest of each."""
-
-    def __init__(self, folder: Path, clock: Clock) -> None:
-        actors = 3
-        self.clock = clock
-        self.process: dict[str, Process] = {}
-        self.job: JobConfig = job_of(compose(["cluster=local", "actors.count=1", "run.minutes=60"]))
-        run = RunFolder.create(str(folder), "run")
-        self.sitting = Sitting(self.job, run, Interrupt(), Progress([], io.StringIO()))
-        members = [self.actor("actors", index) for index in range(actors)]
-        self.pool = ActorPool(members, self.actor, {"actors": actors})
-        learner, gate, replay, weights = (self.role(name) for name in ("learner", "gate", "replay", "weights"))
-        replay.ask = lambda process: process.report.remote()
-        self.parts = Parts(learner, gate, self.pool, replay, weights, stateless=False)
-        self.driver = Driver(self.sitting, self.parts, TargetWatcher(run.path, self.job))
-        assert self.driver.wait_until_up()
-        self.sitting.begin()
-
-    def role(self, name: str) -> Role:
-        def start() -> Process:
-            self.process[name] = Process(name)
-            return self.process[name]
-
-        return Role(name, start, lambda process: process.round.remote(), lambda _: None, RestartPolicy(3))
-
-    def actor(self, group: str, index: int) -> Role:
-        made = self.role(f"actor-{index}")
-        made.group, made.games, made.awaited = group, 16, index < 3
-        return made
-
-    def turn_until(self, condition: Callable[[], bool]) -> None:
-        deadline_s = self.clock.now_s + 20
-        while not condition():
-            assert self.clock.now_s < deadline_s, "waited too long"
-            self.driver.turn()
-
-    def saved(self) -> set[str]:
-        """Return the names of the files of the newest checkpoint."""
-        return {path.stem for path in self.sitting.folder.checkpoints()[-1].iterdir()} - {"run", "manifest"}
-
-    def hang(self, name: str, *calls: str) -> None:
-        """From now on `name` answers none of `calls`."""
-        self.process[name].hangs.update(calls)
-        self.driver.turn()
-
-    def interrupt(self) -> float:
-        """Ask for the end, and return how long the driver then lets play go on, in seconds."""
-        began_s = self.clock.now_s
-        self.sitting.interrupt.requested = True
-        self.driver.stop_play()
-        return self.clock.now_s - began_s
-
-
-ESSENTIAL = {"learner", "gate", "replay"}
-
-
-@pytest.fixture
-def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    clock = Clock()
-    for module in (supervisor_module, driver_module):
-        monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(supervisor_module, "ray", FakeRay(clock))
-    monkeypatch.setattr(supervisor_module, "measured", lambda process: process.measure.remote())
-    monkeypatch.setattr(supervisor_module, "MEASURE_EVERY_S", 1e9)
-    for module in (supervisor_module, driver_module):
-        monkeypatch.setattr(module, "end_process", lambda role: setattr(role.handle, "dead", True))
-    monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
-    return Scene(tmp_path, clock)
+def test_a_signal_ends_the_wait_for_a_restore(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock)
+    learner = scene.process["learner"]
+    learner.hangs.add("restore")
+    scene.driver._supervisor.call(scene.parts.learner, Reference(learner, "restore", ()), lambda _: None, works=False)
+    clock.later(5, scene.sitting.interrupt.request)
+    began_s = clock.now_s
+    assert not scene.driver.wait_until_up()
+    assert clock.now_s - began_s == pytest.approx(5, abs=1)
+    assert scene.sitting.folder.disposable
+    assert not scene.sitting.trained
 
 
 def test_a_checkpoint_holds_every_part(scene: Scene) -> None:
@@ -309,11 +182,33 @@ def test_an_actor_that_waited_long_for_room_is_part_of_the_checkpoint(end: str, 
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
 
 
+@pytest.mark.parametrize("role", ["replay", "gate", "learner"])
+def test_a_stop_waits_for_a_state_that_takes_its_time(role: str, scene: Scene) -> None:
+    scene.hang(role, "state")
+    assert scene.interrupt() < 1
+    scene.clock.later(20, scene.process[role].hangs.clear)
+    scene.driver.save_at_last()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
+
+
+def test_a_stop_waits_for_a_learner_that_died_to_be_back(scene: Scene) -> None:
+    first = scene.process["learner"]
+    first.dead = True
+    scene.interrupt()
+    scene.driver.save_at_last()
+    assert scene.process["learner"] is not first
+    assert scene.saved() >= ESSENTIAL
+
+
 def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> None:
     scene.hang("learner", "*")
     assert scene.interrupt() < 6
-    with pytest.raises(RunError, match=r"did not answer to 'state'; start it again under a new run\.name; see "):
+    began_s = scene.clock.now_s
+    with pytest.raises(RunError) as ended:
         scene.driver.save_at_last()
+    assert scene.clock.now_s - began_s < driver_module.STATE_TIMEOUT_S + 6
+    words = str(scene.driver.last_words(ended.value))
+    assert "the learner did not answer to 'state'; start it again under a new run.name; see " in words
 
 
 def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Scene) -> None:
@@ -343,7 +238,6 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> 
         lambda _: None,
         RestartPolicy(3),
         group=group,
-        awaited=False,
     )
     write_target(scene.sitting.folder.path, {"actors": 4})
     scene.turn_until(lambda: len(scene.pool.members) == 4)

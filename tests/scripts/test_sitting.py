@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from actors.worker import ActorReport
+from evaluator.gate_report import GateReport
 from learner.learner import LearnerReport
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
@@ -49,6 +50,11 @@ def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Sitting:
     done.games = games
     done.begin()
     return done
+
+
+def played(games: int) -> ActorReport:
+    """A round in which so many games ended."""
+    return ActorReport(games=games, version=0, playing_s=1.0, waiting_s=0.0, between_s=0.0)
 
 
 def learned(steps: int, step: int) -> LearnerReport:
@@ -151,6 +157,22 @@ def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) 
     for step in (10, 20, 15, 25):  # the learner died after 20 and went on from 12
         run.learner(learned(steps=5, step=step))
     assert run.progress.state()["steps"] == 25
+
+
+@pytest.mark.parametrize("first", ["a round of play", "a model"])
+def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFolder) -> None:
+    """Though its clock has not: a run whose start never ends is kept."""
+    run = sitting(folder)
+    run.gate(GateReport(summary="no model yet"))
+    assert (run.trained, folder.begun, folder.disposable) == (False, False, True)
+    if first == "a model":
+        run.gate(GateReport(summary="champion version 0, no match yet", verdict="first", champion_version=0))
+    else:
+        run.actor(played(games=4))
+    assert (run.trained, folder.begun, folder.disposable) == (True, True, False)
+    assert not run.saved
+    run.save(PARTS)
+    assert run.saved
 
 
 def test_without_any_checkpoint_a_refused_save_names_none(

@@ -25,6 +25,8 @@ def end(*_):
     if saves:
         os.makedirs(folder + "/checkpoints/000001")
         os._exit(130)
+    if sys.argv[2] == "fails":
+        os._exit(1)
 signal.signal(signal.SIGTERM, end)
 print("held", flush=True)
 time.sleep(60)
@@ -97,6 +99,16 @@ def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> N
     assert stopped.out.endswith(f"go on with:  reversi train resume={run}\n")
     again = reversi("stop", run)
     assert (again.code, "was not running: stopped" in again.out) == (0, True)
+
+
+def test_a_run_that_could_not_save_is_not_said_to_have_saved(run: Path, reversi: Reversi) -> None:
+    (run / "checkpoints" / "000001").mkdir(parents=True)
+    rows(run, {"run/games": 1})
+    with subprocess.Popen([sys.executable, "-c", DRIVER, run, "fails"], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        driver.stdout.readline()
+        stopped = reversi("stop", run)
+    assert stopped.out.startswith("run night ended without a new checkpoint in ")
 
 
 def test_a_run_that_does_not_end_is_one_line(run: Path, reversi: Reversi) -> None:

@@ -113,6 +113,31 @@ def test_a_stopped_run_saves_and_goes_on_counting(tmp_path: Path) -> None:
     assert "this run has trained" in again.stderr
 
 
+def stopped_at_once(arguments: list[str]) -> str:
+    """Stop a run before its training begins, and return what it says at the end."""
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "preparing" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+    assert process.returncode == 130
+    return out.splitlines()[-1]
+
+
+def test_a_run_stopped_before_it_trains_says_so(tmp_path: Path) -> None:
+    new = command(tmp_path, "cluster=serial", "run.name=early", "run.minutes=0.02", "run.summary_games=0")
+    assert stopped_at_once(new) == "stopped before training began; nothing is kept"
+    run = tmp_path / "early"
+    assert not run.exists()
+    assert subprocess.run(new, capture_output=True, timeout=240, check=False).returncode == 0
+    saved = sorted((run / "checkpoints").iterdir())
+    again = [sys.executable, "-m", "scripts.cli", "train", f"resume={run}", "run.minutes=9"]
+    said = stopped_at_once(again)
+    assert said == f"stopped before training continued; nothing is lost; go on with:  reversi train resume={run}"
+    assert sorted((run / "checkpoints").iterdir()) == saved
+
+
 def test_a_sweep_is_one_run_after_another(tmp_path: Path) -> None:
     sweep = ("cluster=serial", "run.name=seeds", "tracking=jsonl", "run.minutes=0.02", "run.summary_games=0")
     done = train(tmp_path, "--multirun", "run.seed=1,2", *sweep)

@@ -1,0 +1,167 @@
+"""What the driver makes of answers that are lost, actors that cannot reach Redis, and errors that end the run."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from ray.core.generated.common_pb2 import ErrorType
+from ray.exceptions import ObjectReconstructionFailedError, RayTaskError
+
+from reversi.errors import RunError, TrainingDivergedError, UnreachableError
+from reversi.model.folder import Folder
+from scripts.supervision import supervisor as supervisor_module
+from scripts.supervision.restart_policy import RestartPolicy
+from tests.evaluator.gates import weights
+from tests.scripts.driver_scene import ESSENTIAL, Process, Scene
+
+
+def lost() -> Any:
+    raise ObjectReconstructionFailedError("ab", ErrorType.OBJECT_UNRECONSTRUCTABLE_MAX_ATTEMPTS_EXCEEDED)
+
+
+@pytest.mark.parametrize("name", ["actor-1", "gate", "learner"])
+def test_an_answer_that_was_lost_with_its_node_is_a_death_of_its_role(name: str, scene: Scene) -> None:
+    assert scene.driver.save()
+    first = scene.process[name]
+    first.answers["state"] = lost
+    assert scene.driver.save() == name.startswith("actor")
+    assert len(scene.sitting.folder.checkpoints()) == (2 if name.startswith("actor") else 1)
+    assert (name in scene.saved()) == (not name.startswith("actor"))
+    assert first.dead
+    scene.turn_until(lambda: scene.process[name] is not first and scene.driver.save())
+    assert scene.driver._supervisor.health()["actors" if name.startswith("actor") else name].restarts == 1
+
+
+def test_an_answer_of_the_replay_that_was_lost_costs_a_checkpoint(scene: Scene) -> None:
+    scene.parts.replay.by_ray = True
+    scene.process["replay"].answers["state"] = lost
+    began_s = scene.clock.now_s
+    assert not scene.driver.save()
+    assert scene.clock.now_s - began_s < 1
+    del scene.process["replay"].answers["state"]
+    assert scene.driver.save()
+
+
+def cut_off() -> Any:
+    raise RayTaskError(
+        "round", "...", UnreachableError("redis at redis://far: gave up after 120 s")
+    ).as_instanceof_cause()
+
+
+def test_an_actor_that_cannot_reach_redis_is_started_again_for_as_long_as_others_can(scene: Scene) -> None:
+    role, starts = scene.pool.members[1], [scene.clock.now_s]
+
+    def start() -> Process:
+        starts.append(scene.clock.now_s)
+        scene.process["actor-1"] = Process("actor-1")
+        scene.process["actor-1"].answers["round"] = cut_off
+        return scene.process["actor-1"]
+
+    role.start = start
+    first = scene.process["actor-1"]
+    first.answers["round"] = cut_off
+    while len(starts) < 12:
+        scene.driver.turn()
+    assert first.dead
+    pauses = [later - earlier for earlier, later in itertools.pairwise(starts)]
+    assert pauses == pytest.approx([1, 2, 4, 8, 16, *[30] * 6], abs=0.6)
+    assert scene.driver.save()
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
+    assert role.restart_policy.deaths == 0
+    role.start = lambda: scene.process.setdefault("back", Process("actor-1"))
+    scene.turn_until(lambda: role.handle is None)
+    scene.clock.sleep(supervisor_module.START_S)
+    scene.turn_until(lambda: role.up)
+
+
+def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go_on(scene: Scene) -> None:
+    for index in range(3):
+        scene.process[f"actor-{index}"].answers["round"] = cut_off
+    with pytest.raises(UnreachableError, match="redis at redis://far") as ended:
+        scene.turn_until(lambda: False)
+    scene.driver.save_despite(ended.value)
+    assert scene.saved() >= ESSENTIAL
+    words = scene.driver.last_words(ended.value)
+    assert isinstance(words, UnreachableError)
+    assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
+
+
+def test_an_actor_that_leaves_need_not_reach_redis(scene: Scene) -> None:
+    leaver = scene.process["actor-2"]
+    leaver.answers["round"] = cut_off
+    scene.pool.members[2].leaving = True
+    scene.turn_until(lambda: len(scene.pool.members) == 2)
+    assert leaver.dead
+
+
+def test_a_run_that_an_actor_ends_is_saved_without_it(scene: Scene) -> None:
+    scene.pool.members[1].restart_policy = RestartPolicy(0)
+    scene.turn_until(lambda: all(role.up for role in scene.pool.members))
+    scene.process["actor-1"].dead = True
+    with pytest.raises(RunError, match="the actor-1 died and ended the run") as ended:
+        scene.turn_until(lambda: False)
+    scene.driver.save_despite(ended.value)
+    assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
+
+
+def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> None:
+    assert scene.driver.save()
+    scene.parts.learner.restart_policy = RestartPolicy(0)
+    scene.process["learner"].dead = True
+    with pytest.raises(RunError, match="the learner died and ended the run") as ended:
+        scene.turn_until(lambda: False)
+    began_s = scene.clock.now_s
+    scene.driver.save_despite(ended.value)
+    assert scene.clock.now_s - began_s < 6, "nobody waits for a learner that is not started again"
+    assert len(scene.sitting.folder.checkpoints()) == 1
+    assert "go on from the last checkpoint with: " in str(scene.driver.last_words(ended.value))
+
+
+def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
+    def diverged() -> Any:
+        error = TrainingDivergedError("training diverged at step 7")
+        raise RayTaskError("round", "...", error).as_instanceof_cause()
+
+    scene.process["learner"].answers["round"] = diverged
+    with pytest.raises(TrainingDivergedError) as ended:
+        scene.turn_until(lambda: False)
+    scene.driver.save_despite(ended.value)
+    assert scene.sitting.folder.checkpoints() == []
+
+
+def test_the_champion_is_sent_to_new_weights_once_the_registry_can_be_read(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.sitting.open_registry().publish(weights(0), "first", None)
+
+    def away(*_: Any) -> None:
+        raise UnreachableError("no answer")
+
+    process = scene.process["weights"]
+    with monkeypatch.context() as network:
+        network.setattr(Folder, "read", away)
+        scene.driver._supervisor._restarted_by_ray(scene.parts.weights)
+        scene.driver.turn()
+        scene.driver.turn()
+    assert "promoted" not in process.asked
+    began_s = scene.clock.now_s
+    scene.turn_until(lambda: "promoted" in process.asked)
+    assert scene.clock.now_s - began_s <= supervisor_module.SEND_AGAIN_S + 1
+
+
+def test_a_learner_whose_restart_cannot_read_the_registry_is_started_later(scene: Scene) -> None:
+    first, starts = scene.process["learner"], []
+    again = scene.parts.learner.start
+
+    def start() -> Any:
+        starts.append(scene.clock.now_s)
+        if len(starts) == 1:
+            raise UnreachableError("no answer")
+        return again()
+
+    scene.parts.learner.start = start
+    first.dead = True
+    scene.turn_until(lambda: scene.process["learner"] is not first and scene.parts.learner.up)
+    assert len(starts) == 2
