@@ -137,17 +137,18 @@ class Driver:
 
         After `TrainingDivergedError` the learner is worth less than the last checkpoint.
         """
-        if self._unsavable or not (self._restored and self._sitting.trained):
-            return
         log.error("the run ends by %r", error, exc_info=error)
-        if isinstance(error, TrainingDivergedError):
+        trained = self._restored and self._sitting.trained
+        if self._unsavable or not trained or isinstance(error, TrainingDivergedError):
             return
+        self._supervisor.ending = True
         self._sitting.interrupt.request()
         try:
             self.stop_play()
             self.save_at_last()
         except Exception as another:
             log.error("not saved: %s", another)
+        self.leave_behind()
 
     def last_words(self, error: ReversiError) -> ReversiError:
         """Return the error that ends the run with how to continue and where to read more."""

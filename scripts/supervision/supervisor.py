@@ -2,9 +2,9 @@
 
 A role that dies is restarted (`restart_policy.RestartPolicy` decides when, and when the run gives up).  A role that has
 been asked and does not answer for `cluster.stall_s` is killed, and then treated like any that died.  So is one whose
-answer is lost on its way, and an actor that cannot reach Redis while others can.  The replay and the
-weights actor are restarted by Ray, under the same handle, so that their callers only wait.  Starts, restores and rounds
-are all calls whose answers arrive later: no role is waited for while others could work.
+answer is lost on its way, and an actor that cannot reach Redis while others can.  The replay and the weights actor are
+restarted by Ray, under the same handle, so that their callers only wait.  Starts, restores and rounds are all calls
+whose answers arrive later: no role is waited for while others could work.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class Supervisor:
         self._sitting, self._parts = sitting, parts
         self.replay_account = ReplayAccount(sitting, keeps_all=parts.stateless)
         """The replay's reports."""
+        self.ending = False
+        """Whether an error ends the run: what its actors do is no reason not to save it."""
         self._stall_s = sitting.job.cluster.stall_s
         self._pending: dict[Any, _Call] = {}
         self._measuring: dict[Any, tuple[Role, Any]] = {}
@@ -196,7 +198,10 @@ class Supervisor:
     def _failed(self, call: _Call, error: RayError) -> None:
         """Handle a call that has no answer; errors that a restart would not mend end the run."""
         role, cause = call.role, error.cause if isinstance(error, RayTaskError) else None
-        if isinstance(cause, UnreachableError) and role.group is not None:
+        if self.ending and role.group is not None:
+            log.error("%s failed while the run ends: %s", role.name, error)
+            self._down(role, None)
+        elif isinstance(cause, UnreachableError) and role.group is not None:
             self._cut_off(role, cause)
         elif isinstance(cause, ReversiError):
             raise cause from None

@@ -9,7 +9,7 @@ import pytest
 from ray.core.generated.common_pb2 import ErrorType
 from ray.exceptions import ObjectReconstructionFailedError, RayTaskError
 
-from reversi.errors import RunError, TrainingDivergedError, UnreachableError
+from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedError, UnreachableError
 from reversi.model.folder import Folder
 from scripts.supervision import supervisor as supervisor_module
 from scripts.supervision.restart_policy import RestartPolicy
@@ -104,6 +104,18 @@ def test_a_run_that_an_actor_ends_is_saved_without_it(scene: Scene) -> None:
         scene.turn_until(lambda: False)
     scene.driver.save_despite(ended.value)
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
+
+
+def test_a_run_that_all_its_actors_end_at_once_is_saved(scene: Scene) -> None:
+    def unfit() -> Any:
+        raise RayTaskError("round", "...", IncompatibleModelError("expected reversi6")).as_instanceof_cause()
+
+    for index in range(3):
+        scene.process[f"actor-{index}"].answers["round"] = unfit
+    with pytest.raises(IncompatibleModelError) as ended:
+        scene.turn_until(lambda: False)
+    scene.driver.save_despite(ended.value)
+    assert scene.saved() >= ESSENTIAL
 
 
 def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> None:
