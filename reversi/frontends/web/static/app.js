@@ -1,6 +1,7 @@
 // The page: a game against an opponent, or an analysis of it.  The server has the rules and the players; this file has
 // the game that is shown, the ply, and whose turn it is to do something.
 
+import { fragmentOf, requestOf } from "/static/address.js";
 import { Board } from "/static/board.js";
 import { Graph } from "/static/graph.js";
 import { Thinker, loadGame, loadInfo } from "/static/server.js";
@@ -50,8 +51,8 @@ async function play(move) {
   await take({ start: game.start, moves: [...game.moves.slice(0, ply), move] }, ply + 1);
 }
 
-async function newGame() {
-  await take({ start: null, moves: [] }, 0, { mine: $("color").value, opponent: $("opponent").value });
+function newGame() {
+  return take({ start: null, moves: [] }, 0, { mine: $("color").value, opponent: $("opponent").value });
 }
 
 /** Take back to the person's last decision. */
@@ -115,19 +116,26 @@ function seat(players) {
 /** Write the game into the address, and who plays it into the browser's history: a page that is loaded again goes on
  * with both, and a link that was sent has the game alone. */
 function keep() {
-  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
-  history.replaceState({ mine, opponent, start: game.start, moves: game.moves }, "", location.pathname + link);
+  history.replaceState({ mine, opponent, start: game.start, moves: game.moves }, "", location.pathname + fragmentOf(game));
 }
 
-/** Take the game of the address; one that this page has not written there is for both sides, to be studied. */
+/** Take the game of the address, or a new one if there is none yet and that one cannot be read. */
 async function openAddress() {
-  const [kept, text] = [history.state, location.hash.slice(1)];
-  if (kept) {
-    const known = info.opponents.some(({ name }) => name === kept.opponent);
-    const players = { mine: kept.mine, opponent: known ? kept.opponent : info.opponent };
-    return take({ start: kept.start, moves: kept.moves }, null, players);
-  }
-  return take({ text }, null, { mine: text ? "both" : "X", opponent });
+  const number = requests + 1;
+  if ((await takeAddress()) || number !== requests) return;
+  const wrong = `This link's game does not fit ${info.size}x${info.size}: ${fault}`;
+  if (game === null) await newGame();
+  fault = wrong;
+  showStatus();
+}
+
+/** Take the game that the browser has kept, or the address': that is for both sides, to be studied. */
+function takeAddress() {
+  const kept = history.state;
+  if (!kept) return take(requestOf(location.hash), null, { mine: location.hash ? "both" : "X", opponent });
+  const known = info.opponents.some(({ name }) => name === kept.opponent);
+  const players = { mine: kept.mine, opponent: known ? kept.opponent : info.opponent };
+  return take({ start: kept.start, moves: kept.moves }, null, players);
 }
 
 /** Show what the person has changed and go on. */
@@ -270,6 +278,8 @@ function show() {
   $("last").disabled = $("forward").disabled = ply === lastPly();
   $("undo").disabled = !game.moves.slice(0, ply).some((move, at) => move !== PASS && isMine(game.positions[at].side));
   $("review").disabled = !info.analysis || lastPly() === 0;
+  $("copy").hidden = game.start !== null; // a transcript has no start
+  $("copy-ggf").hidden = game.ggf === null;
   showStatus();
   showMoves();
   showAnalysis();
@@ -397,6 +407,8 @@ $("hints").addEventListener("change", goOn);
 $("review").addEventListener("click", review);
 $("load").addEventListener("click", loadText);
 $("copy").addEventListener("click", () => copy(game.transcript));
+$("copy-ggf").addEventListener("click", () => copy(game.ggf));
+$("copy-link").addEventListener("click", () => copy(location.href));
 $("copy-position").addEventListener("click", () => copy(`${position().board} ${position().side}`));
 
 async function copy(text) {
@@ -428,5 +440,5 @@ $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
 for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
 $("analysis-card").hidden = true;
 if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
-if (!(await openAddress())) await newGame();
+await openAddress();
 window.addEventListener("hashchange", openAddress); // by the person: what the page writes there makes no event
