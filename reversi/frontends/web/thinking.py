@@ -41,12 +41,22 @@ class Opponent:
 class Thinker:
     """Answers requests in the order in which they come; an analyzer is never used by two at once."""
 
-    def __init__(self, game: Game, opponents: Sequence[Opponent], default: str, analyzer: Analyzer | None) -> None:
-        """`default` names the opponent that the page selects first; without an `analyzer` nothing can be analysed."""
+    def __init__(
+        self,
+        game: Game,
+        opponents: Sequence[Opponent],
+        default: str,
+        analyzer: Analyzer | None,
+        reviewer: Analyzer | None = None,
+    ) -> None:
+        """`default` names the opponent that the page selects first; without an `analyzer` nothing can be analysed.
+
+        `reviewer` analyses the positions of a review; by default the analyzer does.
+        """
         self.game, self.default = game, default
         self.opponents = {opponent.name: opponent for opponent in opponents}
         assert default in self.opponents
-        self._analyzer = analyzer
+        self._analyzer, self._reviewer = analyzer, reviewer or analyzer
         self._jobs: SimpleQueue[tuple[Future[Analysis], Callable[[], Analysis]] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="thinker", daemon=True)
         self._thread.start()
@@ -76,9 +86,9 @@ class Thinker:
 
     async def review(self, positions: Sequence[Position], stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
         """Yield an analysis of each of the unfinished positions, in their order."""
-        assert self._analyzer is not None
+        assert self._reviewer is not None
         for position in positions:
-            analysis = await self._run(self._analyzer, position, Limit(REVIEW_SIMULATIONS, STEP_S), stop)
+            analysis = await self._run(self._reviewer, position, Limit(REVIEW_SIMULATIONS, STEP_S), stop)
             if stop():
                 return
             yield analysis

@@ -20,7 +20,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from reversi.errors import UsageError
 from reversi.frontends.analysis import Analyzer, Limit, SearchAnalyzer
 from reversi.frontends.web import server as server_module
-from reversi.frontends.web.server import MOST_BYTES, WebServer, serve
+from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer, serve
 from reversi.frontends.web.thinking import STEPS, Opponent, Thinker
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
@@ -70,7 +70,7 @@ def test_the_page_and_its_files_are_there_and_may_load_nothing_else() -> None:
         text = await answer.text()
         assert answer.status == 200
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
-        for name in ("style.css", "app.js", "board.js", "graph.js", "server.js", "icon.svg"):
+        for name in sorted(file.name for file in STATIC.glob("*.*") if file.suffix != ".html"):
             file = await page.get(f"/static/{name}")
             assert (file.status, bool(await file.text())) == (200, True)
         assert 'src="/static/app.js"' in text
@@ -196,6 +196,20 @@ def test_a_review_looks_at_every_unfinished_position() -> None:
             assert [each["analysis"]["moves"][0]["move"] for each in found] == game["moves"]
 
     ask(test)
+
+
+def test_a_review_has_an_analyzer_of_its_own() -> None:
+    opponent = Opponent("first", "the first move", FirstMove(GAME), Limit())
+    analyzer, reviewer = FirstMove(GAME), FirstMove(GAME)
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think") as line:
+            await answers_of(line, {"id": 1, "do": "review", "moves": ["b1"]})
+            assert (len(analyzer.limits), len(reviewer.limits)) == (0, 2)
+            await answers_of(line, {"id": 2, "do": "analyse", "moves": []})
+            assert len(reviewer.limits) == 2
+
+    ask(test, Thinker(GAME, [opponent], "first", analyzer, reviewer))
 
 
 def test_a_request_stops_the_one_before_it() -> None:
