@@ -11,8 +11,8 @@ from reversi.errors import NotationError
 from reversi.frontends.analysis import Analysis
 from reversi.games.notation import PASS, action_name, parse_action, parse_transcript
 from reversi.games.position import SYMBOLS, Position
-from reversi.games.rules import Game
-from reversi.ggf import is_ggf, parse_ggf
+from reversi.games.rules import TICTACTOE, Game
+from reversi.ggf import GgfGame, GgfMove, is_ggf, parse_ggf
 from reversi.obf import parse_problem
 from reversi.sgf import parse_sgf
 
@@ -92,7 +92,15 @@ class WebGame:
             "moves": list(self.moves),
             "positions": [_position_json(position) for position in self.positions],
             "transcript": "".join(move for move in self.moves if move != PASS),
+            "ggf": self._ggf(),
         }
+
+    def _ggf(self) -> str | None:
+        """Return the game in GGF, which also holds its start; None for a game that is not Reversi."""
+        game = self.position.game
+        if game.id == TICTACTOE:
+            return None
+        return str(GgfGame(self.positions[0], tuple(GgfMove(parse_action(game, move)) for move in self.moves)))
 
 
 def _position_json(position: Position) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def test_a_game_may_begin_anywhere_and_passes_are_plies() -> None:
     assert read["start"] == BLACK_MUST_PASS
     assert read["positions"][0]["legal"] == ["pass"]
     assert read["transcript"] == "a1a3"
+    assert WebGame.from_text(read["ggf"], GAME) == WebGame.from_json(read, GAME)
     last = read["positions"][-1]
     assert (last["over"], last["legal"], last["black"], last["white"], last["margin"]) == (True, [], 2, 14, -12)
 
@@ -77,6 +78,10 @@ def test_text_may_be_a_transcript_a_position_ggf_or_sgf() -> None:
     assert WebGame.from_text(str(GgfGame(start, moves)).replace("GM[Othello]", "gm [othello]"), GAME) == played
     assert WebGame.from_text("(;GM[2]SZ[4];B[b1];W[a1])", GAME) == played
     assert WebGame.from_text(f"{start}; B1:+4; a2:-2;", GAME) == WebGame.of(start, ())
+
+
+def test_only_reversi_has_ggf() -> None:
+    assert WebGame.from_json({"moves": ["b2"]}, GAMES["tictactoe"]).as_json()["ggf"] is None
 
 
 def test_moves_get_the_names_of_the_rules() -> None:

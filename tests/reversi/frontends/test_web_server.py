@@ -20,7 +20,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from reversi.errors import UsageError
 from reversi.frontends.analysis import Analyzer, Limit, SearchAnalyzer
 from reversi.frontends.web import server as server_module
-from reversi.frontends.web.server import MOST_BYTES, WebServer, serve
+from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer, serve
 from reversi.frontends.web.thinking import STEPS, Opponent, Thinker
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
@@ -70,7 +70,7 @@ def test_the_page_and_its_files_are_there_and_may_load_nothing_else() -> None:
         text = await answer.text()
         assert answer.status == 200
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'self';")
-        for name in ("style.css", "app.js", "board.js", "graph.js", "server.js", "icon.svg"):
+        for name in sorted(file.name for file in STATIC.glob("*.*") if file.suffix != ".html"):
             file = await page.get(f"/static/{name}")
             assert (file.status, bool(await file.text())) == (200, True)
         assert 'src="/static/app.js"' in text

@@ -1,21 +1,26 @@
 // The page: a game against an opponent, or an analysis of it.  The server has the rules and the players; this file has
 // the game that is shown, the ply, and whose turn it is to do something.
 
+import { fragmentOf, requestOf } from "/static/address.js";
 import { Board } from "/static/board.js";
+import { Evaluation } from "/static/evaluation.js";
 import { Graph } from "/static/graph.js";
+import { Moves } from "/static/moves.js";
+import { betterOf, blackValue, isExact, lossOf, markOf } from "/static/review.js";
 import { Thinker, loadGame, loadInfo } from "/static/server.js";
 
 const $ = (id) => document.getElementById(id);
 const PASS = "pass";
 const PASS_MS = 700; // a pass is shown for so long
-const SLIP = 0.35; // a move that gives away as much of the expected result is a mistake, of -1 to 1
 const NAMES = { X: "Black", O: "White" };
 
 const info = await loadInfo();
 const title = info.game === "tictactoe" ? "Tic-tac-toe" : "Reversi";
 const counts = info.game !== "tictactoe"; // whether discs decide the game
 const board = new Board(info.size, playAt);
+const evaluation = new Evaluation(board, playAt);
 const graph = new Graph(goTo);
+const moves = new Moves(goTo, counts);
 const thinker = new Thinker((connected) => {
   online = connected;
   showStatus();
@@ -50,8 +55,8 @@ async function play(move) {
   await take({ start: game.start, moves: [...game.moves.slice(0, ply), move] }, ply + 1);
 }
 
-async function newGame() {
-  await take({ start: null, moves: [] }, 0, { mine: $("color").value, opponent: $("opponent").value });
+function newGame() {
+  return take({ start: null, moves: [] }, 0, { mine: $("color").value, opponent: $("opponent").value });
 }
 
 /** Take back to the person's last decision. */
@@ -115,19 +120,26 @@ function seat(players) {
 /** Write the game into the address, and who plays it into the browser's history: a page that is loaded again goes on
  * with both, and a link that was sent has the game alone. */
 function keep() {
-  const link = game.start === null && lastPly() > 0 ? `#${game.moves.join("")}` : "";
-  history.replaceState({ mine, opponent, start: game.start, moves: game.moves }, "", location.pathname + link);
+  history.replaceState({ mine, opponent, start: game.start, moves: game.moves }, "", location.pathname + fragmentOf(game));
 }
 
-/** Take the game of the address; one that this page has not written there is for both sides, to be studied. */
+/** Take the game of the address, or a new one if there is none yet and that one cannot be read. */
 async function openAddress() {
-  const [kept, text] = [history.state, location.hash.slice(1)];
-  if (kept) {
-    const known = info.opponents.some(({ name }) => name === kept.opponent);
-    const players = { mine: kept.mine, opponent: known ? kept.opponent : info.opponent };
-    return take({ start: kept.start, moves: kept.moves }, null, players);
-  }
-  return take({ text }, null, { mine: text ? "both" : "X", opponent });
+  const number = requests + 1;
+  if ((await takeAddress()) || number !== requests) return;
+  const wrong = `This link's game does not fit ${info.size}x${info.size}: ${fault}`;
+  if (game === null) await newGame();
+  fault = wrong;
+  showStatus();
+}
+
+/** Take the game that the browser has kept, or the address': that is for both sides, to be studied. */
+function takeAddress() {
+  const kept = history.state;
+  if (!kept) return take(requestOf(location.hash), null, { mine: location.hash ? "both" : "X", opponent });
+  const known = info.opponents.some(({ name }) => name === kept.opponent);
+  const players = { mine: kept.mine, opponent: known ? kept.opponent : info.opponent };
+  return take({ start: kept.start, moves: kept.moves }, null, players);
 }
 
 /** Show what the person has changed and go on. */
@@ -176,10 +188,11 @@ function choose() {
 function evaluate() {
   showAnalysis();
   if (!$("hints").checked || !info.analysis || position().over) return;
+  if (isExact(analyses[ply])) return;
   const at = ply;
   thinker.ask({ do: "analyse", start: game.start, moves: game.moves.slice(0, ply) }, (answer) => {
     if (failed(answer) || !answer.analysis) return;
-    analyses[at] = answer.analysis;
+    analyses[at] = betterOf(analyses[at], answer.analysis);
     if (at === ply) showAnalysis();
   });
 }
@@ -191,7 +204,7 @@ function review() {
   showStatus();
   thinker.ask({ do: "review", start: game.start, moves: game.moves }, (answer) => {
     if (!failed(answer) && answer.analysis) {
-      analyses[answer.ply] = answer.analysis;
+      analyses[answer.ply] = betterOf(analyses[answer.ply], answer.analysis);
       showAnalysis();
       showMoves();
     }
@@ -207,53 +220,9 @@ function failed(answer) {
   return true;
 }
 
-// ---- what analyses say
-
-/** The expected result of a move for the side to move, -1 to 1, or null. */
-function valueOf(move) {
-  return move.score === null ? move.value : Math.sign(move.score);
-}
-
-/** Black's expected result at a ply, or null. */
-function blackValue(at) {
-  const { over, margin, side } = game.positions[at];
-  if (over) return Math.sign(margin);
-  const value = analyses[at] ? valueOf(analyses[at].moves[0]) : null;
-  return value === null ? null : side === "X" ? value : -value;
-}
-
-/** Plies whose move gave away much of what was to be had. */
-function slips() {
-  const found = new Set();
-  for (let at = 0; at < lastPly(); at++) {
-    const [before, after] = [blackValue(at), blackValue(at + 1)];
-    const known = before !== null && after !== null;
-    const lost = game.positions[at].side === "X" ? before - after : after - before;
-    if (known && lost > SLIP) found.add(at + 1);
-  }
-  return found;
-}
-
-function resultText(move) {
-  if (move.score !== null) return move.score === 0 ? "draw" : `${move.score > 0 ? "+" : "−"}${Math.abs(move.score)} discs`;
-  if (move.value === null) return "–";
-  const percent = `${Math.round(50 + 50 * move.value)} %`;
-  return move.certain ? `${move.value > 0 ? "won" : move.value < 0 ? "lost" : "draw"}` : percent;
-}
-
-function shortText(move) {
-  if (move.score !== null) return move.score > 0 ? `+${move.score}` : `${move.score}`.replace("-", "−");
-  if (move.certain) return { 1: "won", 0: "draw", "-1": "lost" }[Math.sign(move.value)];
-  return move.value === null ? "" : `${Math.round(50 + 50 * move.value)}`;
-}
-
-/** Red to green by the expected result. */
-function toneOf(value) {
-  return `hsl(${Math.round(62 * (value + 1))} 62% 36%)`;
-}
-
-function classOf(value) {
-  return value === null ? "" : value > 0.15 ? "good" : value < -0.15 ? "bad" : "even";
+/** What every move of the game gave away, null where that is not known. */
+function losses() {
+  return game.moves.map((_, at) => lossOf(game, analyses, at));
 }
 
 // ---- showing
@@ -270,6 +239,8 @@ function show() {
   $("last").disabled = $("forward").disabled = ply === lastPly();
   $("undo").disabled = !game.moves.slice(0, ply).some((move, at) => move !== PASS && isMine(game.positions[at].side));
   $("review").disabled = !info.analysis || lastPly() === 0;
+  $("copy").hidden = game.start !== null; // a transcript has no start
+  $("copy-ggf").hidden = game.ggf === null;
   showStatus();
   showMoves();
   showAnalysis();
@@ -312,64 +283,19 @@ function winnerName(side) {
 }
 
 function showMoves() {
-  const wrong = slips();
-  $("moves").replaceChildren(
-    ...game.moves.map((move, at) => {
-      const item = document.createElement("li");
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = at + 1 === ply ? "now" : "";
-      button.innerHTML = `<i class="${game.positions[at].side}"></i><span></span>${wrong.has(at + 1) ? "<b title='gives away much'>?</b>" : ""}`;
-      button.querySelector("span").textContent = move;
-      button.addEventListener("click", () => goTo(at + 1));
-      item.append(button);
-      return item;
-    }),
-  );
-  $("moves").querySelector(".now")?.scrollIntoView({ block: "nearest" });
+  moves.show(game, ply, losses());
 }
 
 function showAnalysis() {
   const on = $("hints").checked && info.analysis;
-  const analysis = on && !position().over ? analyses[ply] : null;
-  const values = game.positions.map((_, at) => (on || at in analyses ? blackValue(at) : null));
+  const pending = on && !position().over;
+  const values = game.positions.map((_, at) => (on || at in analyses ? blackValue(game, analyses, at) : null));
+  const marks = losses().flatMap((loss, at) => (loss && markOf(loss) ? [[at + 1, markOf(loss)]] : []));
   $("graph").toggleAttribute("hidden", !info.analysis);
-  graph.draw(values, lastPly(), ply, slips());
+  graph.draw(values, lastPly(), ply, new Map(marks));
   $("analysis-card").hidden = !on;
-  showBar(on ? values[ply] : null);
-  const moves = analysis?.moves ?? [];
-  const judged = moves.filter((move) => valueOf(move) !== null);
-  board.judge(
-    judged.map((move) => ({
-      move: move.move,
-      text: shortText(move),
-      tone: toneOf(valueOf(move)),
-      best: move === moves[0],
-    })),
-  );
-  $("analysis-note").textContent = analysis ? `${analysis.nodes.toLocaleString("en")} positions, ${analysis.seconds.toFixed(1)} s` : on && !position().over ? "…" : "";
-  $("analysis").replaceChildren(...moves.map(rowOf));
-}
-
-function rowOf(move) {
-  const row = document.createElement("tr");
-  const cells = [move.move, resultText(move), move.visits ? move.visits.toLocaleString("en") : "", move.line.slice(1).join(" ")];
-  cells.forEach((text) => row.append(Object.assign(document.createElement("td"), { textContent: text })));
-  row.children[1].className = classOf(valueOf(move));
-  row.children[3].className = "line";
-  row.children[3].title = cells[3];
-  row.addEventListener("click", () => playAt(move.move));
-  return row;
-}
-
-/** Show Black's share in the bar; null hides it. */
-function showBar(value) {
-  $("bar").classList.toggle("on", value !== null && value !== undefined);
-  if (value === null || value === undefined) return;
-  const percent = Math.round(50 + 50 * value);
-  $("bar-black").style.height = `${percent}%`;
-  $("bar-text").textContent = `${percent}`;
-  $("bar").setAttribute("aria-label", `Black's chances ${percent} %`);
+  evaluation.showBar(on ? values[ply] : null);
+  evaluation.showMoves(pending ? analyses[ply] : null, pending);
 }
 
 // ---- controls
@@ -397,6 +323,8 @@ $("hints").addEventListener("change", goOn);
 $("review").addEventListener("click", review);
 $("load").addEventListener("click", loadText);
 $("copy").addEventListener("click", () => copy(game.transcript));
+$("copy-ggf").addEventListener("click", () => copy(game.ggf));
+$("copy-link").addEventListener("click", () => copy(location.href));
 $("copy-position").addEventListener("click", () => copy(`${position().board} ${position().side}`));
 
 async function copy(text) {
@@ -428,5 +356,5 @@ $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
 for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
 $("analysis-card").hidden = true;
 if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
-if (!(await openAddress())) await newGame();
+await openAddress();
 window.addEventListener("hashchange", openAddress); // by the person: what the page writes there makes no event

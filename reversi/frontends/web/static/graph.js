@@ -1,24 +1,25 @@
-// The evaluation over the game: Black's expectation by ply, slips as dots.
+// The evaluation over the game: Black's expectation by ply, marked moves as dots.
 
-const WIDTH = 360;
-const HEIGHT = 84;
-const LEFT = 26;
+const HEIGHT = 84; // as in the style sheet; the width is what the page gives
+const LEFT = 34;
+const RIGHT = 6;
 
 export class Graph {
+  #redraw = () => {};
+
   /** @param {(ply: number) => void} onPly called with the ply that was chosen */
   constructor(onPly) {
     this.element = document.getElementById("graph");
-    this.element.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-    this.element.setAttribute("preserveAspectRatio", "none");
     this.last = 0;
     const choose = (event) => {
       if (event.type === "pointermove" && event.buttons === 0) return;
       const box = this.element.getBoundingClientRect();
-      const share = ((event.clientX - box.left) / box.width) * WIDTH - LEFT;
-      onPly(Math.max(0, Math.min(this.last, Math.round((share / (WIDTH - LEFT - 6)) * this.last))));
+      const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+      onPly(Math.max(0, Math.min(this.last, Math.round(share * this.last))));
     };
     this.element.addEventListener("pointerdown", choose);
     this.element.addEventListener("pointermove", choose);
+    new ResizeObserver(() => this.#redraw()).observe(this.element);
   }
 
   /**
@@ -26,11 +27,19 @@ export class Graph {
    * @param {(?number)[]} values  by ply, -1 (White wins) to 1 (Black wins); null or undefined where unknown
    * @param {number} last         the number of the last ply
    * @param {number} now          the ply shown
-   * @param {Set<number>} slips   plies that were mistakes
+   * @param {Map<number, string>} marks  the marks of moves by the ply after them
    */
-  draw(values, last, now, slips) {
+  draw(values, last, now, marks) {
     this.last = last;
-    const x = (ply) => LEFT + ((WIDTH - LEFT - 6) * ply) / Math.max(1, last);
+    this.#redraw = () => this.#draw(values, last, now, marks);
+    this.#redraw();
+  }
+
+  #draw(values, last, now, marks) {
+    const width = this.element.getBoundingClientRect().width;
+    if (width === 0) return; // hidden
+    this.element.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    const x = (ply) => LEFT + ((width - LEFT - RIGHT) * ply) / Math.max(1, last);
     const y = (value) => HEIGHT / 2 - value * (HEIGHT / 2 - 6);
     const points = [];
     for (let ply = 0; ply <= last; ply++) {
@@ -38,10 +47,12 @@ export class Graph {
     }
     const line = points.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(" ");
     const area = points.length ? `${points[0][0]},${y(0)} ${line} ${points.at(-1)[0]},${y(0)}` : "";
-    const dots = points.filter(([, , ply]) => slips.has(ply)).map(([px, py]) => `<circle class="slip" cx="${px}" cy="${py}" r="3.5"/>`);
+    const dots = points
+      .filter(([, , ply]) => marks.has(ply))
+      .map(([px, py, ply]) => `<circle class="slip${marks.get(ply) === "?!" ? " even" : ""}" cx="${px}" cy="${py}" r="3.5"/>`);
     this.element.innerHTML = `
       <text x="0" y="12">Black</text><text x="0" y="${HEIGHT - 4}">White</text>
-      <line class="zero" x1="${LEFT}" x2="${WIDTH}" y1="${y(0)}" y2="${y(0)}"/>
+      <line class="zero" x1="${LEFT}" x2="${width}" y1="${y(0)}" y2="${y(0)}"/>
       <polygon class="area" points="${area}"/><polyline class="curve" points="${line}"/>
       <line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${HEIGHT}"/>${dots.join("")}`;
   }

@@ -1,0 +1,84 @@
+// The review: what the moves of a game gave away, as far as its analyses say.
+
+export const MANY_DISCS = 10; // a move that loses as many gets a mark, whatever the result
+
+/** What the marks stand for; a loss of the expected result counts as the nearest of none, a half and all of it. */
+export const MARKS = { "??": "win to loss", "?": "half of the result", "?!": `${MANY_DISCS} discs or more` };
+
+/** The expected result of a move for the side to move, -1 to 1, or null. */
+export function valueOf(move) {
+  return move.score === null ? move.value : Math.sign(move.score);
+}
+
+/** Whether an analysis has the exact margin. */
+export function isExact(analysis) {
+  return analysis !== undefined && analysis.moves[0].score !== null;
+}
+
+/** The one of two analyses of a position that knows more; `known` may be undefined. */
+export function betterOf(known, found) {
+  const rank = ({ moves: [best] }) => (best.score !== null ? 2 : best.certain ? 1 : 0);
+  if (known === undefined || rank(found) > rank(known)) return found;
+  return rank(found) === rank(known) && found.nodes >= known.nodes ? found : known;
+}
+
+/** Black's expected result at a ply, or null. */
+export function blackValue(game, analyses, at) {
+  const { over, margin, side } = game.positions[at];
+  if (over) return Math.sign(margin);
+  const value = analyses[at] ? valueOf(analyses[at].moves[0]) : null;
+  return value === null ? null : side === "X" ? value : -value;
+}
+
+/**
+ * What a move gave away, or null where that is not known.
+ * @param {number} at  the ply before the move
+ * @returns {?{result: number, discs: ?number, best: ?string}}  of the expected result, 0 to 2; of the exact margin, null
+ *   where it is not known; the move that keeps both, null if the move played does
+ */
+export function lossOf(game, analyses, at) {
+  if (!analyses[at]) return null;
+  const [best, name] = [analyses[at].moves[0], game.moves[at]];
+  const played = analyses[at].moves.find(({ move }) => move === name);
+  if (isExact(analyses[at]) && typeof played?.score === "number") {
+    const discs = best.score - played.score;
+    return { result: valueOf(best) - valueOf(played), discs, best: discs > 0 ? best.move : null };
+  }
+  const [before, after] = [blackValue(game, analyses, at), blackValue(game, analyses, at + 1)];
+  if (before === null || after === null) return null;
+  if (best.move === name) return { result: 0, discs: null, best: null }; // what comes after corrects the estimate
+  const result = game.positions[at].side === "X" ? before - after : after - before;
+  return { result: Math.max(0, result), discs: null, best: best.move };
+}
+
+/** The mark of a loss, a key of MARKS, or "". */
+export function markOf(loss) {
+  if (loss.result >= 1.5) return "??";
+  if (loss.result >= 0.5) return "?";
+  return loss.discs !== null && loss.discs >= MANY_DISCS ? "?!" : "";
+}
+
+/** A loss in discs, else that of a marked move in per cent, or "". */
+export function lossText(loss) {
+  if (loss.discs !== null) return loss.discs > 0 ? `−${loss.discs}` : "";
+  return markOf(loss) ? `−${Math.round(50 * loss.result)} %` : "";
+}
+
+/**
+ * What both players gave away in a game of which every move is judged.
+ * @param {object[]} losses  by ply, as lossOf gives them
+ * @returns {Object<string, {marks: Object<string, number>, discs: ?number}>}  by side; no discs where none are known
+ */
+export function sumsOf(game, losses) {
+  const sums = {};
+  for (const side of "XO") {
+    const mine = losses.filter((_, at) => game.positions[at].side === side);
+    const exact = mine.filter(({ discs }) => discs !== null);
+    const count = (mark) => mine.filter((loss) => markOf(loss) === mark).length;
+    sums[side] = {
+      marks: Object.fromEntries(Object.keys(MARKS).map((mark) => [mark, count(mark)])),
+      discs: exact.length ? exact.reduce((sum, { discs }) => sum + discs, 0) : null,
+    };
+  }
+  return sums;
+}
