@@ -1,8 +1,8 @@
 """`reversi COMMAND`: find the command's module, parse its arguments, turn expected errors into one line and a code.
 
-A command is a module of `scripts/commands`, or `command.py` of a package of its own, with `EXAMPLES`,
-`add_arguments(parser)` and `run(args) -> exit code`.  It is imported when it is called and imports heavy packages
-inside its functions, so that help and usage errors are immediate.
+A command is a module of `scripts/commands` with `EXAMPLES`, `add_arguments(parser)` and `run(args) -> exit code`.  It
+is imported when it is called and imports heavy packages inside its functions, so that help and usage errors are
+immediate.
 `train` is different: its arguments are Hydra overrides and are passed on unparsed.
 
 Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable, 4 no gated model yet, 130 interrupted.
@@ -57,9 +57,6 @@ COMMANDS = {
 }
 """Every command with its summary, in the order of `reversi --help`."""
 
-PACKAGES = ("bench", "drill", "rate", "soak")
-"""The commands that are packages of their own."""
-
 TRAIN_HELP = """\
 examples:
   reversi train                                    the default job: 6x6, ten minutes, this machine
@@ -79,7 +76,7 @@ Ctrl-C once saves the run and stops within seconds; twice stops at once.
 
 TRAIN_MEANINGS = """
 The comments in conf/ describe the choices.  The meaning, unit and range of every key are in the docstrings of the
-configuration dataclasses; scripts/job/config.py leads to each of them.
+configuration dataclasses; scripts/config/job.py leads to each of them.
 """
 
 
@@ -197,7 +194,7 @@ def _train(overrides: list[str]) -> int:
 
 def _train_help() -> str:
     """Return the help of `train`, with the groups of `conf/` and their choices."""
-    from scripts.job.compose import choices_by_group
+    from scripts.config.compose import choices_by_group
 
     found = choices_by_group()
     width = max(map(len, found))
@@ -239,7 +236,7 @@ def command_of(name: str) -> Command:
 
 def module_of(name: str) -> str:
     """Return the name of a command's module."""
-    return f"scripts.{name}.command" if name in PACKAGES else f"scripts.commands.{name}"
+    return f"scripts.commands.{name}"
 
 
 def _wrapped(text: str) -> str:

@@ -6,8 +6,8 @@ from evaluator.gate_report import GateReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
 from learner.tracking.metrics import metric_table
-from scripts.job.counters import PlayReport, RunReport
-from scripts.supervision.health import HealthReport, MemoryReport
+from scripts.run.counters import PlayReport, RunReport
+from scripts.run.health import HealthReport, MemoryReport
 
 HEAD = """\
 # Metrics

@@ -9,8 +9,8 @@ import pytest
 
 from reversi.errors import ConfigError, UsageError
 from reversi.model.config import ResNetConfig
-from scripts.job.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
-from scripts.job.config import JobConfig, job_of
+from scripts.config.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
+from scripts.config.job import JobConfig, job_of
 from scripts.rate.ladders import ladder_names, load_ladder
 
 CONF = Path(__file__).parent.parent / "conf"

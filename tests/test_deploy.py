@@ -22,10 +22,10 @@ import psutil
 import pytest
 import yaml
 
-from scripts.cluster.placement import Node, cluster_placement
-from scripts.job.compose import compose
-from scripts.job.config import job_of
-from scripts.job.preflight import check_kept
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.ray.placement import Node, cluster_placement
+from scripts.run.preflight import check_kept
 from tests.scripts.test_train import wait_for
 
 DEPLOY = Path(__file__).parents[1] / "deploy"

@@ -14,8 +14,8 @@ from reversi.model.export import to_onnx
 from reversi.model.registry import Registry
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
-from scripts.job.compose import compose
-from scripts.job.config import job_of
+from scripts.config.compose import compose
+from scripts.config.job import job_of
 from scripts.metric_docs import text
 
 ROOT = Path(__file__).parent.parent

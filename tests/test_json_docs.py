@@ -14,8 +14,8 @@ import pytest
 from reversi.errors import RunError
 from scripts import cli
 from scripts.bench import measure
-from scripts.cluster.jobs import Job
 from scripts.drill.outcome import Outcome
+from scripts.ray.jobs import Job
 from tests.scripts.conftest import Reversi, registry, reversi  # noqa: F401 - fixtures
 from tests.scripts.test_scale import held, made
 from tests.scripts.test_soak import rows as soak_rows
@@ -228,7 +228,7 @@ def on_cluster(scene: Scene) -> None:
         def ask(self, *_: object, **__: object) -> str:
             raise RunError("no folder")
 
-    scene.patch.setattr("scripts.cluster.jobs.Jobs", Cluster)
+    scene.patch.setattr("scripts.ray.jobs.Jobs", Cluster)
 
 
 SCENES: dict[str, Callable[[Scene], Iterable[dict[str, Any]]]] = {

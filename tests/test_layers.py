@@ -21,18 +21,18 @@ DOORS = {
     "ray": (
         "*/remote.py",
         "learner/replay/remote.py",
-        "learner/replay/redis_remote.py",
+        "learner/replay/redis/remote.py",
         "scripts/bench/fanout.py",
-        "scripts/supervision/supervisor.py",
-        "scripts/job/launch_ray.py",
-        "scripts/cluster/ray_cluster.py",
-        "scripts/supervision/roles.py",
-        "scripts/cluster/jobs.py",
+        "scripts/ray/supervisor.py",
+        "scripts/ray/launch.py",
+        "scripts/ray/cluster.py",
+        "scripts/ray/roles.py",
+        "scripts/ray/jobs.py",
     ),
-    "redis": ("learner/replay/redis*.py", "scripts/drill/acknowledged.py"),
+    "redis": ("learner/replay/redis/*.py", "scripts/drill/acknowledged.py"),
     "wandb": ("learner/tracking/wandb.py",),
-    "hydra": ("scripts/commands/train.py", "scripts/job/compose.py"),
-    "omegaconf": ("scripts/commands/train.py", "scripts/job/compose.py"),
+    "hydra": ("scripts/commands/train.py", "scripts/config/compose.py"),
+    "omegaconf": ("scripts/commands/train.py", "scripts/config/compose.py"),
     "aiohttp": ("reversi/frontends/web/server.py",),
     "openvino": ("reversi/model/openvino_backend.py",),
     "onnx": ("reversi/model/export.py",),
@@ -42,6 +42,9 @@ DOORS = {
     "pgx": ("scripts/bench/peers.py",),
     "pyspiel": ("scripts/bench/peers.py",),
 }
+SCRIPTS = ("config", "curves", "run", "ray", "rate", "soak", "bench", "drill", "arguments", "commands")
+"""Parts of `scripts`; each imports only itself and those before it."""
+
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}
 """What `reversi` outside `reversi/model` and the front ends may need; safetensors frames its records."""
 
@@ -79,6 +82,17 @@ def test_imports_go_down_and_heavy_ones_stay_behind_their_doors(path: Path) -> N
     for library, doors in DOORS.items():
         if library in tops:
             assert any(path.relative_to(ROOT).match(door) for door in doors), f"{library} in {name(path)}"
+
+
+@pytest.mark.parametrize("path", [path for path in sources() if "scripts" in path.parts], ids=name)
+def test_parts_of_scripts_import_no_later_part(path: Path) -> None:
+    part = path.relative_to(ROOT / "scripts").parts[0]
+    if part not in SCRIPTS and part.removesuffix(".py") not in SCRIPTS:
+        return  # the command line and a tool for the documentation, which nothing imports
+    below = SCRIPTS[: SCRIPTS.index(part.removesuffix(".py")) + 1]
+    for module in imported(path):
+        if module.startswith("scripts."):
+            assert module.split(".")[1] in below, f"{module} in {name(path)}"
 
 
 def test_the_rules_and_the_search_need_numpy_and_numba_alone() -> None:

@@ -148,7 +148,7 @@ def test_a_gated_version_is_a_number_or_nothing(registry: Path, version: str) ->
 
 
 def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_messages() -> None:
-    from scripts.job.config import RegistryConfig
+    from scripts.config.job import RegistryConfig
 
     with pytest.raises(ConfigError) as refused:
         RegistryConfig(url="s3://key:hunter22@bucket/models", keep_rejected=None)
@@ -174,8 +174,8 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
     ],
 )
 def test_a_secret_among_a_clusters_variables_is_refused_by_its_name(name: str, value: str, refused: bool) -> None:
-    from scripts.job.compose import compose
-    from scripts.job.config import job_of
+    from scripts.config.compose import compose
+    from scripts.config.job import job_of
 
     values = compose(["cluster=ray", f"+cluster.env_vars.{name}='{value}'"])
     if not refused:
@@ -190,7 +190,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     from types import SimpleNamespace
     from typing import Any, cast
 
-    from scripts.job.preflight import check_registry
+    from scripts.run.preflight import check_registry
 
     other = Registry("memory://me:hunter22@host/models")
     monkeypatch.setattr(other, "models", lambda: [SimpleNamespace(game="reversi4", network="n")])
@@ -211,8 +211,8 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     ids=["aliases of aliases", "too long", "brackets without end", "a list"],
 )
 def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    from scripts.job.compose import recompose
-    from scripts.job.run_state import read_run
+    from scripts.config.compose import recompose
+    from scripts.run.state import read_run
 
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigError, match=words):
@@ -222,8 +222,8 @@ def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, t
 
 
 def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
-    from scripts.job.metric_rows import rows_of
-    from scripts.job.run_folder import read_json
+    from scripts.run.folder import read_json
+    from scripts.run.metric_rows import rows_of
 
     deep = b"[" * 1_000_000
     with pytest.raises(CorruptFileError, match=r"run\.json' is missing or cannot be read"):
@@ -233,8 +233,8 @@ def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_c
 
 
 def test_a_ray_of_our_own_has_a_token_that_nobody_else_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scripts.cluster.config import LocalClusterConfig
-    from scripts.cluster.ray_environment import prepare
+    from scripts.config.cluster import LocalClusterConfig
+    from scripts.ray.environment import prepare
 
     local = LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1, stall_s=60)
     given: set[str] = set()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
+from scripts.ray.environment import ADDRESS_VARIABLE
+
 JOB_COMMAND = ("python", "-m", "scripts.cli")
 """How a job calls `reversi`: the code that is installed on the nodes, or that was sent with the job."""
-
-ADDRESS_VARIABLE = "RAY_API_SERVER_ADDRESS"
-"""Environment variable that names the cluster if --address does not; Ray's own commands read it too."""
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:

@@ -190,8 +190,8 @@ class FanoutScenario:
         import ray
 
         from learner.remote import RemoteSink, WeightActor
-        from scripts.job.launch_ray import KEPT_UP
-        from scripts.supervision.roles import measured
+        from scripts.ray.launch import KEPT_UP
+        from scripts.ray.roles import measured
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
         self._sink = RemoteSink(self.store)
@@ -257,14 +257,14 @@ def _keep_to(process: psutil.Process, cores: Sequence[int]) -> None:
 
 def bench_fanout(settings: Settings) -> Iterator[Row]:
     """A version of 10 MB sent to a thousand actors, repeatedly, beside a learner that trains; and the learner alone."""
-    from scripts.cluster.config import LocalClusterConfig
-    from scripts.cluster.ray_environment import prepare
+    from scripts.config.cluster import LocalClusterConfig
+    from scripts.ray.environment import prepare
 
     config = LocalClusterConfig(kind="local", object_store_mb=200, max_restarts=0, stall_s=60)
     prepare(config)
     from ray.exceptions import RayError
 
-    from scripts.cluster.ray_cluster import ray_of
+    from scripts.ray.cluster import ray_of
 
     try:
         with ray_of(config):

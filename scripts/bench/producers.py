@@ -25,8 +25,8 @@ from scripts.bench.process_group import LEAD_S, ProcessGroup, Work
 from scripts.bench.setup import Settings, records_of, redis_replay
 
 if TYPE_CHECKING:
-    from learner.replay.redis import RedisReplay
-    from learner.replay.redis_sink import RedisSink
+    from learner.replay.redis.replay import RedisReplay
+    from learner.replay.redis.sink import RedisSink
     from reversi.record import Records
 
 POSITIONS_PER_S = 560

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from learner.batches import TrainingBatch
     from learner.config import LearnerConfig
     from learner.replay.memory import MemoryReplay
-    from learner.replay.redis import RedisReplay
-    from learner.replay.redis_server import RedisServer
+    from learner.replay.redis.replay import RedisReplay
+    from learner.replay.redis.server import RedisServer
     from reversi.games.bitboard import Masks
     from reversi.games.rules import Game
     from reversi.model.config import ResNetConfig
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reversi.model.weights import Weights
     from reversi.record import Records
     from reversi.search.evaluate import Pipeline
-    from scripts.job.config import JobConfig
+    from scripts.config.job import JobConfig
 
 
 PERFT_DEPTH = {4: 12, 6: 10, 8: 10}
@@ -110,8 +110,8 @@ def random_weights(settings: Settings) -> Weights:
 @functools.cache
 def default_job(size: int, *overrides: str) -> JobConfig:
     """Return the default job on a board of this size, as `reversi train` would compose it."""
-    from scripts.job.compose import compose
-    from scripts.job.config import job_of
+    from scripts.config.compose import compose
+    from scripts.config.job import job_of
 
     return job_of(compose([f"game=reversi{size}", *overrides]))
 
@@ -213,10 +213,10 @@ def empty_replay(settings: Settings) -> MemoryReplay:
 @contextmanager
 def redis_replay(settings: Settings, memory_mb: int) -> Iterator[tuple[RedisServer, RedisReplay]]:
     """Yield a Redis server of our own, with `memory_mb` and an append-only file, and an empty replay that reads it."""
-    from learner.replay.embedded import server_of
     from learner.replay.memory import MemoryReplay
-    from learner.replay.redis import RedisReplay
-    from learner.replay.redis_config import RedisReplayConfig
+    from learner.replay.redis.config import RedisReplayConfig
+    from learner.replay.redis.embedded import server_of
+    from learner.replay.redis.replay import RedisReplay
 
     config = RedisReplayConfig(min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=memory_mb)
     with tempfile.TemporaryDirectory() as folder, server_of(config, Path(folder)) as server:

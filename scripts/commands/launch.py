@@ -21,8 +21,8 @@ from scripts.arguments.cluster import JOB_COMMAND, add_cluster
 from scripts.arguments.common import add_json
 
 if TYPE_CHECKING:
-    from scripts.cluster.config import RayClusterConfig
-    from scripts.cluster.jobs import Jobs
+    from scripts.config.cluster import RayClusterConfig
+    from scripts.ray.jobs import Jobs
 
 EXAMPLES = """
 reversi launch --address http://head:8265 run.dir=/shared/runs run.name=night run.minutes=600
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and submit the job; with --follow wait until it ends and return its exit code."""
     order = order_of(args.overrides)
-    from scripts.cluster.jobs import Jobs
+    from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)
     before = [job for job in jobs.all() if job.folder == order.folder]
@@ -89,10 +89,10 @@ def order_of(overrides: list[str]) -> Order:
 
 
 def _new(overrides: list[str]) -> Order:
-    from scripts.cluster.config import RayClusterConfig
-    from scripts.job.compose import compose
-    from scripts.job.config import job_of
-    from scripts.job.preflight import check_kept
+    from scripts.config.cluster import RayClusterConfig
+    from scripts.config.compose import compose
+    from scripts.config.job import job_of
+    from scripts.run.preflight import check_kept
 
     if not any(item.startswith("cluster=") for item in overrides):
         overrides = [*overrides, "cluster=ray"]
@@ -116,7 +116,7 @@ def _again(folder: str, overrides: list[str]) -> Order:
 
 
 def _runtime_env(cluster: RayClusterConfig | None) -> dict[str, Any]:
-    from scripts.cluster.jobs import STOP_WAIT_S
+    from scripts.ray.jobs import STOP_WAIT_S
 
     environment = dict(cluster.env_vars if cluster else {}) | {"RAY_JOB_STOP_WAIT_TIME_S": str(STOP_WAIT_S)}
     runtime: dict[str, Any] = {"env_vars": environment}

@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 
 from scripts.arguments.common import file_path
-from scripts.job.learning_curves import PICTURE, picture_of
-from scripts.job.run_state import find_run
+from scripts.run.learning_curves import PICTURE, picture_of
+from scripts.run.state import find_run
 
 EXAMPLES = """
 reversi picture runs/long

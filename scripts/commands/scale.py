@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from reversi.errors import RunError, UsageError
 from scripts.arguments.cluster import JOB_COMMAND, add_cluster, names_cluster
 from scripts.arguments.common import add_json, natural
-from scripts.job.run_state import find_run, lock_holder
+from scripts.run.state import find_run, lock_holder
 
 if TYPE_CHECKING:
-    from scripts.job.config import JobConfig
+    from scripts.config.job import JobConfig
 
 EXAMPLES = """
 reversi scale runs/long 3
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
-    from scripts.job.compose import recompose
-    from scripts.job.config import job_of
-    from scripts.job.control import check_target, groups_of, read_target, write_target
+    from scripts.config.compose import recompose
+    from scripts.config.job import job_of
+    from scripts.run.control import check_target, groups_of, read_target, write_target
 
     job = job_of(recompose(folder / "config.yaml", []))
     groups, target = groups_of(job), read_target(folder)
@@ -73,7 +73,7 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
 def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     """Run the command on the head, where the run's folder is."""
-    from scripts.cluster.jobs import Jobs
+    from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)
     job = jobs.find(args.what)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from reversi.errors import RunError
 from scripts.arguments.cluster import JOB_COMMAND, add_cluster, names_cluster
 from scripts.arguments.common import add_json
-from scripts.job.run_state import RunState, find_run, read_run
+from scripts.run.state import RunState, find_run, read_run
 
 if TYPE_CHECKING:
-    from scripts.cluster.jobs import Job, Jobs
+    from scripts.ray.jobs import Job, Jobs
 
 EXAMPLES = """
 reversi status
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         state = read_run(find_run(args.what))
         _show(args.json, asdict(state), _lines(state))
         return 0
-    from scripts.cluster.jobs import Jobs
+    from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)
     if args.what is None:

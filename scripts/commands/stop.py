@@ -18,8 +18,8 @@ from typing import Any
 from reversi.errors import RunError, UsageError
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
-from scripts.job.interrupt import NOTHING_KEPT, NOTHING_LOST, SAVED
-from scripts.job.run_state import find_run, lock_holder, read_run
+from scripts.run.interrupt import NOTHING_KEPT, NOTHING_LOST, SAVED
+from scripts.run.state import find_run, lock_holder, read_run
 
 EXAMPLES = """
 reversi stop
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
-    from scripts.job.run_folder import checkpoints_in
+    from scripts.run.folder import checkpoints_in
 
     before = checkpoints_in(folder)
     held, pid = lock_holder(folder)
@@ -75,7 +75,7 @@ def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
 
 
 def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
-    from scripts.cluster.jobs import Jobs
+    from scripts.ray.jobs import Jobs
 
     if args.what is None:
         raise UsageError("expected a job or a run's name with --address, got none; `reversi status` lists them")

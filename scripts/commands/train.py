@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, RunError, UsageError
 from reversi.urls import masked
-from scripts.cluster.ray_environment import in_job
-from scripts.job.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
-from scripts.job.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, NOTHING_LOST, SAVED, Interrupt
+from scripts.config.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
+from scripts.ray.environment import in_job
+from scripts.run.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, NOTHING_LOST, SAVED, Interrupt
 
 if TYPE_CHECKING:
-    from scripts.job.config import JobConfig
-    from scripts.job.run_folder import RunFolder
-    from scripts.job.sitting import Sitting
+    from scripts.config.job import JobConfig
+    from scripts.run.folder import RunFolder
+    from scripts.run.sitting import Sitting
 
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ def run(overrides: list[str]) -> int:
         raise UsageError(f"unknown option {unknown[0]!r}; see 'reversi train --help'")
     if flags:
         return _hand_to_hydra(overrides)
-    from scripts.job.control import sets_actors
+    from scripts.run.control import sets_actors
 
     folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
     rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
@@ -68,10 +68,10 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     """
     from learner.algorithms.compatibility import check_fit
     from reversi.games.rules import game_named
-    from scripts.job.config import job_of
-    from scripts.job.control import forget_target
-    from scripts.job.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
-    from scripts.job.run_folder import RunFolder
+    from scripts.config.job import job_of
+    from scripts.run.control import forget_target
+    from scripts.run.folder import RunFolder
+    from scripts.run.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
 
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
@@ -98,11 +98,11 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
 def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> int:
     from learner.tracking import open_trackers
-    from scripts.job.preflight import check_registry
-    from scripts.job.progress import Progress
-    from scripts.job.sitting import Sitting
-    from scripts.job.summary import announce, summarise
-    from scripts.job.warm import warm
+    from scripts.run.preflight import check_registry
+    from scripts.run.progress import Progress
+    from scripts.run.sitting import Sitting
+    from scripts.run.summary import announce, summarise
+    from scripts.run.warm import warm
 
     sitting = Sitting(
         job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values), hang_up=interrupt.request)
@@ -131,7 +131,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
 
 def _discard(job: JobConfig, folder: RunFolder) -> None:
     """Remove all of a run in which nothing was trained: its name stays free."""
-    from scripts.job.redis_run import forget
+    from scripts.run.redis_run import forget
 
     forget(job.replay, folder.path)
     folder.discard()
@@ -139,20 +139,20 @@ def _discard(job: JobConfig, folder: RunFolder) -> None:
 
 def _launch(sitting: Sitting) -> None:
     if sitting.job.cluster.kind == "serial":
-        from scripts.job.launch_serial import run_serial
+        from scripts.run.serial import run_serial
 
         run_serial(sitting)
     else:
-        from scripts.cluster.ray_environment import prepare
+        from scripts.ray.environment import prepare
 
         prepare(sitting.job.cluster)
-        from scripts.job.launch_ray import run_ray
+        from scripts.ray.launch import run_ray
 
         run_ray(sitting)
 
 
 def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
-    from scripts.job.run_folder import saved_config
+    from scripts.run.folder import saved_config
 
     return recompose(saved_config(path), overrides)
 
@@ -163,7 +163,7 @@ def _sweep(overrides: list[str]) -> int:
     What is wrong with any of them is said before the first begins.  Hydra's own launcher would make folders beside the
     runs', give all of them one name, and go on after Ctrl-C.
     """
-    from scripts.job.config import job_of
+    from scripts.config.job import job_of
 
     if any(item.startswith(("-", f"{RESUME}=")) for item in overrides):
         raise ConfigError(f"with --multirun only overrides of new runs can be given, got {' '.join(overrides)!r}")
@@ -181,7 +181,7 @@ def _sweep(overrides: list[str]) -> int:
 def _numbered(job: list[str], number: int) -> dict[str, Any]:
     """Return the configuration of a sweep's job with its number after its name, and so in all that is made of the name,
     such as the URL of `registry=s3`."""
-    from scripts.job.config import job_of
+    from scripts.config.job import job_of
 
     name = job_of(compose(job)).run.name
     return compose([*job, f"run.name='{name}-{number}'"])
@@ -190,7 +190,7 @@ def _numbered(job: list[str], number: int) -> dict[str, Any]:
 def _check_registries(jobs: list[JobConfig]) -> None:
     """Raise ConfigError if two jobs of a sweep would publish to one registry: the first candidate of the second would
     be judged against the champion of the first."""
-    from scripts.job.sitting import registry_url
+    from scripts.run.sitting import registry_url
 
     first: dict[str, int] = {}
     for number, job in enumerate(jobs, start=1):

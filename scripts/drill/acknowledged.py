@@ -15,9 +15,9 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import delivery_in
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.sink import RedisSink
+from learner.replay.redis.stream import delivery_in
 from reversi.record import decode, encode
 
 BLOCK_MS = 200

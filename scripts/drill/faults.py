@@ -19,7 +19,7 @@ from scripts.drill.network import cut_network, frozen_network, slow_network
 from scripts.drill.outcome import Outcome
 from scripts.drill.raylet import kill_raylet
 from scripts.drill.run import POLL_S, drill_run
-from scripts.job.processes import children, runs
+from scripts.run.processes import children, runs
 
 STALL_S = 15.0
 """`cluster.stall_s` of the drill that stops a learner; the default is minutes."""

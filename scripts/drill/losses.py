@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from learner.replay.embedded import EmbeddedServer
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import delivery_in
+from learner.replay.redis.embedded import EmbeddedServer
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.stream import delivery_in
 from reversi.record import decode
 from scripts.drill.acknowledged import PAGE, AcknowledgedLog, Delivery, Probe
 from scripts.drill.outcome import Outcome

@@ -18,8 +18,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from learner.replay.embedded import START_S, server_program, storage_settings
-from learner.replay.redis_server import PASSWORD_VARIABLE, RedisServer
+from learner.replay.redis.embedded import START_S, server_program, storage_settings
+from learner.replay.redis.server import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import RunError
 from scripts.drill.acknowledged import AcknowledgedLog
 from scripts.drill.losses import MEMORY_MB, StopReport, stop_and_compare

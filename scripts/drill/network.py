@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis.embedded import EmbeddedServer
 from scripts.drill.acknowledged import AcknowledgedLog
 from scripts.drill.losses import MEMORY_MB, stop_and_compare
 from scripts.drill.outcome import Outcome

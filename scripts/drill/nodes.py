@@ -24,7 +24,7 @@ import psutil
 
 from reversi.errors import UnreachableError
 from scripts.drill.namespaces import Machine, Network
-from scripts.job.processes import children
+from scripts.run.processes import children
 
 ROOT = Path(__file__).parents[2]
 

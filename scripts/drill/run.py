@@ -18,16 +18,16 @@ import psutil
 
 from learner.replay.deliveries import Deliveries
 from learner.replay.memory import STATE_FORMAT
-from learner.replay.redis_key import KEY_FILE
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import streams
+from learner.replay.redis.key import KEY_FILE
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.stream import streams
 from reversi import archive
 from reversi.errors import RunError
 from scripts.drill.acknowledged import AcknowledgedLog, Delivery
 from scripts.drill.log import LogFollower
 from scripts.drill.namespaces import Machine
-from scripts.job.processes import children, kill_children
-from scripts.job.run_folder import checkpoints_in
+from scripts.run.folder import checkpoints_in
+from scripts.run.processes import children, kill_children
 
 SMALL = (
     "game=reversi4",
@@ -140,7 +140,7 @@ class DrillRun:
         """Return the run's own server and how to reach it; None while there is none."""
         for supervisor, command in children(self.driver.pid):
             words = command.split()
-            if "learner.replay.embedded" in words:
+            if "learner.replay.redis.embedded" in words:
                 with contextlib.suppress(psutil.Error):
                     servers = [child for child in supervisor.children() if child.status() != psutil.STATUS_ZOMBIE]
                     if servers:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from learner.replay.embedded import EmbeddedServer, server_program
+from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
 from scripts.cli import main
 from scripts.drill.network import Relay

@@ -15,7 +15,7 @@ import pytest
 
 from learner.replay.memory import STATE_FORMAT
 from reversi import archive
-from scripts.job.processes import children, runs
+from scripts.run.processes import children, runs
 from tests.scripts.test_train import command, metrics, wait_for
 
 ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}

@@ -17,14 +17,14 @@ from typing import Any, cast
 
 import pytest
 
-from learner.replay.embedded import EmbeddedServer
-from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import streams
+from learner.replay.redis.embedded import EmbeddedServer
+from learner.replay.redis.sink import RedisSink
+from learner.replay.redis.stream import streams
 from reversi.record import encode
 from scripts.bench.setup import Settings, records_of
+from scripts.commands.drill import together
 from scripts.drill import kills as drill_kills
 from scripts.drill.acknowledged import AcknowledgedLog, Probe
-from scripts.drill.command import together
 from scripts.drill.log import LogFollower
 from scripts.drill.network import Relay
 from scripts.drill.outcome import Outcome, to_json
@@ -42,7 +42,7 @@ def test_a_log_is_read_once_over_the_moment_at_which_it_is_put_aside(tmp_path: P
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     for number in range(100):
         record = logging.LogRecord(
-            "scripts.job.driver", logging.WARNING, "", 0, "%s works again", (f"actor-{number % 3}",), None
+            "scripts.ray.driver", logging.WARNING, "", 0, "%s works again", (f"actor-{number % 3}",), None
         )
         handler.emit(record)
         if number % 7 == 0:

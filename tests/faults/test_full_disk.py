@@ -12,12 +12,13 @@ import pytest
 
 from reversi.errors import RunError
 from reversi.files import write_atomic
-from scripts.job import run_folder, sitting
-from scripts.job.interrupt import Interrupt
-from scripts.job.launch_serial import run_serial
-from scripts.job.progress import Progress
-from scripts.job.run_folder import RunFolder
-from scripts.job.sitting import Sitting
+from scripts.run import folder as run_folder
+from scripts.run import sitting
+from scripts.run.folder import RunFolder
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.serial import run_serial
+from scripts.run.sitting import Sitting
 from tests.scripts.test_resume import TABLE, differences, job_in
 
 OFTEN = 1e-9

@@ -139,7 +139,7 @@ def _ledger(folder: Path) -> Opened:
 
 def _checkpoint(name: str, folder: Path) -> Opened:
     """A checkpoint of which one file says something else; what is not as it was written is passed over."""
-    from scripts.job.run_folder import RunFolder, newest_whole, read_json
+    from scripts.run.folder import RunFolder, newest_whole, read_json
 
     run = RunFolder.create(str(folder), "run")
     files = {"run.json": json.dumps({"number": 1, "parts": []}).encode(), "gate.safetensors": b"state"}

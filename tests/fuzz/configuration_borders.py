@@ -15,7 +15,7 @@ REVERSI6 = GAMES["reversi6"]
 
 def _redis_url(folder: Path) -> Opened:
     """An address that is taken or refused, and in neither case said with its password."""
-    from learner.replay.redis_server import RedisServer
+    from learner.replay.redis.server import RedisServer
     from reversi.urls import has_password
 
     def read(data: bytes) -> object:
@@ -42,8 +42,8 @@ def _players(folder: Path) -> Opened:
 
 def _hydra(folder: Path) -> Opened:
     """Overrides as `reversi train` gets them, one per line, up to the job."""
-    from scripts.job.compose import compose
-    from scripts.job.config import job_of
+    from scripts.config.compose import compose
+    from scripts.config.job import job_of
 
     def read(data: bytes) -> object:
         return job_of(compose([line for line in decoded(data).replace("\0", "").split("\n") if line]))
@@ -57,8 +57,8 @@ def _hydra(folder: Path) -> Opened:
 
 def _saved_configuration(folder: Path) -> Opened:
     """config.yaml of a run that is resumed."""
-    from scripts.job.compose import compose, recompose, to_yaml
-    from scripts.job.config import job_of
+    from scripts.config.compose import compose, recompose, to_yaml
+    from scripts.config.job import job_of
 
     sound = to_yaml(compose(["run.minutes=1"])).encode()
     return [sound], partial(from_file, folder / "config.yaml", lambda path: job_of(recompose(path, ["run.minutes=2"])))
@@ -66,9 +66,9 @@ def _saved_configuration(folder: Path) -> Opened:
 
 def _metrics(folder: Path) -> Opened:
     """A row of metrics.jsonl among sound ones, as `reversi soak` and `reversi picture` read it."""
-    from scripts.job.learning_curves import SHOWN, panels_of
-    from scripts.job.metric_rows import rows_of
-    from scripts.soak.command import judge
+    from scripts.commands.soak import judge
+    from scripts.run.learning_curves import SHOWN, panels_of
+    from scripts.run.metric_rows import rows_of
     from scripts.soak.memory_series import READ, series_of
 
     sound = [
@@ -87,7 +87,7 @@ def _metrics(folder: Path) -> Opened:
 
 def _target(folder: Path) -> Opened:
     """What `reversi scale` leaves in a run's folder, and the driver looks for."""
-    from scripts.job.control import CONTROL, read_target, write_target
+    from scripts.run.control import CONTROL, read_target, write_target
 
     write_target(folder, {"cpu": 3, "gpu": 0})
     sound = [(folder / CONTROL).read_bytes()]

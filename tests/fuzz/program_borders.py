@@ -121,7 +121,7 @@ def _recorded_program() -> Any:
 
 def _redis_word(folder: Path) -> Opened:
     """What anybody may have written to the keys by which the learner speaks to producers and to a replay after it."""
-    from learner.replay.redis_stream import FlowControl, count_in
+    from learner.replay.redis.stream import FlowControl, count_in
 
     seeds = [FlowControl(7, True).to_bytes(), FlowControl(0, False).to_bytes()]
     return seeds, lambda data: (FlowControl.from_bytes(data), count_in(data))
@@ -132,7 +132,7 @@ def _redis_receipt(folder: Path) -> Opened:
     from learner.replay.config import ReplayConfig
     from learner.replay.deliveries import Receipt
     from learner.replay.memory import MemoryReplay
-    from learner.replay.redis_stream import receipt_in
+    from learner.replay.redis.stream import receipt_in
 
     config = ReplayConfig(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
     replay = MemoryReplay(REVERSI8, config, 1, None)

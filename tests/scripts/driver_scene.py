@@ -14,19 +14,19 @@ import pytest
 from ray.exceptions import RayActorError
 
 from learner.replay.transport import ReplayReport
-from scripts.job import driver as driver_module
-from scripts.job.compose import compose
-from scripts.job.config import JobConfig, job_of
-from scripts.job.control import TargetWatcher
-from scripts.job.driver import Driver
-from scripts.job.interrupt import Interrupt
-from scripts.job.progress import Progress
-from scripts.job.run_folder import RunFolder
-from scripts.job.sitting import Sitting
-from scripts.supervision import supervisor as supervisor_module
-from scripts.supervision.actor_pool import ActorPool
-from scripts.supervision.restart_policy import RestartPolicy
-from scripts.supervision.roles import Parts, Role
+from scripts.config.compose import compose
+from scripts.config.job import JobConfig, job_of
+from scripts.ray import driver as driver_module
+from scripts.ray import supervisor as supervisor_module
+from scripts.ray.actor_pool import ActorPool
+from scripts.ray.driver import Driver
+from scripts.ray.restart_policy import RestartPolicy
+from scripts.ray.roles import Parts, Role
+from scripts.run.control import TargetWatcher
+from scripts.run.folder import RunFolder
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.sitting import Sitting
 
 REPLAY = ReplayReport(
     games_total=0,
@@ -97,7 +97,7 @@ class Clock:
 
 
 class FakeRay:
-    """What `scripts/supervision/supervisor.py` uses of Ray; an answer takes a millisecond."""
+    """What `scripts/ray/supervisor.py` uses of Ray; an answer takes a millisecond."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scripts.supervision.actor_pool import ActorPool
-from scripts.supervision.restart_policy import RestartPolicy
-from scripts.supervision.roles import Role
+from scripts.ray.actor_pool import ActorPool
+from scripts.ray.restart_policy import RestartPolicy
+from scripts.ray.roles import Role
 
 
 def role(group: str, number: int, up: bool = True) -> Role:

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from scripts.bench import measure
-from scripts.bench.command import ROWS, sentence, table
 from scripts.bench.measure import Row, in_turns, p99, ratio, row
+from scripts.commands.bench import ROWS, sentence, table
 from tests.scripts.conftest import Reversi
 
 SMALL = ["--size", "6", "--blocks", "1", "--channels", "16", "--batch", "32", "--simulations", "4", "--repeats", "2"]

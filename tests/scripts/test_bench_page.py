@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import UsageError
-from scripts.bench import command, measure, peers
+from scripts.bench import measure, peers
 from scripts.bench import page as bench_page
 from scripts.bench import sweep as bench_sweep
 from scripts.bench.limits import flop_per_position, limits
 from scripts.bench.measure import row
 from scripts.bench.setup import Settings
+from scripts.commands import bench as command
 from tests.scripts.conftest import Reversi
 
 PAGE = "# Speed\n\n<!-- measured: machine -->\nold\n<!-- end -->\n\nProse.\n\n<!-- measured: games -->\n<!-- end -->\n"

@@ -10,8 +10,8 @@ import pytest
 
 from reversi.errors import CorruptFileError, RunError
 from reversi.files import write_atomic
-from scripts.job import run_folder
-from scripts.job.run_folder import MANIFEST, RunFolder
+from scripts.run import folder as run_folder
+from scripts.run.folder import MANIFEST, RunFolder
 
 FILES = {"learner.safetensors": bytes(range(200)), "replay.safetensors": b"games" * 50, "run.json": b'{"number": 1}'}
 

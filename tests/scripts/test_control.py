@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import ConfigError, CorruptFileError, UsageError
-from scripts.job.compose import compose
-from scripts.job.config import JobConfig, job_of
-from scripts.job.control import (
+from scripts.config.compose import compose
+from scripts.config.job import JobConfig, job_of
+from scripts.run.control import (
     CONTROL,
     MAX_BYTES,
     MOST_A_CORE,

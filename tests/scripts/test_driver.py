@@ -10,11 +10,11 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 
 from learner.algorithms.reports import ValidationPart
 from reversi.errors import RunError
-from scripts.job import driver as driver_module
-from scripts.job.control import write_target
-from scripts.supervision import supervisor as supervisor_module
-from scripts.supervision.restart_policy import RestartPolicy
-from scripts.supervision.roles import Role
+from scripts.ray import driver as driver_module
+from scripts.ray import supervisor as supervisor_module
+from scripts.ray.restart_policy import RestartPolicy
+from scripts.ray.roles import Role
+from scripts.run.control import write_target
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
 

@@ -11,8 +11,8 @@ from ray.exceptions import ObjectReconstructionFailedError, RayTaskError
 
 from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedError, UnreachableError
 from reversi.model.folder import Folder
-from scripts.supervision import supervisor as supervisor_module
-from scripts.supervision.restart_policy import RestartPolicy
+from scripts.ray import supervisor as supervisor_module
+from scripts.ray.restart_policy import RestartPolicy
 from tests.evaluator.gates import weights
 from tests.scripts.driver_scene import ESSENTIAL, Process, Scene
 

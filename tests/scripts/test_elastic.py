@@ -22,7 +22,7 @@ from reversi import archive
 from reversi.model.registry import Registry
 from scripts.cli import main
 from scripts.drill.faults import AGENTS
-from scripts.job.processes import children, kill_children, runs
+from scripts.run.processes import children, kill_children, runs
 from tests.scripts.test_resume import FORMATS
 from tests.scripts.test_train import command, metrics, wait_for
 

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from scripts.job.interrupt import EXIT_INTERRUPTED, TOGETHER_S
+from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S
 
 PROGRAM = """
 import signal, sys, time
-from scripts.job.interrupt import Interrupt
+from scripts.run.interrupt import Interrupt
 {before}
 with Interrupt() as interrupt:
     print("up", flush=True)

@@ -85,7 +85,7 @@ def test_a_job_that_is_followed_ends_the_command_as_it_ends(cluster: TwoNodes) -
 def test_a_question_is_answered_on_the_head_and_is_no_job_of_ours(cluster: TwoNodes) -> None:
     """How `status` reads a run's folder that cannot be seen from where it is typed."""
     program = (
-        "from scripts.cluster.jobs import Jobs; jobs = Jobs(None, None); "
+        "from scripts.ray.jobs import Jobs; jobs = Jobs(None, None); "
         "print(jobs.ask(('python', '-m', 'scripts.cli', '--version'), run='none', runtime_env={})); "
         "print([job.id for job in jobs.all() if job.id.startswith('question')])"
     )

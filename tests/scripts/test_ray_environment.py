@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import ConfigError
-from scripts.cluster.ray_environment import use_token
+from scripts.ray.environment import use_token
 
 NAMES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 

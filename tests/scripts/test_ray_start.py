@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from reversi.errors import UnreachableError
-from scripts.cluster import ray_cluster
-from scripts.cluster.config import LocalClusterConfig
-from scripts.job.processes import children
+from scripts.config.cluster import LocalClusterConfig
+from scripts.ray import cluster as ray_cluster
+from scripts.run.processes import children
 
 CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
 LATE = "The current node timed out during startup."

@@ -15,21 +15,21 @@ from typing import Any
 import psutil
 import pytest
 
-from learner.replay.embedded import EmbeddedServer
-from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_key import run_key
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_sink import RedisSink
-from learner.replay.redis_stream import delivery_in, streams
+from learner.replay.redis.config import RedisReplayConfig
+from learner.replay.redis.embedded import EmbeddedServer
+from learner.replay.redis.key import run_key
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.sink import RedisSink
+from learner.replay.redis.stream import delivery_in, streams
 from reversi.errors import ConfigError, RunError
 from reversi.record import decode, encode
 from scripts.commands import train as train_command
-from scripts.job.compose import compose
-from scripts.job.config import job_of
-from scripts.job.interrupt import EXIT_INTERRUPTED
-from scripts.job.preflight import check_machine
-from scripts.job.redis_run import forget, redis_of
-from scripts.job.sitting import Sitting
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.run.interrupt import EXIT_INTERRUPTED
+from scripts.run.preflight import check_machine
+from scripts.run.redis_run import forget, redis_of
+from scripts.run.sitting import Sitting
 from tests.random_games import random_records
 from tests.scripts.test_train import TINY, command, resume, train, wait_for
 
@@ -128,7 +128,7 @@ def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
             raise RunError("no luck")
         sitting.interrupt.request()
 
-    monkeypatch.setattr("scripts.job.warm.warm", lambda job: None)
+    monkeypatch.setattr("scripts.run.warm.warm", lambda job: None)
     monkeypatch.setattr(train_command, "_launch", launch)
     with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=False)) as running:
         client = running.server.client()

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from scripts.supervision.restart_policy import CALM_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, WITHIN_S, RestartPolicy
+from scripts.ray.restart_policy import CALM_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, WITHIN_S, RestartPolicy
 
 
 def test_a_role_that_lived_for_a_while_is_started_again_at_once() -> None:

@@ -16,13 +16,13 @@ from learner import learner
 from learner.replay import memory
 from reversi import archive
 from reversi.errors import ConfigError
-from scripts.job.compose import compose
-from scripts.job.config import JobConfig, job_of
-from scripts.job.interrupt import Interrupt
-from scripts.job.launch_serial import run_serial
-from scripts.job.progress import Progress
-from scripts.job.run_folder import RunFolder
-from scripts.job.sitting import Sitting
+from scripts.config.compose import compose
+from scripts.config.job import JobConfig, job_of
+from scripts.run.folder import RunFolder
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.serial import run_serial
+from scripts.run.sitting import Sitting
 
 FORMATS = {
     "actor": worker.STATE_FORMAT,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.job.compose import compose, to_yaml
-from scripts.job.control import CONTROL, read_target
+from scripts.config.compose import compose, to_yaml
+from scripts.run.control import CONTROL, read_target
 from tests.scripts.conftest import Reversi
 
 

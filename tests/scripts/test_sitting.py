@@ -16,12 +16,12 @@ from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
-from scripts.job.compose import compose
-from scripts.job.config import job_of
-from scripts.job.interrupt import Interrupt
-from scripts.job.progress import Progress
-from scripts.job.run_folder import RunFolder
-from scripts.job.sitting import IDLE_ROUNDS, Sitting
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.run.folder import RunFolder
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.sitting import IDLE_ROUNDS, Sitting
 
 HELD = MemoryReplay(game_named("reversi4"), ReplayConfig(), 1, None).report()
 PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from scripts.soak.command import WARM_UP_S, Finding, judge
+from scripts.commands.soak import WARM_UP_S, Finding, judge
 from scripts.soak.memory_series import FILLING_BYTES, Series, series_of
 from scripts.soak.trend import LEAST_POINTS, slope_of
 from tests.scripts.conftest import Reversi

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from scripts import cli
-from scripts.job.processes import children
-from scripts.soak.command import GAIN
+from scripts.commands.soak import GAIN
+from scripts.run.processes import children
 from tests.scripts.test_train import command, metrics, wait_for
 
 ON_REDIS = ("cluster=local", "replay=redis", "tracking=jsonl", "run.name=soak", "run.summary_games=0")

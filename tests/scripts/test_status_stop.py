@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scripts.commands.launch import order_of
-from scripts.job.run_state import more, read_run
+from scripts.run.state import more, read_run
 from tests.scripts.conftest import Reversi
 
 DRIVER = """

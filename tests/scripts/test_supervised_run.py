@@ -14,9 +14,9 @@ from actors.worker import Worker
 from learner.replay.memory import MemoryReplay
 from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
-from scripts.job.compose import compose
-from scripts.job.config import job_of
-from scripts.job.launch_serial import ReplaySink
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.run.serial import ReplaySink
 from tests.faults.test_deaths import REPLAY, processes
 from tests.reversi.wthor_files import transcript, wtb
 from tests.scripts.test_train import metrics, wait_for

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.job.compose import compose
-from scripts.job.config import job_of
-from scripts.job.warm import warm
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.run.warm import warm
 
 EXPERIMENTS = sorted(path.stem for path in (Path(__file__).parents[2] / "conf" / "experiment").glob("*.yaml"))
 

@@ -13,8 +13,8 @@ from reversi.model.weights import Weights
 from scripts.bench import fanout
 from scripts.bench.fanout import FanoutScenario
 from scripts.bench.setup import Settings, random_weights
-from scripts.cluster.config import LocalClusterConfig
-from scripts.cluster.ray_environment import prepare
+from scripts.config.cluster import LocalClusterConfig
+from scripts.ray.environment import prepare
 
 CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
 SMALL = Settings(
@@ -91,7 +91,7 @@ def silence(store: Any) -> dict[str, Any]:
     import ray
 
     from learner.remote import RemoteSink
-    from scripts.supervision.roles import measured
+    from scripts.ray.roles import measured
 
     sink, process = RemoteSink(store), psutil.Process(ray.get(measured(store)).pid)
     process.suspend()
@@ -115,7 +115,7 @@ def until(condition: Any) -> None:
 def main() -> None:
     """Play the scenes on one Ray."""
     prepare(CONFIG)
-    from scripts.cluster.ray_cluster import ray_of
+    from scripts.ray.cluster import ray_of
 
     fanout.TURN_S, fanout.PROCESSES = 3 * fanout.ROUND_S, 2
     with ray_of(CONFIG):

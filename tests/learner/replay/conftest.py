@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from learner.replay.redis_server import RedisServer
+from learner.replay.redis.server import RedisServer
 from tests.learner.replay.redis_setup import embedded
 
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from learner.replay.embedded import EmbeddedServer
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis import RedisReplay
-from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_consumer import Consumer
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_sink import RedisSink
+from learner.replay.redis.config import RedisReplayConfig
+from learner.replay.redis.consumer import Consumer
+from learner.replay.redis.embedded import EmbeddedServer
+from learner.replay.redis.replay import RedisReplay
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.sink import RedisSink
 from reversi.games.rules import GAMES
 from reversi.record import Records, encode
 from tests.random_games import random_records

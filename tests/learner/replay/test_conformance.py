@@ -13,8 +13,8 @@ import pytest
 from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis import RedisReplay
-from learner.replay.redis_config import RedisReplayConfig
+from learner.replay.redis.config import RedisReplayConfig
+from learner.replay.redis.replay import RedisReplay
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transport import Replay
 from reversi import archive

@@ -12,15 +12,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from learner.replay import embedded as module
-from learner.replay.embedded import EmbeddedServer, server_program
+from learner.replay.redis import embedded as module
+from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError, UnreachableError
 from tests.learner.replay.redis_setup import batch, embedded, fresh_key, opened, until
 
 RUN = """
 import sys, time
 from pathlib import Path
-from learner.replay.embedded import EmbeddedServer
+from learner.replay.redis.embedded import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]), memory_mb=16, append_only=False)
 print(server.server.client().info("server")["process_id"], flush=True)
 time.sleep(60)

@@ -13,10 +13,10 @@ from redis.exceptions import OutOfMemoryError
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis import RedisReplay
-from learner.replay.redis_consumer import Taken
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import count_in, flow_control_key, receipt_fields, receipt_in, streams
+from learner.replay.redis.consumer import Taken
+from learner.replay.redis.replay import RedisReplay
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.stream import count_in, flow_control_key, receipt_fields, receipt_in, streams
 from learner.replay.transitions import Transitions
 from reversi.errors import UnreachableError
 from reversi.record import encode

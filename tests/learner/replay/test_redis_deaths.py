@@ -15,10 +15,10 @@ import pytest
 
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis import RedisReplay
-from learner.replay.redis_consumer import Taken
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_stream import count_in, drawn_key, streams
+from learner.replay.redis.consumer import Taken
+from learner.replay.redis.replay import RedisReplay
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.stream import count_in, drawn_key, streams
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (
@@ -192,7 +192,7 @@ def test_a_server_that_is_not_there_is_one_line_at_once() -> None:
 LEARNER = """
 import sys, time
 from pathlib import Path
-from learner.replay.redis_server import RedisServer
+from learner.replay.redis.server import RedisServer
 from reversi.files import write_atomic
 from tests.learner.replay.redis_setup import opened
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from learner.replay.redis_key import PLACE_FILE, is_copied, renew_key, run_key
+from learner.replay.redis.key import PLACE_FILE, is_copied, renew_key, run_key
 
 
 @pytest.fixture

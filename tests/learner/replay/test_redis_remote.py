@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
-from learner.replay.redis_remote import StreamedReplay
-from learner.replay.redis_server import RedisServer
-from learner.replay.redis_sink import RedisSink
+from learner.replay.redis.remote import StreamedReplay
+from learner.replay.redis.server import RedisServer
+from learner.replay.redis.sink import RedisSink
 from tests.learner.replay.redis_setup import CONFIG, GAME, batch, fresh_key, until
 
 

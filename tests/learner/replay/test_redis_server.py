@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import redis
 
-from learner.replay.embedded import server_of
-from learner.replay.redis_config import RedisReplayConfig
-from learner.replay.redis_server import PASSWORD_VARIABLE, RedisServer
+from learner.replay.redis.config import RedisReplayConfig
+from learner.replay.redis.embedded import server_of
+from learner.replay.redis.server import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import ConfigError, UnreachableError
 from reversi.urls import masked
 from tests.learner.replay.redis_setup import batch, embedded, fresh_key, opened, until

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from redis.exceptions import RedisError
 
-from learner.replay.redis import RedisReplay
-from learner.replay.redis_server import RedisServer, cannot_write, passes
-from learner.replay.redis_stream import streams
+from learner.replay.redis.replay import RedisReplay
+from learner.replay.redis.server import RedisServer, cannot_write, passes
+from learner.replay.redis.stream import streams
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.learner.replay.redis_setup import (

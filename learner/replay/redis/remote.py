@@ -1,0 +1,47 @@
+"""The Redis replay on Ray: a thin actor over `RedisReplay`; records reach it through the stream, not through Ray.
+
+Its calls run on several threads, so that a waiting `sample` does not block a report or a stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ray
+
+from learner.algorithms.config import AlgorithmConfig
+from learner.replay.columns import SampleColumns
+from learner.replay.redis.config import RedisReplayConfig
+from learner.replay.redis.replay import RedisReplay
+from learner.replay.redis.server import RedisServer
+from learner.replay.remote import SAMPLE_WAIT_S, rebuilt_memory
+
+THREADS = 4
+"""Calls served at once: a waiting sample, a report, a state and a stop."""
+
+
+class StreamedReplay(RedisReplay):
+    """A `RedisReplay` whose `sample` waits."""
+
+    def __init__(
+        self,
+        *,
+        game: str,
+        config: RedisReplayConfig,
+        seed: int,
+        rejected_dir: str | None,
+        server: RedisServer,
+        key: str,
+        algorithm: AlgorithmConfig | None = None,
+        saved: Callable[[], bytes | None] = lambda: None,
+    ) -> None:
+        """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
+        memory, restarted = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
+        super().__init__(memory, config, server, key, learner_lives=restarted)
+
+    def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
+        """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""
+        return self.draw(n_batches, batch, SAMPLE_WAIT_S)
+
+
+RedisReplayActor = ray.remote(max_concurrency=THREADS)(StreamedReplay)

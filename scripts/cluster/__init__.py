@@ -1,1 +1,0 @@
-"""Ray and its clusters: how processes start or join one, where roles run, and jobs submitted to one."""

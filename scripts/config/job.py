@@ -1,0 +1,248 @@
+"""Build frozen dataclasses from Hydra's composed configuration; the only file that knows both.
+
+A tunable number has its value in one YAML file under `conf/`, and its meaning, unit and range in the dataclass of the
+part that it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, Union
+
+from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
+from evaluator.config import GateConfig
+from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
+from learner.config import LearnerConfig
+from learner.replay.config import ReplayConfig
+from learner.replay.redis.config import RedisReplayConfig
+from reversi.errors import ConfigError, UsageError
+from reversi.games.rules import game_named
+from reversi.model.config import NetworkConfig, is_later
+from reversi.search.config import MAX_SIMULATIONS, SearchConfig
+from reversi.settings import require, require_ranges
+from reversi.urls import has_password, masked
+from scripts.config.cluster import ClusterConfig, RayClusterConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """One training run: its name, its length, its randomness."""
+
+    name: str
+    """Folder of the run under `dir`; an existing name is refused, and `resume=` continues that run."""
+
+    dir: str
+    """Folder that holds the runs."""
+
+    minutes: float | None
+    """Most minutes of training, including earlier sittings of a resumed run.  Schedules that follow a run's progress,
+    such as the learning rate, span this time, or `games` if those are done sooner.  null, allowed with `games`, means
+    no time limit: nothing then depends on a clock."""
+
+    games: int | None
+    """Games, including lessons, that the replay takes before play ends; the learner then uses what the reuse cap still
+    allows.  null means no such limit.  Rounds are played to their end, so there may be a few more."""
+
+    seed: int
+    """Seed of every random choice: same seed, `cluster=serial`, `minutes: null` and same machine give the same run,
+    however often it is stopped and resumed."""
+
+    checkpoint_minutes: float
+    """Minutes between two saves of the whole run; a crash loses at most this much."""
+
+    summary_games: int
+    """Games against each fixed player at the end of the run; 0 turns these matches off."""
+
+    summary_simulations: int
+    """Simulations per move of the champion in those games; 0 uses its network without search."""
+
+    def __post_init__(self) -> None:
+        fits = re.fullmatch(r"\w[\w.+-]*", self.name) is not None
+        require(fits, "run.name", "a name of letters, digits and ._+-, which begins with a letter or digit", self.name)
+        if self.minutes is None and self.games is None:
+            raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
+        fits = self.minutes is None or 0 < self.minutes < math.inf
+        require(fits, "run.minutes", "null or a positive number", self.minutes)
+        require(self.checkpoint_minutes > 0, "run.checkpoint_minutes", "above 0", self.checkpoint_minutes)
+        require(0 <= self.seed < 2**63, "run.seed", "from 0 to 2**63 - 1", self.seed)
+        require_ranges(self, "run", games=(1, math.inf), summary_simulations=(0, MAX_SIMULATIONS))
+        games = self.summary_games
+        require(games >= 0 and games % 2 == 0, "run.summary_games", "even and not negative", games)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameConfig:
+    """The game to learn."""
+
+    name: str
+    """`reversi4`, `reversi6`, `reversi8` or `tictactoe`."""
+
+    def __post_init__(self) -> None:
+        try:
+            game_named(self.name)
+        except UsageError as error:
+            raise ConfigError(f"game.name: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegistryConfig:
+    """Where gated models are published."""
+
+    url: str | None
+    """Any fsspec URL or folder; null is the folder `registry` of the run.  Keys and passwords belong in the
+    environment, where the URL's driver looks for them, since others can read command lines and run folders."""
+    keep_rejected: int | None
+    """Newest rejected candidates that keep their weights; null keeps all.  Of older ones the card and the match stay.
+    A candidate has 2.9 MB in the default job, which makes 11 GB of them a day.  Lower it where the disk is small."""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "registry", keep_rejected=(1, math.inf))
+        if self.url is not None and has_password(self.url):
+            raise ConfigError(
+                f"registry.url must not hold a password, which would end in process lists and in the run's folder, "
+                f"got {masked(self.url)!r}; put it into the environment, as the driver of the URL wants it"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobConfig:
+    """A whole training job: one field per group of `conf/`."""
+
+    run: RunConfig
+    game: GameConfig
+    algorithm: AlgorithmConfig
+    network: NetworkConfig
+    search: SearchConfig
+    actors: ActorConfig
+    replay: ReplayConfig | RedisReplayConfig
+    learner: LearnerConfig
+    gate: GateConfig
+    cluster: ClusterConfig
+    registry: RegistryConfig
+    tracking: dict[str, dict[str, Any]]
+    """Trackers to write to, by name, each with its own settings."""
+
+    def __post_init__(self) -> None:
+        known = {"jsonl", "tensorboard", "wandb"}
+        for name in self.tracking:
+            require(name in known, "tracking", f"a set of {', '.join(sorted(known))}", name)
+        draw = self.learner.batch * self.learner.chunk_batches
+        if draw > self.replay.bucket_capacity:
+            raise ConfigError(
+                f"replay.bucket_capacity must be at least one draw of the learner, learner.batch x "
+                f"learner.chunk_batches = {draw}, got {self.replay.bucket_capacity}"
+            )
+        if isinstance(self.algorithm, AlphaZeroConfig) and self.algorithm.value_mix and self.search.margin_weight:
+            raise ConfigError(
+                f"algorithm.value_mix must be 0 where search.margin_weight is not, got {self.algorithm.value_mix:g}: "
+                f"values of such a search mix margins with results, and the target is a result"
+            )
+        if isinstance(self.algorithm, AlphaZeroConfig) and not self.algorithm.margin_weight:
+            margins = self.search.margin_weight
+            require(
+                margins == 0, "search.margin_weight", "0 where algorithm.margin_weight is: nobody learns it", margins
+            )
+        if isinstance(self.algorithm, DqnConfig) and isinstance(self.actors, EpsilonActorConfig):
+            fits = not self.algorithm.every_move or self.actors.opponent == "self"
+            expected = "self with algorithm.every_move, which takes the other side for as good"
+            require(fits, "actors.opponent", expected, self.actors.opponent)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the job depends only on counts, not on a clock or another process, so that all its runs are equal."""
+        return self.cluster.kind == "serial" and self.run.minutes is None and self.replay.kind == "memory"
+
+    @property
+    def actor_count(self) -> int:
+        """Actor processes of this job on this machine."""
+        if isinstance(self.actors, GamesActorConfig):
+            return 1
+        return self.actors.count if self.actors.count is not None else max(1, (os.cpu_count() or 1) - 1)
+
+    def actors_of(self, group: str) -> ActorConfig:
+        """Return how the actors of a group of a Ray cluster make games: `actors` with the group's own settings."""
+        assert isinstance(self.cluster, RayClusterConfig)
+        values = dataclasses.asdict(self.actors) | self.cluster.actors[group].settings
+        return build(type(self.actors), values, f"cluster.actors.{group}.settings")
+
+    @property
+    def actor_device(self) -> Literal["auto", "cpu", "cuda"]:
+        """Where the actors' network runs; only search can keep a GPU busy."""
+        return self.actors.device if isinstance(self.actors, SearchActorConfig) else "cpu"
+
+
+def job_of(values: Mapping[str, Any]) -> JobConfig:
+    """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
+    return build(JobConfig, values, "")
+
+
+def build(cls: type[T], values: Any, path: str) -> T:
+    """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in errors.
+
+    Fields added later may be missing, as in the configuration of an older run.
+    """
+    require(isinstance(values, Mapping), path, "a group of settings", values)
+    assert dataclasses.is_dataclass(cls)
+    hints = typing.get_type_hints(cls)
+    names = [field.name for field in dataclasses.fields(cls)]
+    for name in values:
+        if name not in names:
+            raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names)}")
+    for field in dataclasses.fields(cls):
+        if field.name not in values and not is_later(field):
+            raise ConfigError(f"key {_dotted(path, field.name)!r} is missing")
+    return cls(**{name: _value(hints[name], values[name], _dotted(path, name)) for name in names if name in values})
+
+
+def _value(kind: Any, value: Any, path: str) -> Any:
+    """Return `value` as `kind` (a plain type, Literal, optional, tuple or dataclass), or raise ConfigError."""
+    if dataclasses.is_dataclass(kind):
+        return build(typing.cast(type, kind), value, path)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        require(value in arguments, path, f"one of {', '.join(map(str, arguments))}", value)
+        return value
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        return _value(_chosen([a for a in arguments if a is not type(None)], value, path), value, path)
+    if origin is tuple:
+        require(isinstance(value, list | tuple), path, "a list", value)
+        return tuple(_value(arguments[0], item, path) for item in value)
+    if origin is dict:
+        require(isinstance(value, Mapping), path, "a group of settings", value)
+        return {str(key): _value(arguments[1], item, _dotted(path, str(key))) for key, item in value.items()}
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind is not Any:
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        require(fits, path, _KIND_NAMES.get(kind, kind.__name__), value)
+    return value
+
+
+def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
+    """Return which of several dataclasses `value` configures, by their first field, `kind` or `name`."""
+    if len(kinds) == 1:
+        return kinds[0]
+    tag = dataclasses.fields(kinds[0])[0].name
+    known = {str(name): kind for kind in kinds for name in typing.get_args(typing.get_type_hints(kind)[tag])}
+    given = value.get(tag) if isinstance(value, Mapping) else None
+    if given not in known:
+        raise ConfigError(f"{_dotted(path, tag)} must be one of {', '.join(known)}, got {given!r}")
+    return known[given]
+
+
+_KIND_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
+
+
+def _dotted(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

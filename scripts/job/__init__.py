@@ -1,1 +1,0 @@
-"""A training job: its configuration, its folder, its loop and its output."""

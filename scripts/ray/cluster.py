@@ -1,0 +1,232 @@
+"""Ray itself: start it or join a cluster, and place the roles on its nodes; every failure is a one-line error."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import ray
+from ray._private import services as ray_services
+from ray._private import utils as ray_utils
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from reversi.errors import ConfigError, UnreachableError, first_line
+from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
+from scripts.config.job import JobConfig
+from scripts.ray.environment import in_job
+from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
+from scripts.run.preflight import check_threads
+from scripts.run.processes import children
+
+POLL_S = 1.0
+"""Seconds between two checks of a cluster that has no room yet."""
+
+STARTS = 3
+"""Attempts to start Ray on this machine before the run gives up."""
+
+TOO_LATE = "timed out during startup"
+"""Part of Ray's message when a busy machine did not start it within 30 s, which cannot be changed."""
+
+AVAILABLE = 0.999
+"""Share of a resource that counts as all of it, as Ray rounds its sums."""
+
+
+@contextmanager
+def ray_of(config: ClusterConfig) -> Iterator[None]:
+    """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards.
+
+    `scripts/ray/environment.py` must have prepared the process.  A plain `ray.init()` would join, or hang
+    on, any Ray that was left behind on the machine.
+    """
+    where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
+    place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
+    try:
+        with _own_signals(), _own_process_groups():
+            _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
+    except Exception as error:  # of a start that takes too long Ray says no more than that
+        token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
+        raise UnreachableError(f"cannot use Ray at {place}: {first_line(error)}{token}") from error
+    try:
+        yield
+    finally:
+        with _own_signals():
+            ray.shutdown()
+
+
+def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
+    """Lay the job out on the Ray that was joined, waiting `cluster.start_timeout_s` for nodes that are still starting.
+
+    given_up  asked every second; once true the last complaint is raised
+    """
+    if isinstance(job.cluster, LocalClusterConfig):
+        resources = ray.cluster_resources()
+        check_threads(job, int(resources.get("CPU", 0)))
+        return local_placement(job, int(resources.get("GPU", 0)))
+    driver = ray.get_runtime_context().get_node_id()
+    deadline, told = time.monotonic() + job.cluster.start_timeout_s, False
+    while True:
+        try:
+            placement = cluster_placement(job, nodes(), driver)
+            _check_available(placement)
+            return placement
+        except ConfigError as error:
+            if given_up() or time.monotonic() >= deadline:
+                raise
+            if not told:
+                print(f"waiting {job.cluster.start_timeout_s:g} s for nodes: {error}", file=sys.stderr, flush=True)
+                told = True
+        time.sleep(POLL_S)
+
+
+def nodes() -> list[Node]:
+    """Return the nodes of the cluster that are alive, the head first."""
+    alive = [
+        Node(
+            id=node["NodeID"],
+            name=node["NodeManagerHostname"],
+            resources=node["Resources"],
+            labels=node.get("Labels") or {},
+        )
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
+    return sorted(alive, key=lambda node: "node:__internal_head__" not in node.resources)
+
+
+def object_store_mb() -> float:
+    """Return how much of the object stores is used, in MB, all nodes together; two questions to the head, 1 ms."""
+    name = "object_store_memory"
+    used: float = ray.cluster_resources().get(name, 0.0) - ray.available_resources().get(name, 0.0)
+    return max(0.0, used) / (1 << 20)
+
+
+def options(place: Place) -> dict[str, Any]:
+    """Return Ray's options for a process at `place`, the threads of every library in it included.
+
+    Ray would set OMP_NUM_THREADS itself.  A process without a share of a GPU does not see any: Ray hides it.
+    """
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    request = dict(place.request)
+    chosen: dict[str, Any] = {
+        "num_cpus": request.pop("CPU", 0.0),
+        "num_gpus": request.pop("GPU", 0.0),
+        "runtime_env": {"env_vars": dict.fromkeys(names, str(place.threads))},
+    }
+    if request:
+        chosen["resources"] = request
+    if place.labels:
+        chosen["label_selector"] = dict(place.labels)
+    if place.node is not None:
+        chosen["scheduling_strategy"] = NodeAffinitySchedulingStrategy(place.node, soft=not place.beside_driver)
+    return chosen
+
+
+def _init(where: dict[str, Any], starts: int) -> None:
+    """Connect to Ray; a local Ray that was not up in time is ended and started again, at most `starts` times in all."""
+    for left in reversed(range(starts)):
+        before = {child.pid for child, _ in children(os.getpid())}
+        try:
+            ray.init(**where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+            return
+        except Exception as error:
+            if TOO_LATE not in str(error) or not left:
+                raise
+        ray.shutdown()
+        for child, _ in children(os.getpid()):
+            if child.pid not in before:
+                child.kill()
+        print("Ray was not up within its 30 s on this busy machine; starting it again", file=sys.stderr, flush=True)
+
+
+def _local(config: LocalClusterConfig) -> dict[str, Any]:
+    return {
+        "address": "local",
+        "include_dashboard": False,
+        "object_store_memory": config.object_store_mb << 20,
+    }
+
+
+def _joined(config: RayClusterConfig) -> dict[str, Any]:
+    address = os.environ.get("RAY_ADDRESS", "") if config.address == "auto" else config.address
+    if not address:  # Ray's own "auto" takes any Ray that runs on the machine, whosever it is
+        raise ConfigError(
+            "cluster.address=auto is for jobs on a cluster, which have RAY_ADDRESS; submit one by `reversi launch`, or "
+            "name the head, as in cluster.address=HOST:6379"
+        )
+    _check_reachable(address)
+    settings: dict[str, Any] = {"address": address, "namespace": config.namespace}
+    if not in_job() and config.env_vars:
+        settings["runtime_env"] = {"env_vars": config.env_vars}
+    return settings
+
+
+def _check_available(placement: Placement) -> None:
+    """Raise ConfigError for a layout that fits the nodes, but not next to what other jobs have reserved there."""
+    free = ray.available_resources()
+    wanted: dict[str, float] = {}
+    places = (placement.replay, placement.weights, placement.gate, placement.learner)
+    for place in (*places, *(actor.place for actor in placement.actors)):
+        for name, amount in place.request.items():
+            wanted[name] = wanted.get(name, 0.0) + amount
+    for name, amount in wanted.items():
+        if free.get(name, 0.0) < AVAILABLE * amount:
+            raise ConfigError(
+                f"the run wants {amount:g} {name} of the cluster and {free.get(name, 0.0):g} are free, as other jobs "
+                f"hold the rest; stop them or lower cluster.actors"
+            )
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep our signal handlers, meanwhile too: Ray's handler of SIGTERM ends the process before anything is saved."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with _replaced(ray_utils, "set_sigterm_handler", lambda _: lambda handler: None):
+            yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _own_process_groups() -> Iterator[None]:
+    """Give each process that Ray starts a process group of its own.
+
+    A signal to the run's whole group, as `timeout` and service managers send it, would end Ray while the run still has
+    to save; without their parent Ray's processes end in any case.
+    """
+    with _replaced(ray_services, "ConsolePopen", lambda popen: functools.partial(popen, process_group=0)):
+        yield
+
+
+@contextmanager
+def _replaced(module: ModuleType, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
+    """Replace a private name of Ray by what `make` makes of it; a version of Ray without it is left as it is."""
+    if (original := getattr(module, name, None)) is None:
+        yield
+        return
+    setattr(module, name, make(original))
+    try:
+        yield
+    finally:
+        setattr(module, name, original)
+
+
+def _check_reachable(address: str) -> None:
+    """Raise UnreachableError within seconds where `ray.init` would wait minutes for a cluster that is gone."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=3).close()
+    except (OSError, ValueError) as error:
+        raise UnreachableError(
+            f"no Ray answers at cluster.address={address} ({error}); start one, or take cluster=local"
+        ) from error

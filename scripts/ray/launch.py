@@ -1,0 +1,219 @@
+"""The Ray launcher: every part is a Ray actor, wired so that the driver only passes on reports.
+
+Records flow actor -> replay -> learner, and weights learner -> weights actor -> everyone, without passing through the
+driver (`scripts/ray/driver.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from actors.remote import RemoteRecords, SelfPlayActor
+from actors.worker import ActorReport
+from evaluator.remote import GateActor
+from learner.remote import LearnerActor, WeightActor
+from learner.replay.remote import ReplayActor
+from reversi.errors import ReversiError
+from scripts.ray.actor_pool import ActorPool, group_of, trimmed
+from scripts.ray.cluster import options, placement_of, ray_of
+from scripts.ray.driver import Driver
+from scripts.ray.placement import ActorPlace, Placement, another_place
+from scripts.ray.restart_policy import RestartPolicy
+from scripts.ray.roles import Parts, Role, measured
+from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
+from scripts.run.folder import checkpoints_in, newest_whole
+from scripts.run.redis_run import RedisRun, redis_of
+from scripts.run.sitting import Sitting, registry_url
+from scripts.run.validation_games import validation_games
+
+GATE_SLICE_S = 2.0
+"""Seconds of a gate match per round of the gate."""
+
+KEPT_UP: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
+"""Options of Ray actors that others call: Ray restarts them under the same handle, and calls wait meanwhile.  The
+driver counts their deaths and limits them."""
+
+REPLAY_CALLS = 4 * MOST_ON_A_CLUSTER
+"""Calls that the replay in memory serves at once.  Every actor may be waiting there for room with deliveries in flight,
+and the learner's call, which makes room, must still be served."""
+
+STARTS_APART = 1_000_000
+"""Producer numbers reserved per start of a run; more than the restarts a role can have."""
+
+
+def run_ray(sitting: Sitting) -> None:
+    """Train on Ray actors until the time is up or a signal arrives, then save; the last candidate still gets its match.
+
+    There is a checkpoint before the last candidate is offered, one when the gate has it and one when it is judged:
+    whenever the run is stopped or killed, the candidate is offered and judged exactly once.  A run that an error ends
+    is saved first, if that is possible.
+    """
+    job = sitting.job
+    with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
+        placement = placement_of(job, lambda: sitting.interrupt.requested)
+        watcher = TargetWatcher(sitting.folder.path, job)
+        driver = Driver(sitting, _Wiring(sitting, placement, redis).parts(watcher), watcher)
+        try:
+            _train(sitting, driver)
+        except Exception as error:
+            driver.save_despite(error)
+            if isinstance(error, ReversiError):
+                raise driver.last_words(error) from error
+            raise
+
+
+def _train(sitting: Sitting, driver: Driver) -> None:
+    if driver.wait_until_up():
+        sitting.begin()
+    elif not sitting.trained:
+        return
+    while sitting.goes_on:
+        driver.turn()
+        if sitting.checkpoint_due:
+            driver.save()
+    driver.stop_play()
+    driver.save_at_last()
+    if not sitting.interrupt.requested:
+        driver.offer_last()
+        driver.save_at_last()
+        driver.finish_gate()
+        driver.save_at_last(judged=True)
+    driver.leave_behind()
+
+
+class _Wiring:
+    """The roles of a job, wired to each other; replay and weights are started here, the others by their roles."""
+
+    def __init__(self, sitting: Sitting, placement: Placement, redis: RedisRun | None) -> None:
+        self.sitting, self.placement = sitting, placement
+        self.weights = WeightActor.options(**options(placement.weights), **KEPT_UP).remote()
+        self.replay, self.records = _replay_of(sitting, placement, redis)
+        self.stateless = redis is not None
+        first_epoch = STARTS_APART * (redis.start if redis else sitting.starts)
+        self.epochs: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_epoch))
+        self.validation = validation_games(sitting)
+        self.common = {"game": sitting.job.game.name, "seed": sitting.job.run.seed}
+
+    def parts(self, watcher: TargetWatcher) -> Parts:
+        """Return every role; of the actors, as many as were asked for."""
+        sitting, places = self.sitting, self.placement.actors
+        target = dict(Counter(map(group_of, places))) | (watcher.changed() or {})
+        first = trimmed(places, target)
+        return Parts(
+            learner=self.role("learner", self.learner, lambda a: a.round.remote(sitting.fraction), sitting.learner),
+            gate=self.role("gate", self.gate, lambda a: a.round.remote(GATE_SLICE_S), sitting.gate),
+            actors=ActorPool(
+                [self.actor(index, place) for index, place in enumerate(first)],
+                lambda group, index: self.actor(index, another_place(sitting.job, self.placement, group)),
+                target,
+            ),
+            replay=self.role("replay", lambda: self.replay, lambda a: a.report.remote(), sitting.replay, by_ray=True),
+            weights=self.role("weights", lambda: self.weights, measured, lambda _: None, by_ray=True),
+            stateless=self.stateless,
+        )
+
+    def role(
+        self,
+        name: str,
+        start: Callable[[], Any],
+        ask: Callable[[Any], Any],
+        hear: Callable[[Any], None],
+        **more: Any,
+    ) -> Role:
+        """Return a role that may die as often as the job allows."""
+        return Role(name, start, ask, hear, RestartPolicy(self.sitting.job.cluster.max_restarts), **more)
+
+    def actor(self, index: int, actor: ActorPlace) -> Role:
+        """Return the role of one actor."""
+        sitting = self.sitting
+
+        def hear(report: ActorReport) -> None:
+            role.took_s = report.playing_s
+            if report.games:
+                role.cut_off = False
+            sitting.actor(report)
+
+        role = self.role(
+            f"actor-{index}",
+            lambda: self.worker(index, actor),
+            lambda a: a.round.remote(sitting.fraction, sitting.reading),
+            hear,
+            group=group_of(actor),
+            games=getattr(actor.config, "games", 0),
+        )
+        return role
+
+    def learner(self) -> Any:
+        """Start the learner."""
+        sitting, job = self.sitting, self.sitting.job
+        return LearnerActor.options(**options(self.placement.learner)).remote(
+            config=job.learner,
+            algorithm=job.algorithm,
+            network=job.network,
+            source=self.replay,
+            sink=self.weights,
+            newest=sitting.newest_version(),
+            validation=self.validation,
+            **self.common,
+        )
+
+    def gate(self) -> Any:
+        """Start the gate."""
+        job = self.sitting.job
+        return GateActor.options(**options(self.placement.gate)).remote(
+            config=job.gate,
+            registry=registry_url(job, self.sitting.folder.path),
+            store=self.weights,
+            keep_rejected=job.registry.keep_rejected,
+            **self.common,
+        )
+
+    def worker(self, index: int, actor: ActorPlace) -> Any:
+        """Start the worker of an actor, under a new producer name each time."""
+        return SelfPlayActor.options(**options(actor.place)).remote(
+            index=index,
+            config=actor.config,
+            search=self.sitting.job.search,
+            weights=self.weights,
+            records=self.records,
+            epoch=next(self.epochs[index]),
+            background=True,
+            **self.common,
+        )
+
+
+def _replay_of(sitting: Sitting, placement: Placement, redis: RedisRun | None) -> tuple[Any, Any]:
+    """Return the replay actor and the sink for the workers' records: that actor, or the Redis stream that it reads."""
+    job, folder = sitting.job, sitting.folder.path
+    storage = {
+        "game": job.game.name,
+        "seed": job.run.seed,
+        "config": job.replay,
+        "rejected_dir": str(folder / "rejected"),
+        "algorithm": job.algorithm,
+        "saved": functools.partial(_saved_replay, folder),
+    }
+    if redis is None:
+        replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=REPLAY_CALLS).remote(
+            **storage
+        )
+        return replay, RemoteRecords(replay)
+    from learner.replay.redis.remote import RedisReplayActor
+    from learner.replay.redis.sink import RedisSink
+
+    replay = RedisReplayActor.options(**options(placement.replay), **KEPT_UP).remote(
+        **storage, server=redis.server, key=redis.key
+    )
+    return replay, RedisSink.of(redis.config, redis.server, redis.key)
+
+
+def _saved_replay(folder: Path) -> bytes | None:
+    """Return the last saved replay state of the run in `folder`, None if there is none yet."""
+    if not checkpoints_in(folder):
+        return None
+    return newest_whole(folder).get("replay.safetensors")

@@ -1,0 +1,103 @@
+"""The live dashboard of a run: its cells, as a table in a terminal or as a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scripts.run.counters import Counters
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from evaluator.gate_report import GateReport
+    from learner.learner import LearnerReport
+    from learner.replay.transport import ReplayReport
+    from scripts.run.health import HealthReport, MemoryReport
+
+SILENT_S = 10.0
+"""Seconds without an answer after which the dashboard shows a role as silent."""
+
+
+@dataclass
+class Newest:
+    """The newest report of every part of a run."""
+
+    learner: LearnerReport | None = None
+    replay: ReplayReport | None = None
+    gate: GateReport | None = None
+    health: dict[str, HealthReport] = field(default_factory=dict)
+    memory: MemoryReport | None = None
+
+
+def cells_of(
+    now: Counters, then: Counters, newest: Newest, length_s: float | None, all_games: int | None
+) -> dict[str, str]:
+    """Return the cells of the dashboard, name to text; rates and results are since `then`.
+
+    The run ends after `length_s` seconds or `all_games` games; None is no such limit.
+    """
+    new = now.since(then)
+    cells = {
+        "games": f"{now.games:,}" if all_games is None else f"{now.games:,} of {all_games:,}",
+        "positions/s": f"{new.positions / new.at_s:,.0f}",
+        "simulations/s": f"{new.simulations / new.at_s:,.0f}",
+        "samples/s": f"{new.samples / new.at_s:,.0f}",
+    }
+    if newest.learner is not None and newest.learner.losses is not None:
+        cells["losses"] = newest.learner.losses.summary
+        if newest.learner.validation is not None:
+            cells["kept aside"] = newest.learner.validation.summary
+        cells["model"] = f"version {newest.learner.version}"
+    if newest.replay is not None:
+        cells["replay"] = _replay_text(newest.replay)
+    if games := new.wins + new.draws + new.losses:
+        cells["results"] = f"won {new.wins / games:.1%}, drawn {new.draws / games:.1%}, lost {new.losses / games:.1%}"
+    if newest.gate is not None:
+        cells["gate"] = newest.gate.summary
+    if newest.health:
+        cells["actors"] = _actors_text(newest.health["actors"])
+        cells["health"] = _health_text(newest.health)
+    if length_s is not None:
+        left = max(0.0, length_s - now.at_s)
+        cells["time left"] = f"{int(left) // 60}:{int(left) % 60:02d}" if left else "last gate match"
+    return cells
+
+
+def as_line(at_s: float, cells: dict[str, str]) -> str:
+    """Return the dashboard as one line, `at_s` seconds into the training."""
+    return f"{at_s:5.0f} s | " + " | ".join(f"{name} {text}" for name, text in cells.items())
+
+
+def as_table(cells: dict[str, str]) -> Table:
+    """Return the dashboard as a table of two columns."""
+    from rich.table import Table
+
+    table = Table(show_header=False, title="reversi train", title_justify="left")
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, text in cells.items():
+        table.add_row(name, text)
+    return table
+
+
+def _replay_text(report: ReplayReport) -> str:
+    rejected = f", {report.rejected_games} games rejected" if report.rejected_games else ""
+    waits = "" if report.server_writes else ", waits for room on Redis' disk"
+    return f"{report.positions:,} positions, window {report.window_positions:,}{rejected}{waits}"
+
+
+def _actors_text(report: HealthReport) -> str:
+    missing = report.wanted - report.alive
+    return f"{report.alive} of {report.wanted}" if missing > 0 else str(report.alive)
+
+
+def _health_text(reports: dict[str, HealthReport]) -> str:
+    """Return the roles that are down, silent or were started again; "all up" if none is."""
+    notes = []
+    for role, report in reports.items():
+        said = [] if report.alive else ["down"]
+        said += [f"silent for {report.silent_s:.0f} s"] if report.silent_s >= SILENT_S else []
+        said += [f"{report.restarts} restarts"] if report.restarts else []
+        notes += [f"{role} {', '.join(said)}"] if said else []
+    return "; ".join(notes) or "all up"

@@ -1,0 +1,241 @@
+"""A run is a folder: what lies in it, who holds it, and how a checkpoint of the whole run is written and found again.
+
+runs/<name>/
+    config.yaml  versions.json      what was asked for, and with which packages
+    run.lock                        held by the one process that trains it (its pid inside)
+    metrics.jsonl  tensorboard/  wandb/
+    checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
+    registry/                       the models, unless `registry.url` says otherwise
+    rejected/                       records that the replay refused, with the reason in the name
+    logs/run.log                    what the driver noted, the newest 8 MB and up to three files of older
+    redis/  control.json            the run's own Redis server, if it has one; what `reversi scale` asked for
+    redis-*                         the run's key on a Redis server, which folder that belongs to, starts so far
+    skipped.txt                     games in files that were left out, and why
+    summary.json  learning.svg      what came out
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import IO, Any
+
+from reversi.errors import CorruptFileError, RunError
+from reversi.files import write_atomic
+from scripts.run.state import RUNS
+
+KEPT_CHECKPOINTS = 2
+
+MANIFEST = "manifest.json"
+"""The file of a checkpoint that holds the SHA-256 of each other file, so that half a file is never taken for one."""
+
+
+@dataclass
+class RunFolder:
+    """The folder of one run, locked by this process until `close`."""
+
+    path: Path
+    _lock: IO[str]
+    begun: bool
+    """Whether anything has been trained in it."""
+
+    @classmethod
+    def create(cls, directory: str, name: str) -> RunFolder:
+        """Create a new run; RunError if the name is taken.
+
+        A folder that a run left before it wrote its configuration is no run: its name is free.
+        """
+        path = Path(directory).absolute() / name
+        with _explained(path):
+            if (path / "run.lock").exists() and not (path / "config.yaml").exists():
+                return cls(path, _locked(path), begun=False)
+            if path.exists():
+                raise RunError(
+                    f"run {name!r} exists in {path.parent}; go on with it by resume={Path(directory) / name}, "
+                    f"or choose another run.name"
+                )
+            path.mkdir(parents=True)
+            return cls(path, _locked(path), begun=False)
+
+    @classmethod
+    def resume(cls, path: str) -> RunFolder:
+        """Open an existing run, which must not be held by another process."""
+        folder = saved_config(path).parent.absolute()
+        with _explained(folder):
+            return cls(folder, _locked(folder), begun=True)
+
+    @property
+    def disposable(self) -> bool:
+        """Whether nothing was trained in it and it holds no model, so that nothing is lost with it."""
+        return not self.begun and not any((self.path / "registry" / "models").glob("*"))
+
+    def close(self) -> None:
+        """Release the lock on the run."""
+        self._lock.close()
+
+    def discard(self) -> None:
+        """Remove a run that is `disposable`."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def write_setup(self, config_yaml: str) -> None:
+        """Write the resolved configuration and the versions of all packages that affect results."""
+        with _explained(self.path):
+            write_atomic(self.path / "config.yaml", config_yaml.encode())
+            write_atomic(self.path / "versions.json", json.dumps(versions(), indent=1).encode())
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write `name` as JSON, atomically."""
+        with _explained(self.path):
+            write_atomic(self.path / name, json.dumps(value, indent=1).encode())
+
+    def write_lines(self, name: str, lines: Iterable[str]) -> None:
+        """Write `name` as text, atomically."""
+        with _explained(self.path):
+            write_atomic(self.path / name, "".join(f"{line}\n" for line in lines).encode())
+
+    def save_checkpoint(self, number: int, files: Mapping[str, bytes]) -> None:
+        """Write all files of checkpoint `number`; it counts only once it is whole.  Older ones are then removed.
+
+        RunError if the disk does not take it; nothing of it stays then.
+        """
+        target = self.path / "checkpoints" / f"{number:06d}"
+        partial = target.with_name(f".{target.name}.partial")
+        with _explained(self.path):
+            try:
+                shutil.rmtree(partial, ignore_errors=True)
+                for name, data in files.items():
+                    write_atomic(partial / name, data)
+                hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+                write_atomic(partial / MANIFEST, json.dumps(hashes, indent=1).encode())
+                shutil.rmtree(target, ignore_errors=True)
+                os.replace(partial, target)
+            except OSError:
+                shutil.rmtree(partial, ignore_errors=True)  # what was written of it fills the disk even more
+                raise
+            for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
+                shutil.rmtree(old)
+
+    def checkpoints(self) -> list[Path]:
+        """Return the whole checkpoints, oldest first."""
+        return checkpoints_in(self.path)
+
+    @property
+    def is_summarised(self) -> bool:
+        """Whether the newest checkpoint has a summary: nothing is left to be done but to train on."""
+        return is_summarised(self.path)
+
+    def newest_checkpoint(self) -> dict[str, bytes]:
+        """Return the files of the newest checkpoint that is as it was written, by name.
+
+        One that was cut or changed since is passed over with a line on standard error.  RunError if there is none.
+        """
+        if not self.checkpoints():
+            raise RunError(
+                f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name"
+            )
+        with _explained(self.path):
+            return newest_whole(self.path)
+
+
+def is_summarised(folder: Path) -> bool:
+    """Return whether the summary of the run in `folder` is as new as its newest checkpoint."""
+    summary, saved = folder / "summary.json", checkpoints_in(folder)[-1:]
+    return summary.exists() and all(summary.stat().st_mtime >= each.stat().st_mtime for each in saved)
+
+
+def saved_config(run: str) -> Path:
+    """Return the configuration file of a run, given as a folder or as a name in `runs`; RunError if there is none."""
+    for file in (Path(run) / "config.yaml", RUNS / run / "config.yaml"):
+        if file.is_file():
+            return file
+    raise RunError(f"no such run: {run} (no config.yaml there, and no such name in {RUNS}/)")
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """Return the checkpoints of the run in `folder`, oldest first; what is still being written has another name."""
+    return sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
+
+
+def newest_whole(folder: Path) -> dict[str, bytes]:
+    """Return the files of the newest checkpoint in `folder` that agrees with its manifest."""
+    wrong = "there is none"
+    for place in reversed(checkpoints_in(folder)):
+        files = {file.name: file.read_bytes() for file in sorted(place.iterdir())}
+        damaged = _damaged(files, place)
+        if damaged is None:
+            return {name: data for name, data in files.items() if name != MANIFEST}
+        wrong = f"{place}: {damaged} is not as it was written"
+        print(f"checkpoint passed over: {wrong}", file=sys.stderr, flush=True)
+    raise CorruptFileError(f"no whole checkpoint in {folder}: {wrong}")
+
+
+def _damaged(files: Mapping[str, bytes], place: Path) -> str | None:
+    """Return the name of a file that its checkpoint's manifest does not know so, None if there is no such file."""
+    try:
+        hashes = read_json(files, MANIFEST, place)
+    except CorruptFileError:
+        return MANIFEST
+    for name, written in hashes.items():
+        if hashlib.sha256(files.get(name, b"")).hexdigest() != written:
+            return name
+    return None
+
+
+def read_json(files: Mapping[str, bytes], name: str, where: Path) -> dict[str, Any]:
+    """Return the JSON object `name` of a checkpoint, or raise CorruptFileError."""
+    try:
+        value = json.loads(files[name])
+    except (KeyError, ValueError, RecursionError) as error:  # the last from brackets without end
+        raise CorruptFileError(f"{where}: checkpoint file {name!r} is missing or cannot be read") from error
+    if not isinstance(value, dict):
+        raise CorruptFileError(f"{where}: checkpoint file {name!r} is not an object")
+    return value
+
+
+def _locked(path: Path) -> IO[str]:
+    lock = open(path / "run.lock", "a+", encoding="ascii")  # noqa: SIM115 - held open as long as the run is held
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.seek(0)
+        holder = lock.read().strip() or "unknown"
+        lock.close()
+        raise RunError(
+            f"run {path.name!r} is held by process {holder}; wait for it or stop it: reversi stop {quote(str(path))}"
+        ) from error
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return lock
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn errors of the file system into a RunError about the run folder."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"cannot write the run folder {path}: {error.strerror or error}; free it or set run.dir"
+        ) from error
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of all packages that affect results."""
+    packages = ("reversi-zero", "numpy", "numba", "torch", "openvino", "ray", "safetensors", "hydra-core", "wandb")
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found

@@ -1,0 +1,65 @@
+"""Ctrl-C, SIGTERM and a terminal that closes: the first asks the run to stop and save, the second ends it now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from types import FrameType, TracebackType
+from typing import Any
+
+from scripts.run.processes import kill_children
+
+EXIT_INTERRUPTED = 130
+
+TOGETHER_S = 0.5
+"""Signals that come within so many seconds are one: `timeout` signals its child and then the child's whole group."""
+
+SAVED = "stopped and saved"
+NOTHING_KEPT = "stopped before training began; nothing is kept"
+NOTHING_LOST = "stopped before training continued; nothing is lost"
+"""What a run that was stopped says at its end, and `reversi stop` finds in a job's output."""
+
+
+class Interrupt:
+    """While entered, `requested` becomes true at the first signal; a second one ends the process at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._requested_at = 0.0
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupt:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # started by nohup: the run outlives its terminal
+            self._previous[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def request(self) -> None:
+        """Ask the run to save and end, as the first signal does."""
+        self.requested = True
+        self._requested_at = time.monotonic()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
+            return
+        if self.requested:
+            _say(b"\nstopped now; what came after the last checkpoint is lost\n")
+            kill_children(os.getpid())
+            os._exit(EXIT_INTERRUPTED)
+        self.request()
+        _say(b"\nstopping: saving the run (again to stop now)\n")
+
+
+def _say(words: bytes) -> None:
+    with contextlib.suppress(OSError):  # the terminal may be what has gone
+        os.write(sys.stderr.fileno(), words)

@@ -1,0 +1,161 @@
+"""The serial launcher: actors, learner and gate in one `for` loop, without Ray or other processes.
+
+It is meant for debugging and tests, and is the place to read how the parts work together; `scripts/ray/launch.py`
+runs the same classes in parallel.
+
+All work is divided by counts: a turn of the loop is one draw of the learner, one ply of the gate's match, and, if there
+was nothing to learn from, a round of every actor.  A turn depends only on the state before it, and a checkpoint between
+two turns contains all of that state.  So a run with `run.minutes=null` on one machine's CPU is the same every time, bit
+for bit, however often it is stopped, killed and resumed: weights, optimiser, average, replay, random state, counters,
+gate and registry.  Only measured times differ (seconds of a match, of a run).  With `run.minutes` the schedules follow
+the clock, and runs are not reproducible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from actors.worker import Worker
+from evaluator.gate import Gate
+from learner.learner import Learner
+from learner.replay.memory import MemoryReplay
+from learner.replay.transport import Replay
+from learner.weight_store import WeightStore
+from reversi.games.rules import game_named
+from scripts.run.redis_run import RedisRun, redis_of
+from scripts.run.sitting import Sitting
+from scripts.run.validation_games import validation_games
+
+
+class ReplaySink:
+    """A `RecordSink` over a replay in the same process."""
+
+    def __init__(self, replay: Replay) -> None:
+        self._replay = replay
+
+    def push(self, data: bytes) -> None:
+        """Add the records at once; the loop only plays while there is room."""
+        self._replay.add(data)
+
+
+class SerialParts:
+    """Every part of a job, in this process."""
+
+    def __init__(self, sitting: Sitting, redis: RedisRun | None, replay: Replay) -> None:
+        job = sitting.job
+        game = game_named(job.game.name)
+        self.store = WeightStore()
+        self.replay = replay
+        self._redis = redis
+        self.learner = Learner(
+            config=job.learner,
+            algorithm=job.algorithm,
+            network=job.network,
+            game=game,
+            source=self.replay,
+            sink=self.store,
+            seed=job.run.seed,
+            newest=-1 if sitting.repeats else sitting.newest_version(),
+            validation=validation_games(sitting),
+        )
+        self.gate = Gate(
+            job.gate,
+            game,
+            sitting.open_registry(),
+            source=self.store,
+            sink=self.store,
+            seed=job.run.seed,
+            keep_rejected=job.registry.keep_rejected,
+            repeats=sitting.repeats,
+        )
+        self.workers = [
+            Worker(
+                index=index,
+                game=game.name,
+                config=job.actors,
+                search=job.search,
+                seed=job.run.seed,
+                weights=self.store,
+                records=ReplaySink(self.replay),
+                epoch=redis.start if redis else sitting.starts,
+            )
+            for index in range(job.actor_count)
+        ]
+
+    def state(self) -> dict[str, bytes]:
+        """Return every part's state by the name of its file."""
+        return {name: part.state() for name, part in self._named()}
+
+    def restore(self, sitting: Sitting) -> None:
+        """Restore the parts from the checkpoint of `sitting`; for a new run it is empty.
+
+        Over Redis workers are not restored: the deliveries they made after the checkpoint were already taken under
+        their old names.
+        """
+        for name, part in self._named():
+            if name in sitting.checkpoint and not (isinstance(part, Worker) and self._redis):
+                part.restore(sitting.checkpoint[name])
+
+    def _named(self) -> list[tuple[str, Learner | Replay | Gate | Worker]]:
+        workers = [(f"actor-{index}.safetensors", worker) for index, worker in enumerate(self.workers)]
+        return [
+            ("learner.safetensors", self.learner),
+            ("replay.safetensors", self.replay),
+            ("gate.safetensors", self.gate),
+            *workers,
+        ]
+
+
+def run_serial(sitting: Sitting) -> None:
+    """Train until the sitting is over, then save; the last candidate still gets its match."""
+    with redis_of(sitting.job.replay, sitting.folder.path) as redis, replay_of(sitting, redis) as replay:
+        _run(sitting, SerialParts(sitting, redis, replay))
+
+
+@contextmanager
+def replay_of(sitting: Sitting, redis: RedisRun | None) -> Iterator[Replay]:
+    """Yield the job's replay, in this process; over Redis its thread and connections are closed afterwards."""
+    job, rejected = sitting.job, sitting.folder.path / "rejected"
+    memory = MemoryReplay(game_named(job.game.name), job.replay, job.run.seed, rejected, job.algorithm)
+    if redis is None:
+        yield memory
+        return
+    from learner.replay.redis.replay import RedisReplay
+
+    with closing(RedisReplay(memory, redis.config, redis.server, redis.key)) as replay:
+        yield replay
+
+
+def _run(sitting: Sitting, parts: SerialParts) -> None:
+    parts.restore(sitting)
+    sitting.begin()
+    while sitting.goes_on:
+        _turn(sitting, parts)
+        if sitting.checkpoint_due:
+            parts.learner.saved(sitting.save(parts.state()))
+    if not sitting.interrupt.requested:
+        parts.learner.saved(sitting.save(parts.state()))
+        _finish(sitting, parts)
+    sitting.save(parts.state(), judged=sitting.last_offered)
+
+
+def _turn(sitting: Sitting, parts: SerialParts) -> None:
+    """Learn from one draw, advance the gate's match by a ply, and play if there was nothing to learn from."""
+    learned = parts.learner.round(sitting.fraction, draws=1)
+    sitting.learner(learned)
+    sitting.gate(parts.gate.round(0))
+    if not learned.steps and sitting.plays_on and parts.replay.room():
+        for worker in parts.workers:
+            sitting.actor(worker.round(sitting.fraction))
+    sitting.replay(parts.replay.report())
+    sitting.progress.tick()
+
+
+def _finish(sitting: Sitting, parts: SerialParts) -> None:
+    """Offer the last candidate, unless an earlier sitting did, and play the gate's matches to their end."""
+    while not sitting.last_offered and not sitting.interrupt.requested:
+        sitting.offered(parts.learner.offer_candidate())
+    while parts.gate.poll() and not sitting.interrupt.requested:
+        sitting.gate(parts.gate.round(0))
+        sitting.progress.tick()

@@ -1,0 +1,295 @@
+"""One sitting of a run, from start or resume to its end: clock, folder, dashboard and checkpoints, on any cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from actors.config import GamesActorConfig
+from learner.algorithms.reports import ValidationPart
+from learner.replay.redis.config import RedisReplayConfig
+from reversi.errors import ConfigError, CorruptFileError, RunError
+from reversi.model.registry import Registry
+from scripts.config.job import JobConfig
+from scripts.run.folder import RunFolder, read_json, versions
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.state import more
+
+if TYPE_CHECKING:
+    from actors.worker import ActorReport
+    from evaluator.gate_report import GateReport
+    from learner.algorithms.reports import ValidationReport
+    from learner.learner import LearnerReport
+    from learner.replay.transport import ReplayReport
+
+log = logging.getLogger(__name__)
+
+IDLE_ROUNDS = 2
+"""Rounds of the learner without a step after the last game that end the run; one may have begun before that game."""
+
+SAVE_AGAIN_S = 5.0
+"""Seconds between two attempts to save a run at its end."""
+
+LAST_SAVE_S = 12 * 3600.0
+"""Longest time in seconds that a run waits at its end for room on a full disk, which someone has to make."""
+
+
+@dataclass
+class Sitting:
+    """Everything a launcher needs besides the parts that it starts."""
+
+    job: JobConfig
+    folder: RunFolder
+    interrupt: Interrupt
+    progress: Progress
+    checkpoint: dict[str, bytes] = field(default_factory=dict)
+    """Files of the checkpoint to resume from; empty for a new run."""
+    starts: int = 0
+    """How often the run was started before."""
+    games: int = 0
+    """Games that the replay has taken."""
+    validation: ValidationReport | None = None
+    """The last candidate's results on all validation games."""
+    last_offered: bool = False
+    """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
+    reading: int = 0
+    """How often the files of a run that learns from game files have been begun again: whenever the replay has died."""
+    trained: bool = False
+    """Whether anything was trained in this sitting: its clock started, an actor finished a round or a model was
+    published, whichever came first."""
+    saved: bool = False
+    """Whether this sitting has written a checkpoint."""
+    repeats: bool = False
+    """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
+    _number: int = 0
+    _before_s: float = 0.0
+    _began: float = field(default_factory=time.monotonic)
+    _saved: float = field(default_factory=time.monotonic)
+    _due: bool = False
+    _files_read: bool = False
+    _learned: bool = False
+    _idle_rounds: int = 0
+    _replay_process: str = ""
+
+    def load_checkpoint(self) -> None:
+        """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
+        where = self.folder.path
+        if not self.folder.checkpoints() and isinstance(self.job.replay, RedisReplayConfig):
+            print("no checkpoint yet: the learner begins anew, with the games that redis holds", file=sys.stderr)
+            return
+        self.checkpoint = self.folder.newest_checkpoint()
+        state = read_json(self.checkpoint, "run.json", where)
+        try:
+            self._number = int(state["number"])
+            self._before_s = float(state["elapsed_s"])
+            self.starts = int(state["starts"]) + 1
+            self.games = int(state["games"])
+            missing = [name for name in state["parts"] if name not in self.checkpoint]
+            self.progress.restore(state["progress"])
+            self.repeats = self.job.repeats and state["setup"] == self._setup
+            end = state["end"]
+            over = end["reached"] and self.folder.is_summarised
+            if not over:
+                self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
+                self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
+                # a run that has been given more time or games will have another last candidate
+                self.last_offered = bool(end["last_offered"]) and not self.goes_on
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(
+                f"{where}: the newest checkpoint's run.json lacks {error}; use the version of this program that "
+                "wrote it"
+            ) from error
+        if missing:
+            raise CorruptFileError(
+                f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"
+            )
+        if over:
+            self._expect_more()
+
+    def _expect_more(self) -> None:
+        """Raise ConfigError for a finished run that was not given more minutes or games."""
+        run = self.job.run
+        if run.minutes is not None and self._time_share >= 1.0:
+            again = f"{self.resume_command} {more(run.minutes, None, self._before_s, 0)}"
+            trained = f"{self._before_s / 60:.3g} of {run.minutes:g} minutes"
+            raise ConfigError(f"this run has trained {trained}; give it more, as in {again}")
+        if run.games is not None and self._games_share >= 1.0:
+            again = f"{self.resume_command} {more(None, run.games, 0.0, self.games)}"
+            raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
+
+    def begin(self) -> None:
+        """Start the clock: training begins."""
+        self._has_trained()
+        self._began = self._saved = time.monotonic()
+        minutes = self.job.run.minutes
+        self.progress.begin(self._before_s, None if minutes is None else 60 * minutes, self.job.run.games)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of training, earlier sittings included."""
+        return self._before_s + time.monotonic() - self._began
+
+    @property
+    def fraction(self) -> float:
+        """Share of the run that has passed, 0 to 1, by time or by games, whichever is more; schedules follow it."""
+        return min(1.0, max(self._time_share, self._games_share))
+
+    @property
+    def plays_on(self) -> bool:
+        """False when the run's games are played, or all game files are read."""
+        return not self._files_read and self._games_share < 1.0
+
+    @property
+    def goes_on(self) -> bool:
+        """False when the time is up, nothing is left to learn from, training is done or a signal stopped the run."""
+        return not (
+            self.interrupt.requested or self._learned or self._time_share >= 1.0 or self._idle_rounds >= IDLE_ROUNDS
+        )
+
+    def actor(self, report: ActorReport) -> None:
+        """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
+        self._has_trained()
+        if report.finished and report.reading == self.reading and not self._files_read:
+            self._files_read = self._due = True
+        self.progress.actor(report)
+
+    def learner(self, report: LearnerReport) -> None:
+        """Take the report of a round of training."""
+        self._learned |= report.finished
+        self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
+        self.progress.learner(report)
+
+    def gate(self, report: GateReport) -> None:
+        """Take the report of a round of the gate."""
+        if report.verdict is not None:
+            self._has_trained()
+        self.progress.gate(report)
+
+    def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
+        """Note that the last candidate is offered, and its results on the validation games, if there are any.
+
+        With a `ValidationPart` it is still being validated and not offered yet.
+        """
+        if isinstance(validation, ValidationPart):
+            self.progress.validating(validation)
+            return
+        self.last_offered, self.validation = True, validation
+        if validation is not None:
+            self.progress.validated(validation)
+
+    def replay(self, report: ReplayReport) -> None:
+        """Take the replay's report.
+
+        If the replay of a run over game files has died, all of them are read again: it takes what it lacks.
+        """
+        if isinstance(self.job.actors, GamesActorConfig) and self._replay_process not in ("", report.process):
+            log.warning("the replay has died: the game files are read again from the first")
+            self.reading += 1
+            self._files_read, self._idle_rounds = False, 0
+        self._replay_process = report.process
+        self.games = report.games_total
+        self.progress.replay(report)
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """True when the last save is `run.checkpoint_minutes` old, or older than the end of the game files."""
+        return self._due or time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
+
+    def save(self, parts: Mapping[str, bytes], judged: bool = False) -> str:
+        """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return the path of the
+        newest one, or "none yet" if none could be written.
+
+        judged  whether the last candidate's match is over, so that the run is at its end
+
+        A full disk does not end a run in progress: one line reports it, and the next checkpoint tries again.  At the
+        end of a run this retries for `LAST_SAVE_S` and then raises RunError, or at once if a signal requested the end.
+        """
+        number = self._number + 1
+        files = {**parts, "run.json": json.dumps(self._state(number, parts, judged)).encode()}
+        last_try, told = time.monotonic() + LAST_SAVE_S, False
+        while True:
+            try:
+                self.folder.save_checkpoint(number, files)
+                self._number, self.saved = number, True
+                break
+            except RunError as error:
+                if self.interrupt.requested or time.monotonic() > last_try:
+                    raise
+                if not told:
+                    log.warning("not saved: %s", error)
+                    with contextlib.suppress(OSError):  # standard error may be a file on that disk
+                        print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
+                told = True
+            if self.goes_on:
+                break
+            time.sleep(SAVE_AGAIN_S)
+        self._saved, self._due = time.monotonic(), False
+        return str(max(self.folder.checkpoints(), default="none yet"))
+
+    def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:
+        return {
+            "number": number,
+            "elapsed_s": self.elapsed_s,
+            "starts": self.starts,
+            "games": self.games,
+            "parts": sorted(parts),
+            "progress": self.progress.state(),
+            "setup": self._setup,
+            "end": {
+                "reached": judged and not self.interrupt.requested,
+                "files_read": self._files_read,
+                "learned": self._learned,
+                "idle_rounds": self._idle_rounds,
+                "last_offered": self.last_offered,
+            },
+        }
+
+    @property
+    def _setup(self) -> str:
+        """Digest of everything that determines a run: configuration, kind of machine, package versions."""
+        return hashlib.sha256(json.dumps([asdict(self.job), versions()], sort_keys=True).encode()).hexdigest()
+
+    @property
+    def _time_share(self) -> float:
+        return 0.0 if self.job.run.minutes is None else self.elapsed_s / (60 * self.job.run.minutes)
+
+    @property
+    def _games_share(self) -> float:
+        return 0.0 if self.job.run.games is None else self.games / self.job.run.games
+
+    def _has_trained(self) -> None:
+        self.trained = self.folder.begun = True
+
+    def open_registry(self) -> Registry:
+        """Return the registry the run publishes to."""
+        return Registry(registry_url(self.job, self.folder.path), create=True)
+
+    def newest_version(self) -> int:
+        """Return the highest version in the registry, -1 if it is empty."""
+        return max((model.version for model in self.open_registry().models()), default=-1)
+
+    @property
+    def shown_path(self) -> str:
+        """The run's folder, relative to the current one if possible."""
+        path, here = self.folder.path, Path.cwd()
+        return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+    @property
+    def resume_command(self) -> str:
+        """The command line that resumes this run."""
+        return f"reversi train resume={quote(self.shown_path)}"
+
+
+def registry_url(job: JobConfig, folder: Path) -> str:
+    """Return the URL of the job's registry: what the configuration says, or the folder `registry` of the run."""
+    return job.registry.url or str(folder / "registry")

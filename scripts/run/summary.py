@@ -1,0 +1,112 @@
+"""The output of a run at its start and its end: job and folder, the champion's results, the next commands."""
+
+from __future__ import annotations
+
+import dataclasses
+from shlex import quote
+from typing import Any
+
+from evaluator.match import Match
+from evaluator.openings import random_openings
+from evaluator.proof import as_json, prove_both_sides, report
+from evaluator.stats import Score, score_of
+from reversi.errors import NoGatedModelError
+from reversi.games.rules import TICTACTOE, game_named
+from reversi.players import make_player
+from scripts.run.learning_curves import PICTURE, picture_of
+from scripts.run.sitting import Sitting
+from scripts.run.state import more
+
+FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
+"""Opponents of the summary, weakest first."""
+
+
+def announce(sitting: Sitting) -> None:
+    """Print the game, the algorithm, the length, the processes and the folder of the run."""
+    job = sitting.job
+    where = {
+        "serial": "one process",
+        "local": f"{job.actor_count} actor(s), a learner and a gate on Ray",
+        "ray": "actors, a learner and a gate on the nodes of a Ray cluster",
+    }[job.cluster.kind]
+    how = f" at {job.search.simulations} simulations" if job.actors.kind == "search" else ""
+    minutes = () if job.run.minutes is None else (f"{job.run.minutes:g} minutes",)
+    length = " or ".join((*minutes, *(() if job.run.games is None else (f"{job.run.games:,} games",))))
+    print(
+        f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything "
+        f"in {sitting.shown_path}",
+        flush=True,
+    )
+
+
+def summarise(sitting: Sitting) -> None:
+    """Play the champion against the fixed players, print and save the results."""
+    job, registry = sitting.job, sitting.open_registry()
+    try:
+        champion = registry.gated()
+    except NoGatedModelError:
+        print(f"no model was promoted: the run was too short; continue with:  {sitting.resume_command}")
+        return
+    candidates = registry.models()
+    promoted = sum(model.verdict == "promoted" for model in candidates)
+    print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(candidates)} candidates")
+    outcome: dict[str, Any] = {"champion": champion.version, "promotions": promoted, "candidates": len(candidates)}
+    if sitting.validation is not None:
+        outcome["validation"] = dataclasses.asdict(sitting.validation)
+    if game_named(job.game.name).id == TICTACTOE:
+        outcome["proof"] = _prove(sitting, champion.version)
+    else:
+        outcome["results"] = _meet_fixed_players(sitting, champion.version)
+    sitting.folder.write_json("summary.json", outcome)
+    here = quote(sitting.shown_path)
+    if "jsonl" in job.tracking:
+        picture_of(sitting.folder.path, sitting.folder.path / PICTURE)
+        print(f"\nlearning curves in {here}/{PICTURE}", end="")
+    models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
+    print(
+        f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
+        f"next:  reversi serve --open --registry {models}\n"
+        f"       reversi play --registry {models}\n"
+        f"       reversi pull --registry {models} -o champion\n"
+        f"       {sitting.resume_command} {more(job.run.minutes, job.run.games, sitting.elapsed_s, sitting.games)}"
+    )
+
+
+def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
+    """Play the champion against the fixed players; return the scores by opponent."""
+    results = {}
+    for opponent in FIXED_PLAYERS if sitting.job.run.summary_games else ():
+        score = _play(sitting, version, opponent)
+        results[opponent] = dataclasses.asdict(score)
+        print(f"  against {opponent:<12} {score.summary}", flush=True)
+    return results
+
+
+def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
+    """Enumerate every game of the champion, without and with search; return the results by player."""
+    game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
+    found: dict[str, Any] = {}
+    for simulations in sorted({0, sitting.job.run.summary_simulations}):
+        player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
+        found[player.name] = {}
+        for words, first_random in (("from the empty board", False), ("after any first move", True)):
+            proof = prove_both_sides(game, player, first_random)
+            found[player.name][words] = as_json(game, proof)
+            print(f"  {player.name}, every game {words}:")
+            for line in report(game, proof):
+                print(f"    {line}", flush=True)
+    return found
+
+
+def _play(sitting: Sitting, version: int, opponent: str) -> Score:
+    job, game = sitting.job, game_named(sitting.job.game.name)
+    registry = sitting.open_registry().url
+    openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)
+    champion: Any = make_player(
+        f"mcts:{version}:{job.run.summary_simulations}", game, registry=registry, seed=job.run.seed
+    )
+    other = make_player(opponent, game, registry=registry, seed=job.run.seed + 1)
+    match = Match(game, champion, other, openings, job.run.summary_games)
+    while not match.round(60.0):
+        pass
+    return score_of(match.result())

@@ -1,0 +1,86 @@
+"""Compile every kernel that a job uses, once and in one process, before many processes need them.
+
+numba caches the machine code on disk; without this each actor would compile the kernels for itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+
+import numpy as np
+
+from actors.config import EpsilonActorConfig, SearchActorConfig
+from actors.epsilon import EpsilonPlay
+from actors.selfplay import SelfPlay
+from evaluator.openings import random_openings
+from learner.batches import training_batch
+from learner.learner import Learner
+from learner.replay.memory import MemoryReplay
+from learner.replay.samples import Samples
+from learner.weight_store import WeightStore
+from reversi.games.rules import Game, game_named
+from reversi.model.evaluate import open_evaluator
+from reversi.model.weights import Weights
+from reversi.players import make_player
+from reversi.record import encode
+from reversi.search.evaluate import Immediate, UniformEvaluate
+from scripts.config.job import JobConfig
+
+SLOW_S = 3.0
+
+
+def warm(job: JobConfig) -> None:
+    """Run the code of the job's actors and of its summary on a few short games."""
+    start = time.monotonic()
+    print("preparing (the first time on a machine compiles the engine: about a minute)", file=sys.stderr)
+    game = game_named(job.game.name)
+    if isinstance(job.actors, SearchActorConfig):
+        _warm_search(job, job.actors, game)
+    elif isinstance(job.actors, EpsilonActorConfig):
+        _warm_epsilon(job, job.actors, game)
+    random_openings(game, 1, 2, 0)
+    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
+    for opponent in ("greedy", "flat-mc:1"):
+        make_player(opponent, game, seed=0).choose(own, opp)
+    if time.monotonic() - start > SLOW_S:
+        print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)
+
+
+def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> None:
+    """Let a new network play a few games, learn from one sample and answer one position."""
+    config = dataclasses.replace(actors, games=2)
+    records = EpsilonPlay(game, config, UniformEvaluate(game, 2), 0).play(2, 0, 0.5)
+    assert records is not None
+    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None, job.algorithm)
+    replay.add(encode(records, "warm", 0))
+    store = WeightStore()
+    Learner(
+        config=dataclasses.replace(job.learner, batch=1, chunk_batches=1, round_s=0.01),
+        algorithm=job.algorithm,
+        network=job.network,
+        game=game,
+        source=replay,
+        sink=store,
+        seed=0,
+    ).round(0.0)
+    weights = store.fetch("latest", -1)
+    assert weights is not None
+    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
+    open_evaluator(Weights.from_bytes(weights, "new weights"), batch=1, precision="float32")(own, opp)
+
+
+def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
+    """Search a few games to their end and convert them to records, samples and one batch."""
+    config = dataclasses.replace(actors, games=2 * actors.groups, cache_positions=64)
+    search = dataclasses.replace(job.search, simulations=2, first_simulations=None)
+    selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)
+    records = None
+    while records is None:
+        records = selfplay.play(16, 0)
+    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None)
+    replay.add(encode(records, "warm", 0))
+    samples = replay.sample(1, 1)
+    assert isinstance(samples, Samples)
+    training_batch(game, samples, np.zeros(1, np.int64))
