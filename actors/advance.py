@@ -30,6 +30,7 @@ from reversi.search.exact import decide_moves, is_decided
 from reversi.search.params import SearchParams
 from reversi.search.root import (
     draw_root_noise,
+    has_room,
     has_root,
     keep_subtree,
     plant_root,
@@ -121,7 +122,7 @@ def _begin_ply(
         _solve_ply(games, tree, search_params, params, g, scratch, marked)
         return
     state.budget = params.simulations if state.full else params.fast_simulations
-    if not (params.keep_subtree and has_root(tree, state.own, state.opp)):
+    if not (params.keep_subtree and has_root(tree, state.own, state.opp) and has_room(tree, state.budget)):
         plant_root(tree, params.game_id, search_params, state.own, state.opp)
     elif state.full:
         _draw_noise(state, tree, search_params, params, scratch)

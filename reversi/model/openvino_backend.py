@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -102,6 +103,7 @@ class OpenVinoBackend:
         }
         self._shapes = functools.partial(input_shapes, weights.network, self._game, layout)
         self._slots = [_Slot(self._game, batch, self._shapes, layout) for _ in range(slots)]
+        weakref.finalize(self, _finish, self._slots)
         self._sizes: set[int] = set()
         self.take(self.prepare(weights))
 
@@ -151,6 +153,13 @@ class OpenVinoBackend:
         if self._has_outlook:
             place.request.set_output_tensor(1, batch.outlook)
         return place.request
+
+
+def _finish(slots: list[_Slot]) -> None:
+    """Wait for requests that nobody collected: they write to the slots' buffers, which are freed next."""
+    for slot in slots:
+        if slot.request is not None:
+            slot.request.wait()
 
 
 class _Version(NamedTuple):

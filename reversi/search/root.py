@@ -169,6 +169,16 @@ def search_value(tree: Tree, params: SearchParams, policy: NDArray[np.float32]) 
 
 
 @bare_kernel
+def has_room(tree: Tree, simulations: int) -> bool:
+    """Return whether a tree that was kept has room for a search of `simulations`, which counts the visits it has.
+
+    Nodes with a single reply are bounded over a whole tree (`nodes_for`); a part of it may hold more than its share.
+    """
+    visits = tree.edges[0].visits - 1
+    return bool(tree.used[NODES] + simulations - visits <= tree.nodes.shape[0])
+
+
+@bare_kernel
 def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
     """Return whether `keep_subtree` left the tree with the root (own, opp), and that root is evaluated.
 

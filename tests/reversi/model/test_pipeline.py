@@ -129,6 +129,29 @@ def test_preparing_another_game_or_network_is_refused_and_the_old_one_stays(back
     assert same(evaluator(*positions(GAME, 3)), expected(backend, OLD, *positions(GAME, 3)))
 
 
+DROPPED = """
+import dataclasses
+from reversi.games.rules import game_named
+from reversi.model.evaluate import open_evaluator
+from tests.reversi.model.samples import SMALL, positions, weights
+game = game_named("reversi8")
+version = weights(game, config=dataclasses.replace(SMALL, channels=64, blocks=6))
+own, opp = positions(game, 256)
+for _ in range(3):
+    evaluator = open_evaluator(version, backend="openvino", precision="float32", batch=256, slots=2)
+    evaluator.submit(0, own, opp)
+    evaluator.submit(1, own, opp)
+    del evaluator
+print("goes on")
+"""
+
+
+def test_batches_that_nobody_collects_are_not_written_into_freed_memory():
+    root = Path(__file__).parents[3]
+    ran = subprocess.run([sys.executable, "-c", DROPPED], cwd=root, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "goes on\n"), ran.stderr
+
+
 PROGRAM = """
 import ctypes, sys, time, pathlib, numpy as np
 from reversi.model.weights import Weights

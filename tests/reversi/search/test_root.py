@@ -13,7 +13,15 @@ from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, UniformEvaluate
 from reversi.search.params import params_of
-from reversi.search.root import draw_root_noise, has_root, keep_subtree, mix_root_noise, plant_root, root_action
+from reversi.search.root import (
+    draw_root_noise,
+    has_room,
+    has_root,
+    keep_subtree,
+    mix_root_noise,
+    plant_root,
+    root_action,
+)
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import NODES, PENDING, TERMINAL, UNVISITED, Tree, tree_of
 
@@ -164,6 +172,18 @@ def test_kept_visits_save_evaluations_and_count_as_simulations() -> None:
     grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
     assert sum(visits_of(tree).values()) == 60
     assert len(evaluate.batches) == 61 + 60 - (most - 1)
+
+
+def test_a_kept_tree_has_room_while_its_nodes_and_the_visits_to_come_fit() -> None:
+    (own,), (opp,) = random_positions(REVERSI6, 1, 2, plies=8)
+    tree = grown(own, opp, HashEvaluator(REVERSI6))
+    kept = max(visits_of(tree).values()) - 1
+    keep_best(REVERSI6, tree)
+    assert has_room(tree, SIMULATIONS)
+    tree.used[NODES] = len(tree.nodes) - (SIMULATIONS - kept)
+    assert has_room(tree, SIMULATIONS)
+    tree.used[NODES] += 1
+    assert not has_room(tree, SIMULATIONS)
 
 
 def test_two_plies_can_be_kept_one_after_the_other() -> None:
