@@ -12,7 +12,7 @@ from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 from reversi.games.rules import TICTACTOE
 from reversi.ggf import GgfGame, GgfMove, GgfResult
-from reversi.players import Forfeit, HistoryPlayer, Player
+from reversi.players import AnyPlayer, Forfeit, HistoryPlayer
 
 HINTS = 3
 """Moves that `hint` shows without a number."""
@@ -40,7 +40,7 @@ class Console:
     def __init__(
         self,
         start: Position,
-        opponent: Player,
+        opponent: AnyPlayer,
         *,
         person_is_black: bool,
         ask: Callable[[str], str],

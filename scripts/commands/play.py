@@ -19,12 +19,12 @@ from scripts.arguments.common import (
     add_registry,
     add_seed,
     add_simulations,
+    any_player_of,
     draws_symbols,
     file_path,
     game_of,
     game_of_models,
     given,
-    player_of,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {start.game.name}")
         expect_writable(args.save)
     seed = time.time_ns() % 2**32 if args.seed is None else args.seed
-    opponent = player_of(args, spec, start.game, seed=seed)
+    opponent = any_player_of(args, spec, start.game, seed=seed)
     if isinstance(opponent, HistoryPlayer) and start != Position.start(start.game):
         raise UsageError(f"expected --start with the moves of a game for {spec!r}, which follows games, got a position")
     console = Console(
