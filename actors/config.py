@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from reversi.model.config import LATER
-from reversi.settings import require, require_ranges
+from reversi.settings import LATER, require, require_ranges
 
 MAX_RESCORE_EMPTIES = 20
 """Upper bound of `rescore_empties`: with more empty squares few positions are solved within their limit of nodes."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from reversi.engines.engine import EngineLimits
 from reversi.engines.player import EnginePlayer
 from reversi.games.rules import Game
-from reversi.players import Player, SearchPlayer, make_player
+from reversi.players import AnyPlayer, SearchPlayer, make_any_player
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Entrant:
     """Player specification that makes the same player again."""
     digest: str | None
     """SHA-256 of what the name does not say: a model's weights and search, an external program's limits; or None."""
-    make: Callable[[int], Player]
+    make: Callable[[int], AnyPlayer]
     """Makes the player with the given seed."""
     reusable: bool
     """Whether one player can play all games: a searched model is deterministic and stateless."""
@@ -40,11 +40,11 @@ def entrant_of(
     simulations  for a model given without a number
     limits       for an external program
 
-    Raises what `make_player` raises: an invalid player is found here, before the first game.
+    Raises what `make_any_player` raises: an invalid player is found here, before the first game.
     """
 
-    def make(seed: int) -> Player:
-        return make_player(spec, game, registry=registry, seed=seed, simulations=simulations, limits=limits)
+    def make(seed: int) -> AnyPlayer:
+        return make_any_player(spec, game, registry=registry, seed=seed, simulations=simulations, limits=limits)
 
     player = make(0)
     if close := getattr(player, "close", None):
@@ -55,13 +55,13 @@ def entrant_of(
     return Entrant(
         name=player.name,
         digest=digest,
-        make=lambda seed: make_player(player.name, game, registry=registry, seed=seed),
+        make=lambda seed: make_any_player(player.name, game, registry=registry, seed=seed),
         reusable=True,
     )
 
 
-def digest_of(player: Player, registry: str | Path | None, limits: EngineLimits | None) -> str | None:
-    """Return `Entrant.digest` of a player that `make_player` made with this registry and these limits."""
+def digest_of(player: AnyPlayer, registry: str | Path | None, limits: EngineLimits | None) -> str | None:
+    """Return `Entrant.digest` of a player that `make_any_player` made with this registry and these limits."""
     if isinstance(player, EnginePlayer):
         return _sha256(repr(limits or EngineLimits()).encode())
     if not isinstance(player, SearchPlayer):

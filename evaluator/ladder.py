@@ -28,7 +28,7 @@ from evaluator.openings import Openings
 from evaluator.ratings import Pairing, Ratings, rate
 from reversi.errors import UsageError
 from reversi.games.rules import Game, game_named
-from reversi.players import Player
+from reversi.players import AnyPlayer
 
 BATCH_GAMES = 20
 """Games that are played, and stored, together; an interruption loses unfinished batches."""
@@ -207,9 +207,9 @@ class Ladder:
             seconds=round(time.monotonic() - begin, 3),
         )
 
-    def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> Player:
+    def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> AnyPlayer:
         """Return the entrant's player, made for this batch or, if reusable, kept by the worker for its next batches."""
-        kept: dict[str, Player] = self._own.__dict__  # the one that was used last is the last
+        kept: dict[str, AnyPlayer] = self._own.__dict__  # the one that was used last is the last
         player = kept.pop(entrant.name, None) or entrant.make(seed)
         if entrant.reusable:
             kept[entrant.name] = player

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.match import Counts, Pairs
-from reversi.errors import CorruptFileError, RunError, first_line
+from reversi.errors import CorruptFileError, RunError
+from reversi.settings import build, reading, require
 
 FORMAT = 1
 
@@ -120,27 +121,16 @@ class Ledger:
 
 def _read(line: bytes, where: str) -> Entry:
     """Read one line."""
-    try:
+    with reading(where, "the result of a batch of games"):
         values = json.loads(line)
-        if not isinstance(values, dict):
-            raise TypeError(f"it is {values!r}")
-        if values["format"] != FORMAT:
-            raise CorruptFileError(f"{where}: expected a result of format {FORMAT}, got {values['format']!r}")
-        key = {field.name: values[field.name] for field in fields(BatchKey)}
-        found = {field.name: values[field.name] for field in fields(Entry) if field.name != "key"}
-        for name, length in (("black", 3), ("white", 3), ("pairs", 5), ("forfeits", 2)):
-            if not isinstance(found[name], list):
-                raise ValueError(f"{name} is {found[name]!r}")
-            found[name] = tuple(found[name])
-            if len(found[name]) != length or any(type(n) is not int or not 0 <= n <= MOST_GAMES for n in found[name]):
-                raise ValueError(f"{name} is {values[name]!r}")
-        for name, kinds in _KINDS.items():
-            if not isinstance(values[name], kinds) or isinstance(values[name], bool):
-                raise TypeError(f"{name} is {values[name]!r}")
-        entry = Entry(key=BatchKey(**key), **found)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else first_line(error)
-        raise CorruptFileError(f"{where}: expected the result of a batch of games, but {reason}") from error
+        require(isinstance(values, dict), "it", "an object", values)
+        given = values.pop("format", None)
+        require(given == FORMAT, "format", str(FORMAT), given)
+        key = {field.name: values.pop(field.name) for field in fields(BatchKey) if field.name in values}
+        entry = build(Entry, {**values, "key": build(BatchKey, key, "")}, "")
+        for name in ("black", "white", "pairs", "forfeits"):
+            counts = getattr(entry, name)
+            require(all(0 <= n <= MOST_GAMES for n in counts), name, f"counts from 0 to {MOST_GAMES}", counts)
     _expect_whole_pairs(entry, where)
     return entry
 
@@ -152,11 +142,3 @@ def _expect_whole_pairs(entry: Entry, where: str) -> None:
     by_pairs = sum(count * half_points for half_points, count in enumerate(entry.pairs)) / 2
     if (2 * sum(entry.pairs), by_pairs) != (games, points):
         raise CorruptFileError(f"{where}: expected {games} games with {points:g} points in pairs, got {entry.pairs}")
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("game", "a", "b", "openings"), (str,)),
-    **dict.fromkeys(("a_model", "b_model"), (str, type(None))),
-    "seed": (int,),
-    "seconds": (int, float),
-}

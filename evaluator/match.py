@@ -31,7 +31,7 @@ from reversi.games.rules import (
     outcomes,
     play_batch,
 )
-from reversi.players import Forfeit, HistoryPlayer, Player
+from reversi.players import AnyPlayer, Forfeit, HistoryPlayer
 
 log = logging.getLogger(__name__)
 
@@ -104,8 +104,8 @@ class Match:
     def __init__(
         self,
         game: Game | str,
-        player_a: Player,
-        player_b: Player,
+        player_a: AnyPlayer,
+        player_b: AnyPlayer,
         openings: Openings,
         games: int,
         *,
@@ -272,7 +272,7 @@ class Match:
         self._begun = min(len(self._margin), self._begun + max(0, self._games_at_once - live))
         return np.flatnonzero(self._margin[: self._begun] == UNFINISHED)
 
-    def _ask(self, player: Player, rows: NDArray[np.int64], legal: NDArray[np.uint8]) -> NDArray[np.int32]:
+    def _ask(self, player: AnyPlayer, rows: NDArray[np.int64], legal: NDArray[np.uint8]) -> NDArray[np.int32]:
         """Return the player's actions in games `rows`, checked to be legal; -FAILED or -RESIGNED where it forfeits."""
         given_up = np.zeros(len(rows), np.bool_)
         if isinstance(player, HistoryPlayer):

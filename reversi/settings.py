@@ -1,10 +1,23 @@
-"""Range checks of configuration dataclasses, with one wording for all error messages."""
+"""Dataclasses built from mappings, as of configuration and JSON, and their range checks, with one wording of errors."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import sys
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Literal, TypeVar, Union
 
-from reversi.errors import ConfigError
+from reversi.errors import ConfigError, CorruptFileError, first_line
+
+T = TypeVar("T")
+
+LATER = {"later": True}
+"""Metadata of a field added after the first models and runs were saved: a missing field has its default."""
 
 
 def require(holds: bool, key: str, expected: str, got: object) -> None:
@@ -16,10 +29,102 @@ def require(holds: bool, key: str, expected: str, got: object) -> None:
 def require_ranges(config: object, group: str, **ranges: tuple[float, float]) -> None:
     """Raise ConfigError unless each named field of `config` is within its range, or null if its type allows null.
 
+    group   the dotted name of `config` in messages, or ""
     ranges  the minimum and maximum of each field, both inclusive; an infinite maximum allows every finite value
     """
     for name, (least, most) in ranges.items():
         value = getattr(config, name)
         if value is not None:
             expected = f"at least {least}" if most == math.inf else f"from {least} to {most}"
-            require(least <= value <= most and value < math.inf, f"{group}.{name}", expected, value)
+            require(least <= value <= most and value < math.inf, _dotted(group, name), expected, value)
+
+
+def build(cls: type[T], values: Any, path: str) -> T:
+    """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in messages, or "".
+
+    Fields with the metadata `LATER` may be missing.  Raises ConfigError for a missing, unknown or wrongly typed value.
+    """
+    require(isinstance(values, Mapping), path or "it", "a group of settings", values)
+    assert dataclasses.is_dataclass(cls)
+    hints, names = _hints(cls), [field.name for field in dataclasses.fields(cls)]
+    for name in values:
+        if name not in names:
+            raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names)}")
+    for field in dataclasses.fields(cls):
+        if field.name not in values and not is_later(field):
+            raise ConfigError(f"key {_dotted(path, field.name)!r} is missing")
+    return cls(**{name: value_of(hints[name], values[name], _dotted(path, name)) for name in names if name in values})
+
+
+def value_of(kind: Any, value: Any, path: str) -> Any:
+    """Return `value` as `kind` (a plain type, Literal, optional, tuple or dataclass), or raise ConfigError.
+
+    A dataclass of that kind that was built before is returned as it is.
+    """
+    if dataclasses.is_dataclass(value) and isinstance(value, kind):
+        return value
+    if dataclasses.is_dataclass(kind):
+        return build(typing.cast(type, kind), value, path)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        fits = any(value == each and type(value) is type(each) for each in arguments)
+        require(fits, path, f"one of {', '.join(map(str, arguments))}", value)
+        return value
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        return value_of(_chosen([a for a in arguments if a is not type(None)], value, path), value, path)
+    if origin is tuple:
+        require(isinstance(value, list | tuple), path, "a list", value)
+        if arguments[-1] is Ellipsis:
+            arguments = arguments[:1] * len(value)
+        require(len(value) == len(arguments), path, f"a list of {len(arguments)}", value)
+        return tuple(value_of(each, item, path) for each, item in zip(arguments, value, strict=True))
+    if origin is dict:
+        require(isinstance(value, Mapping), path, "a group of settings", value)
+        return {str(key): value_of(arguments[1], item, _dotted(path, str(key))) for key, item in value.items()}
+    if kind is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+        return float(value)
+    if kind is not Any:
+        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        require(fits, path, _KIND_NAMES.get(kind, kind.__name__), value)
+    return value
+
+
+def is_later(field: dataclasses.Field[Any]) -> bool:
+    """Return whether a dataclass field may be missing in saved data (see `LATER`)."""
+    return field.metadata == LATER
+
+
+@contextmanager
+def reading(where: str, what: str) -> Iterator[None]:
+    """Raise CorruptFileError, `WHERE: expected WHAT, but ...`, for what `json.loads` and `build` refuse inside."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"{where}: expected {what}, but {first_line(error)}") from error
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    """Return the types of a dataclass's fields; cached: they take longer than the rest of `build`."""
+    return typing.get_type_hints(cls)
+
+
+def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
+    """Return which of several dataclasses `value` configures, by their first field, `kind` or `name`."""
+    if len(kinds) == 1:
+        return kinds[0]
+    require(isinstance(value, Mapping), path, "a group of settings", value)
+    tag = dataclasses.fields(kinds[0])[0].name
+    known = {str(name): kind for kind in kinds for name in typing.get_args(_hints(kind)[tag])}
+    given = value.get(tag)
+    require(str(given) in known, _dotted(path, tag), f"one of {', '.join(known)}", given)
+    return known[str(given)]
+
+
+_KIND_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
+
+
+def _dotted(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

@@ -81,18 +81,19 @@ def described(registry: Path, **changes: object) -> Registry:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": -2}, "expected size from 0 to"),  # read(-1) would read without end
-        ({"size": 1 << 62}, "expected size from 0 to"),
-        ({"size": True}, "size is True"),
-        ({"version": -3}, "expected version from 0 to"),
-        ({"version": 10**400}, "expected version from 0 to"),
-        ({"wins": 10**400, "score": 10**400}, "expected wins from 0 to"),
-        ({"score": 10**400}, "expected a score from 0 to 1"),
-        ({"network": 7}, "expected the description of a network, got 7"),
-        ({"sha256": "\x1b[2J" + "0" * 60}, "expected a SHA-256"),
-        ({"created": "2026-11-21\x1b10:00"}, "expected a SHA-256 and a date"),
+        ({"size": -2}, "size must be from 0 to"),  # read(-1) would read without end
+        ({"size": 1 << 62}, "size must be from 0 to"),
+        ({"size": True}, "size must be an integer, got True"),
+        ({"version": -3}, "version must be from 0 to"),
+        ({"version": 10**400}, "version must be from 0 to"),
+        ({"wins": 10**400, "score": 0.5}, "wins must be from 0 to"),
+        ({"score": 10**400}, "score must be a number, got 1000"),
+        ({"score": 2}, "score must be from 0 to 1, got 2.0"),
+        ({"network": 7}, "network must be a group of settings, got 7"),
+        ({"sha256": "\x1b[2J" + "0" * 60}, "sha256 must be a SHA-256, got "),
+        ({"created": "2026-11-21\x1b10:00"}, "created must be a date, got "),
         ({"sha256": "0" * 64}, "expected SHA-256 0000"),
-        ({"game": "../../reversi8"}, "is unknown"),
+        ({"game": "../../reversi8"}, "game must be one of reversi4, "),
     ],
 )
 def test_a_description_that_lies_is_refused_before_anything_is_written(

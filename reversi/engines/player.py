@@ -7,15 +7,10 @@ import shlex
 import shutil
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reversi.engines.engine import Engine, EngineLimits
-from reversi.engines.follow import Follower
 from reversi.engines.gtp_client import GtpEngine
 from reversi.engines.nboard_client import NBoardEngine
 from reversi.errors import EngineError, UsageError
-from reversi.games.bitboard import Masks
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE, Game
@@ -43,24 +38,10 @@ class EnginePlayer:
         self._failures, self._moves = 0, 0
         self._given_up: Forfeit | None = None
         self._engine: Engine | None = start()
-        self._follower = Follower(game)
 
     def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
         """Return the program's action in each game; it forfeits those where it fails or resigns."""
         return [self._choose(history) for history in histories]
-
-    def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
-        """Return the program's action in each position; the positions must be successive ones of a game (`Follower`).
-
-        Raises EngineError if it fails or resigns.
-        """
-        actions = np.empty(len(own), np.int32)
-        for b in range(len(own)):
-            answer = self._choose(self._follower.history_of(int(own[b]), int(opp[b])))
-            if isinstance(answer, Forfeit):
-                raise EngineError(f"{self.name}: {answer.reason}")
-            actions[b] = answer
-        return actions
 
     def close(self) -> None:
         """End the program; the next call for a move starts it again."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,6 +55,21 @@ class MoveAnalysis:
     prior: float | None = None
     """The network's policy, before any search; None if the network was not asked."""
 
+    @property
+    def judgement(self) -> str:
+        """In words for the side to move: `+4 discs, exact`, `win, proven`, `value +0.312, 120 visits`."""
+        if self.score is not None:
+            return f"{self.score:+d} discs, exact"
+        if self.value is None:
+            return "not searched"
+        if self.certain:
+            return f"{'win' if self.value > 0 else 'loss' if self.value < 0 else 'draw'}, proven"
+        return f"value {self.value:+.3f}, {self.visits} visit{'' if self.visits == 1 else 's'}"
+
+    def line_names(self, game: Game) -> list[str]:
+        """Return the names of the moves of the line."""
+        return [action_name(game, action) for action in self.line]
+
     def as_json(self, game: Game) -> dict[str, Any]:
         """Return the analysis for JSON, with moves by name."""
         return {
@@ -63,7 +79,7 @@ class MoveAnalysis:
             "visits": self.visits,
             "certain": self.certain,
             "prior": None if self.prior is None else round(self.prior, 6),
-            "line": [action_name(game, action) for action in self.line],
+            "line": self.line_names(game),
         }
 
 
@@ -102,6 +118,32 @@ class Analyzer(Protocol):
 
     def choose(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
         """Return an analysis for the sake of its best move: it may end as soon as that is known."""
+
+
+def deepening(
+    analyzer: Analyzer,
+    position: Position,
+    steps: Iterable[int],
+    stop: Callable[[int], bool],
+    step_s: float | None = None,
+) -> Iterator[Analysis]:
+    """Yield ever deeper analyses of an unfinished position, until nothing can be added or the next would take too long.
+
+    steps   the simulations of each analysis; each searches anew
+    stop    called with the number of analyses done, before and during the next one, of which nothing is yielded then;
+            the first analysis is yielded in any case
+    step_s  time limit of an analysis in seconds; one that took more than half of it is the last
+    """
+    visits = 0
+    for done, simulations in enumerate(steps):
+        analysis = analyzer.analyse(position, Limit(simulations, step_s), partial(stop, done))
+        before, visits = visits, sum(move.visits for move in analysis.moves)  # nodes may be a solver's, which vary
+        is_known = all(move.certain for move in analysis.moves)
+        if done and (stop(done) or (visits <= before and not is_known)):
+            return
+        yield analysis
+        if is_known or (step_s is not None and analysis.seconds > step_s / 2) or stop(done + 1):
+            return
 
 
 class PlayerAnalyzer:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from reversi.errors import EngineError, IllegalMoveError, NotationError
 from reversi.files import write_output
-from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis
+from reversi.frontends.analysis import Analysis, Analyzer, Limit
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 from reversi.games.rules import TICTACTOE
 from reversi.ggf import GgfGame, GgfMove, GgfResult
-from reversi.players import Forfeit, HistoryPlayer, Player
+from reversi.players import AnyPlayer, Forfeit, HistoryPlayer
 
 HINTS = 3
 """Moves that `hint` shows without a number."""
@@ -40,7 +40,7 @@ class Console:
     def __init__(
         self,
         start: Position,
-        opponent: Player,
+        opponent: AnyPlayer,
         *,
         person_is_black: bool,
         ask: Callable[[str], str],
@@ -180,8 +180,8 @@ class Console:
             self._say(f"{self.opponent.name} would play {action_name(self.start.game, analysis.best.action)}.")
             return
         for move in analysis.moves[: int(number or HINTS)]:
-            line = " ".join(action_name(self.start.game, action) for action in move.line)
-            self._say(f"  {action_name(self.start.game, move.action):<5}{_judgement(move):<25} {line}")
+            line = " ".join(move.line_names(self.start.game))
+            self._say(f"  {action_name(self.start.game, move.action):<5}{move.judgement:<25} {line}")
 
     def _save(self, name: str) -> None:
         """Write the game so far to a file."""
@@ -239,14 +239,3 @@ class Console:
 def _evaluates(analysis: Analysis) -> bool:
     """Return whether an analysis says more than which move to play."""
     return analysis.best.value is not None or analysis.best.score is not None
-
-
-def _judgement(move: MoveAnalysis) -> str:
-    """Describe a move for the side to move: `+4 discs, exact`, `win, proven`, `value +0.312, 120 visits`."""
-    if move.score is not None:
-        return f"{move.score:+d} discs, exact"
-    if move.value is None:
-        return "not searched"
-    if move.certain:
-        return f"{'win' if move.value > 0 else 'loss' if move.value < 0 else 'draw'}, proven"
-    return f"value {move.value:+.3f}, {move.visits} visit{'' if move.visits == 1 else 's'}"

@@ -8,11 +8,10 @@ The first two are extensions of Leela Zero and KataGo that Sabaki, Lizzie and ot
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
-from reversi.frontends.analysis import Analysis, Limit, MoveAnalysis
+from reversi.frontends.analysis import Analysis, MoveAnalysis, deepening
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp_words import COLOURS, GtpError
 from reversi.frontends.input_lines import InputLines
@@ -20,7 +19,7 @@ from reversi.games.notation import action_name
 from reversi.games.rules import Game
 
 STEPS = tuple(64 << step for step in range(12))
-"""Simulations of the analyses of `deepening`, up to 131,072; each searches anew, twice the work of the last in all."""
+"""Simulations of ever deeper analyses, up to 131,072; each searches anew, twice the work of the last in all."""
 
 INTERVAL_S = 1.0
 """Time between two lines if the command gives none."""
@@ -81,7 +80,7 @@ class AnalyzeRequest:
             return lines.ready() if done else lines.holds(lambda line: True, after=begun)
 
         said_s, unsaid = time.monotonic(), None
-        for analysis in deepening(session, stop):
+        for analysis in deepening(session.analyzer, session.position, STEPS, stop):
             unsaid = self.line(session.position.game, analysis)
             if time.monotonic() - said_s >= self.interval_s:
                 yield unsaid
@@ -98,23 +97,6 @@ class AnalyzeRequest:
         return " ".join(_info(game, move, order, self.kata) for order, move in enumerate(shown[: self.most]))
 
 
-def deepening(session: EngineSession, stop: Callable[[int], bool]) -> Iterator[Analysis]:
-    """Yield ever deeper analyses of the session's position, which must not be over, until nothing can be added.
-
-    stop  called with the number of analyses done, before and during the next one, of which nothing is yielded then;
-          the first analysis is yielded in any case
-    """
-    nodes = 0
-    for done, simulations in enumerate(STEPS):
-        analysis = session.analyse(partial(stop, done), Limit(simulations))
-        if done and (stop(done) or analysis.nodes <= nodes):
-            return
-        yield analysis
-        if stop(done + 1) or all(move.certain for move in analysis.moves):
-            return
-        nodes = analysis.nodes
-
-
 def evaluation(game: Game, analysis: Analysis) -> str:
     """Return GoGui graphics: every square with its value in hundredths, or `=` and its exact margin, the best green."""
     squares = [move for move in analysis.moves if move.action != game.pass_action]
@@ -124,10 +106,8 @@ def evaluation(game: Game, analysis: Analysis) -> str:
 
 
 def variation(game: Game, analysis: Analysis) -> str:
-    """Return the best move's value and line: `+0.31: d3 c4 e6`, `+4 discs, exact: d3 c4`."""
-    best = analysis.best
-    value = f"{best.score:+d} discs, exact" if best.score is not None else f"{best.value or 0.0:+.2f}"
-    return f"{value}: {_line(game, best)}"
+    """Return the best move's value and line: `value +0.312, 120 visits: d3 c4 e6`, `+4 discs, exact: d3 c4`."""
+    return f"{analysis.best.judgement}: {' '.join(analysis.best.line_names(game))}"
 
 
 def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
@@ -139,7 +119,7 @@ def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
         fields += [f"scoreMean {move.score}", f"scoreLead {move.score}"]
     if move.prior is not None:
         fields.append(f"prior {move.prior:.6f}" if kata else f"prior {round(10_000 * move.prior)}")
-    return " ".join(["info", *fields, f"order {order}", f"pv {_line(game, move)}"])
+    return " ".join(["info", *fields, f"order {order}", "pv", *move.line_names(game)])
 
 
 def _label(move: MoveAnalysis) -> str:
@@ -147,10 +127,6 @@ def _label(move: MoveAnalysis) -> str:
     if move.score is not None:
         return f"={move.score:+d}"
     return "" if move.value is None else f"{round(100 * move.value):+d}"
-
-
-def _line(game: Game, move: MoveAnalysis) -> str:
-    return " ".join(action_name(game, action) for action in move.line)
 
 
 def _whole(key: str, value: str) -> int:

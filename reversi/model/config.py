@@ -6,18 +6,13 @@ output: `dual` is a policy and a value, `policy` only a policy, `q` the value of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from reversi.errors import ConfigError, IncompatibleModelError
-from reversi.settings import require
+from reversi.settings import LATER, is_later, require, value_of
 
 Head = Literal["dual", "policy", "q"]
-
-LATER = {"later": True}
-"""Marks a field added after the first models and runs were saved: a missing field has its default, and a header omits a
-field with its default, so that older programs can read it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,16 +152,10 @@ class TableConfig:
 
 NetworkConfig = ResNetConfig | StackConfig | TableConfig
 
-NETWORKS: dict[str, type[ResNetConfig] | type[StackConfig] | type[TableConfig]] = {
-    "dual_resnet": ResNetConfig,
-    "stack": StackConfig,
-    "table": TableConfig,
-}
-"""The kinds of network that this version can build."""
-
 
 def network_to_json(network: NetworkConfig) -> dict[str, Any]:
-    """Return the fields as plain JSON values, without `LATER` fields that have their default."""
+    """Return the fields as plain JSON values, without `LATER` fields that have their default: older programs can
+    read them."""
     silent = {each.name for each in fields(network) if is_later(each) and getattr(network, each.name) == each.default}
     values = {key: value for key, value in asdict(network).items() if key not in silent}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
@@ -174,26 +163,11 @@ def network_to_json(network: NetworkConfig) -> dict[str, Any]:
 
 def network_from_json(values: Any, where: str) -> NetworkConfig:
     """Return the config in a header; IncompatibleModelError for one that this version cannot build."""
-    if not isinstance(values, Mapping):
-        raise IncompatibleModelError(f"{where}: expected the description of a network, got {values!r}")
-    kind = NETWORKS.get(str(values.get("kind")))
-    if kind is None:
-        known = ", ".join(NETWORKS)
-        raise IncompatibleModelError(f"{where}: expected a network of kind {known}, got {values.get('kind')!r}")
-    names = {each.name for each in fields(kind)}
-    missing = {each.name for each in fields(kind) if not is_later(each)} - set(values)
-    if odd := ", ".join(sorted(missing | (set(values) - names))):
-        raise IncompatibleModelError(f"{where}: the network's description differs from this version's in: {odd}")
-    chosen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     try:
-        return kind(**chosen)
+        network: NetworkConfig = value_of(NetworkConfig, values, "network")
+        return network
     except ConfigError as error:
         raise IncompatibleModelError(f"{where}: {error}") from error
-
-
-def is_later(each: Field[Any]) -> bool:
-    """Return whether a dataclass field may be missing in saved data (see `LATER`)."""
-    return each.metadata == LATER
 
 
 def _layers(name: str, sizes: tuple[int, ...]) -> str:

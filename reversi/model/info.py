@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from reversi.archive import MAX_BYTES
-from reversi.errors import CorruptFileError, IncompatibleModelError
+from reversi.errors import IncompatibleModelError
 from reversi.games.rules import GAMES
 from reversi.model.config import Head, NetworkConfig, network_from_json, network_to_json
 from reversi.model.weights import LARGEST_VERSION
+from reversi.settings import build, reading, require, require_ranges
 
 FORMAT = 1
 
@@ -58,38 +59,25 @@ class ModelInfo:
     def from_json(cls, text: bytes, path: str) -> ModelInfo:
         """Read model.json of the model in `path`; CorruptFileError if it is invalid."""
         where = f"{path}/model.json"
-        try:
+        with reading(where, "the description of a model"):
             values = json.loads(text)
-            if values["format"] != FORMAT:
-                raise IncompatibleModelError(f"{where}: expected format {FORMAT}, got {values['format']!r}")
-            info = cls(
-                network=network_from_json(values["network"], where),
-                path=path,
-                **{key: _checked(values, key, kinds) for key, kinds in _FIELDS.items()},
-            )
-            datetime.fromisoformat(info.created)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise CorruptFileError(f"{where}: expected the description of a model, but {error!r}") from error
-        if info.verdict not in get_args(Verdict) or info.game not in GAMES:
-            raise CorruptFileError(f"{where}: verdict {info.verdict!r} or game {info.game!r} is unknown")
-        info._check_ranges(where)
+            require(isinstance(values, dict), "it", "an object", values)
+            if values.get("format") != FORMAT:
+                raise IncompatibleModelError(f"{where}: expected format {FORMAT}, got {values.get('format')!r}")
+            known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+            network = network_from_json(values.get("network"), where)
+            info = build(cls, {**known, "network": network, "path": path}, "")
+            info._check_values()
         return info
 
-    def _check_ranges(self, where: str) -> None:
-        """Raise CorruptFileError for impossible numbers and for text that could contain terminal control codes."""
-        counts = {name: getattr(self, name) for name in ("version", "wins", "draws", "losses", "opponent_version")}
-        for name, value, most in (
-            *((n, v, LARGEST_VERSION) for n, v in counts.items()),
-            ("size", self.size, MAX_BYTES),
-        ):
-            if value is not None and not 0 <= value <= most:
-                raise CorruptFileError(f"{where}: expected {name} from 0 to {most}, got {value!r}")
-        if self.score is not None and not 0 <= self.score <= 1:
-            raise CorruptFileError(f"{where}: expected a score from 0 to 1, got {self.score!r}")
-        if not re.fullmatch("[0-9a-f]{64}", self.sha256) or not (self.created.isascii() and self.created.isprintable()):
-            raise CorruptFileError(
-                f"{where}: expected a SHA-256 and a date, got {self.sha256[:80]!r} and {self.created!r}"
-            )
+    def _check_values(self) -> None:
+        """Raise ValueError for impossible values and for text that could contain terminal control codes."""
+        require(self.game in GAMES, "game", f"one of {', '.join(GAMES)}", self.game)
+        counts = ("version", "wins", "draws", "losses", "opponent_version")
+        require_ranges(self, "", **dict.fromkeys(counts, (0, LARGEST_VERSION)), score=(0, 1), size=(0, MAX_BYTES))
+        require(re.fullmatch("[0-9a-f]{64}", self.sha256) is not None, "sha256", "a SHA-256", self.sha256[:80])
+        require(self.created.isascii() and self.created.isprintable(), "created", "a date", self.created)
+        datetime.fromisoformat(self.created)
 
     @property
     def summary(self) -> str:
@@ -137,29 +125,6 @@ def describe(match: Mapping[str, Any] | None) -> dict[str, Any]:
     score = (wins + draws / 2) / max(wins + draws + losses, 1)
     counts = {"wins": wins, "draws": draws, "losses": losses}
     return {**counts, "score": score, "opponent_version": match["opponent_version"], "match": dict(match)}
-
-
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "version": (int,),
-    "verdict": (str,),
-    "game": (str,),
-    "wins": (int,),
-    "draws": (int,),
-    "losses": (int,),
-    "score": (int, float, type(None)),
-    "opponent_version": (int, type(None)),
-    "match": (dict, type(None)),
-    "sha256": (str,),
-    "size": (int,),
-    "created": (str,),
-}
-
-
-def _checked(values: Mapping[str, Any], key: str, kinds: tuple[type, ...]) -> Any:
-    value = values[key]
-    if not isinstance(value, kinds) or isinstance(value, bool):
-        raise TypeError(f"{key} is {value!r}")
-    return value
 
 
 def _match_cell(info: ModelInfo) -> str:

@@ -8,14 +8,15 @@ from reversi.players.plain import (
     RandomPlayer,
     UctPlayer,
 )
-from reversi.players.player import Forfeit, HistoryPlayer, Player, choose_move
-from reversi.players.spec import PREFIXES, SIMULATIONS, make_player
+from reversi.players.player import AnyPlayer, Forfeit, HistoryPlayer, Player, choose_move
+from reversi.players.spec import PREFIXES, SIMULATIONS, make_any_player, make_player
 
 __all__ = [
     "PLAYING",
     "PREFIXES",
     "SIMULATIONS",
     "AlphaBetaPlayer",
+    "AnyPlayer",
     "FlatMonteCarloPlayer",
     "Forfeit",
     "GreedyPlayer",
@@ -26,6 +27,7 @@ __all__ = [
     "UctPlayer",
     "batch_of",
     "choose_move",
+    "make_any_player",
     "make_player",
     "model_player",
     "playing_config",

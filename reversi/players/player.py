@@ -1,4 +1,4 @@
-"""The player protocols: `Player` sees positions, `HistoryPlayer` needs the moves of the game."""
+"""The player protocols: `Player` sees positions, `HistoryPlayer` needs the moves of a game, `AnyPlayer` is either."""
 
 from __future__ import annotations
 
@@ -41,14 +41,22 @@ class Forfeit:
 
 
 @runtime_checkable
-class HistoryPlayer(Player, Protocol):
+class HistoryPlayer(Protocol):
     """A player that follows games move by move, as external programs do; fastest with one game after the other."""
+
+    @property
+    def name(self) -> str:
+        """The player's specification, which `make_any_player` accepts."""
 
     def choose_after(self, histories: Sequence[Sequence[int]], /) -> list[int | Forfeit]:
         """Return a legal action or a forfeit for each unfinished game.
 
         histories  the actions of each game from its start position, passes included; Black plays the first
         """
+
+
+AnyPlayer = Player | HistoryPlayer
+"""A player of whole games; where positions alone are known, a `Player` is needed."""
 
 
 def choose_move(player: Player, position: Position) -> str:

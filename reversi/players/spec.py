@@ -32,11 +32,14 @@ from reversi.errors import UnknownPlayerError, UsageError
 from reversi.games.rules import Game, game_named
 from reversi.players.model import model_player, playing_config
 from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
-from reversi.players.player import Player
+from reversi.players.player import AnyPlayer, Player
 from reversi.search.alphabeta import MAX_DEPTH
 from reversi.search.config import MAX_SIMULATIONS
 
-PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", "gtp", "nboard")
+ENGINES = ("gtp", "nboard")
+"""Prefixes of external programs."""
+
+PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts", *ENGINES)
 """Prefixes, up to the first colon, of all specifications but a bare model."""
 
 MOVING = ("gated", "latest")
@@ -79,21 +82,16 @@ def make_player(
     threads: int = 1,
     backend: str = "auto",
     simulations: int = SIMULATIONS,
-    limits: EngineLimits | None = None,
 ) -> Player:
-    """Return the player that `spec` specifies (see the module docstring).
+    """Return the player of this program that `spec` specifies (see the module docstring).
 
     simulations  for a model specified without a number
-    limits       for an external program, which is started here; it is an error if it does not start
 
-    Raises UnknownPlayerError or another UsageError for an invalid specification, and the errors of loading a model or
-    starting a program.
+    Raises UnknownPlayerError or another UsageError for an invalid specification, also for an external program, and the
+    errors of loading a model.
     """
+    refuse_engine(spec)
     game, kind = game_named(game), spec.partition(":")[0]
-    if kind in ("gtp", "nboard"):
-        from reversi.engines.player import engine_player
-
-        return engine_player(spec, game, limits or EngineLimits())
     plain = _plain_player(spec, game, seed, threads)
     if plain is not None:
         return plain
@@ -115,6 +113,32 @@ def make_player(
     name = f"mcts:{model}:{simulations}{options}" if simulations else f"policy:{model}"
     config = playing_config(simulations, **_options(spec, options))
     return model_player(name, game, weights, config, threads=threads, backend=backend)
+
+
+def make_any_player(spec: str, game: Game | str, *, limits: EngineLimits | None = None, **options: Any) -> AnyPlayer:
+    """Return the player that `spec` specifies, which may be an external program: it is started here.
+
+    limits   for an external program; None means the usual ones
+    options  the other arguments of `make_player`
+
+    Raises what `make_player` raises, and EngineError for a program that does not start or does not support the game.
+    """
+    if not is_engine(spec):
+        return make_player(spec, game, **options)
+    from reversi.engines.player import engine_player
+
+    return engine_player(spec, game_named(game), limits or EngineLimits())
+
+
+def is_engine(spec: str) -> bool:
+    """Return whether `spec` specifies an external program."""
+    return spec.partition(":")[0] in ENGINES
+
+
+def refuse_engine(spec: str) -> None:
+    """Raise UsageError for an external program where positions are not those of one game."""
+    if is_engine(spec):
+        raise UsageError(f"expected a player of this program, got {spec!r}: an external program only plays whole games")
 
 
 def model_of_spec(spec: str) -> str | None:

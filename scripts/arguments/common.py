@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reversi.engines.engine import EngineLimits
     from reversi.games.rules import Game
-    from reversi.players import Player
+    from reversi.players import AnyPlayer, Player
 
 LARGEST = 2**31 - 1
 
@@ -168,9 +168,9 @@ def add_players(parser: argparse.ArgumentParser, *, engines: bool = True) -> Non
 
 
 def player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int, simulations: int | None = None) -> Player:
-    """Return the player that `spec` names, as the command's arguments say.
+    """Return the player of this program that `spec` names, as the command's arguments say.
 
-    --threads is all cores and --engine-* are the usual limits where the command does not have these arguments.
+    --threads is all cores where the command does not have it.
 
     simulations  for a model given without a number; None takes --simulations
     """
@@ -183,8 +183,19 @@ def player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int, sim
         seed=seed,
         threads=args.threads if "threads" in args else os.cpu_count() or 1,
         simulations=args.simulations if simulations is None else simulations,
-        limits=engine_limits(args) if "engine_move" in args else None,
     )
+
+
+def any_player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int) -> AnyPlayer:
+    """Return the player that `spec` names, which may be an external program.
+
+    --engine-* are the usual limits where the command does not have these arguments.
+    """
+    from reversi.players.spec import is_engine, make_any_player
+
+    if not is_engine(spec):
+        return player_of(args, spec, game, seed=seed)
+    return make_any_player(spec, game, limits=engine_limits(args) if "engine_move" in args else None)
 
 
 def add_engines(parser: argparse.ArgumentParser) -> None:

@@ -107,8 +107,6 @@ def check_engine_arguments(args: argparse.Namespace) -> None:
         raise UsageError("expected a model for --margin: a player has it in its name, as in mcts:gated:64,margin=0.1")
     if args.player is not None and args.solve is not None:
         raise UsageError("expected a model for --solve: a player has it in its name, as in mcts:gated:64,solve=10")
-    if args.player is not None and args.player.startswith(("gtp:", "nboard:")):
-        raise UsageError(f"expected a player of this program, got {args.player!r}, which is an engine itself")
     if args.simulations is not None and args.simulations > MAX_SIMULATIONS:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
 

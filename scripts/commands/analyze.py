@@ -2,8 +2,8 @@
 every move with its value, visits, prior and principal variation.
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
-the moves that lead to it, such as c2d2.  Blank lines and text after a # are ignored.  Every other line is answered by
-one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.
+the moves that lead to it, as c2d2, GGF or SGF.  Blank lines and text after a # are ignored.  Every other line is
+answered by one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.
 
 Every move has its exact score where at most --solve squares are empty and the solver finishes.  Elsewhere a search
 values the moves: it ends at --simulations, or when the result of every move is proven.  With 0 simulations the network
@@ -84,7 +84,7 @@ class PositionAnalysis:
             f"{action_name(game, move.action)} {_judgement(move, share)}"
             for move, share in zip(self.analysis.moves, self._policy(), strict=True)
         ]
-        line = "line: " + " ".join(action_name(game, action) for action in best.line)
+        line = " ".join(["line:", *best.line_names(game)])
         return "  ".join(
             [str(self.position), action_name(game, best.action), f"{self._value:+.3f}", *exact, *moves, line]
         )

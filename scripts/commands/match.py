@@ -28,12 +28,12 @@ from scripts.arguments.common import (
     add_seed,
     add_simulations,
     add_threads,
+    any_player_of,
     engine_limits,
     file_path,
     game_of,
     game_of_players,
     natural_up_to,
-    player_of,
 )
 from scripts.arguments.openings import add_openings, check_openings, choose_openings
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from evaluator.openings import Openings
     from evaluator.sprt import Sprt
     from reversi.games.rules import Game
-    from reversi.players import Player
+    from reversi.players import AnyPlayer
 
 EXAMPLES = """
 reversi match --a gated --b flat-mc:150 --size 6 --games 400
@@ -170,7 +170,7 @@ def _progress(match: Match) -> str:
     return f"{finished} of {result.games} games{score}; {begun} in progress, at ply {plies}"
 
 
-def _about(args: argparse.Namespace, player_a: Player, player_b: Player, openings: Openings) -> dict[str, Any]:
+def _about(args: argparse.Namespace, player_a: AnyPlayer, player_b: AnyPlayer, openings: Openings) -> dict[str, Any]:
     """Return the JSON fields about the players and openings, as a ladder's ledger identifies them."""
     from evaluator.entrants import digest_of
 
@@ -231,9 +231,9 @@ def _save(path: Path, match: Match) -> None:
     write_output(path, "".join(lines).encode())
 
 
-def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> Player:
+def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> AnyPlayer:
     """Return a player; an external program is ended by `stack`."""
-    player = player_of(args, spec, game, seed=args.seed + side)
+    player = any_player_of(args, spec, game, seed=args.seed + side)
     if close := getattr(player, "close", None):
         stack.callback(close)
     return player

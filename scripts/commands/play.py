@@ -1,7 +1,8 @@
 """Play in the terminal against any player; type `help` during the game for the commands.
 
 With --start the game begins at a position (N*N characters of X, O and -, a space, the side to move), after the moves of
-a transcript such as c2b4, or where the game in a file stops, such as one that `save game.ggf` wrote.
+a game (a transcript such as c2b4, GGF or SGF), or where the game in a file stops, such as one that `save game.ggf`
+wrote.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from scripts.arguments.common import (
     add_registry,
     add_seed,
     add_simulations,
+    any_player_of,
     draws_symbols,
     file_path,
     game_of,
     game_of_models,
     given,
-    player_of,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--start",
         type=given,
         metavar="GAME",
-        help="begin at a position, after the moves of a transcript, or where the game in a file stops",
+        help="begin at a position, after the moves of a game, or where the game in a file stops",
     )
     parser.add_argument(
         "--save", type=file_path, metavar="FILE", help="write the game to FILE in GGF when it ends, however it ends"
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"expected a game of Reversi with --save, which writes GGF, got {start.game.name}")
         expect_writable(args.save)
     seed = time.time_ns() % 2**32 if args.seed is None else args.seed
-    opponent = player_of(args, spec, start.game, seed=seed)
+    opponent = any_player_of(args, spec, start.game, seed=seed)
     if isinstance(opponent, HistoryPlayer) and start != Position.start(start.game):
         raise UsageError(f"expected --start with the moves of a game for {spec!r}, which follows games, got a position")
     console = Console(

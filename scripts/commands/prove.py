@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_registry(parser)
     add_seed(parser, "the player")
     add_json(parser, "one JSON object")
-    add_players(parser)
+    add_players(parser, engines=False)
 
 
 def run(args: argparse.Namespace) -> int:

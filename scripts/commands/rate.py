@@ -210,13 +210,10 @@ def _truth(args: argparse.Namespace) -> int:
 def _check_truth(args: argparse.Namespace) -> None:
     """Raise UsageError for players that cannot be asked about single positions, and for arguments about games."""
     from reversi.errors import UsageError
+    from reversi.players.spec import refuse_engine
 
     for spec in args.players or []:
-        if spec.startswith(("gtp:", "nboard:")):
-            raise UsageError(
-                f"expected players of this program with --truth, got {spec!r}: such a program follows whole games, "
-                f"and a labelled position has no moves before it"
-            )
+        refuse_engine(spec)
     for name in NOT_WITH_TRUTH:
         if getattr(args, name) is not None:
             option = "--" + name.replace("_", "-")

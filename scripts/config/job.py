@@ -1,4 +1,4 @@
-"""Build frozen dataclasses from Hydra's composed configuration; the only file that knows both.
+"""`JobConfig`: a whole training job, built from Hydra's composed configuration.
 
 A tunable number has its value in one YAML file under `conf/`, and its meaning, unit and range in the dataclass of the
 part that it configures.  Nothing below `scripts/` ever sees a `DictConfig`.
@@ -10,11 +10,9 @@ import dataclasses
 import math
 import os
 import re
-import types
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, Union
+from typing import Any, Literal
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from evaluator.config import GateConfig
@@ -24,13 +22,11 @@ from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
-from reversi.model.config import NetworkConfig, is_later
+from reversi.model.config import NetworkConfig
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
-from reversi.settings import require, require_ranges
+from reversi.settings import build, require, require_ranges
 from reversi.urls import has_password, masked
 from scripts.config.cluster import ClusterConfig, RayClusterConfig
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,66 +179,3 @@ class JobConfig:
 def job_of(values: Mapping[str, Any]) -> JobConfig:
     """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
     return build(JobConfig, values, "")
-
-
-def build(cls: type[T], values: Any, path: str) -> T:
-    """Return `cls` from a mapping with exactly its field names; `path` is the dotted name used in errors.
-
-    Fields added later may be missing, as in the configuration of an older run.
-    """
-    require(isinstance(values, Mapping), path, "a group of settings", values)
-    assert dataclasses.is_dataclass(cls)
-    hints = typing.get_type_hints(cls)
-    names = [field.name for field in dataclasses.fields(cls)]
-    for name in values:
-        if name not in names:
-            raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names)}")
-    for field in dataclasses.fields(cls):
-        if field.name not in values and not is_later(field):
-            raise ConfigError(f"key {_dotted(path, field.name)!r} is missing")
-    return cls(**{name: _value(hints[name], values[name], _dotted(path, name)) for name in names if name in values})
-
-
-def _value(kind: Any, value: Any, path: str) -> Any:
-    """Return `value` as `kind` (a plain type, Literal, optional, tuple or dataclass), or raise ConfigError."""
-    if dataclasses.is_dataclass(kind):
-        return build(typing.cast(type, kind), value, path)
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Literal:
-        require(value in arguments, path, f"one of {', '.join(map(str, arguments))}", value)
-        return value
-    if origin in (Union, types.UnionType):
-        if value is None and type(None) in arguments:
-            return None
-        return _value(_chosen([a for a in arguments if a is not type(None)], value, path), value, path)
-    if origin is tuple:
-        require(isinstance(value, list | tuple), path, "a list", value)
-        return tuple(_value(arguments[0], item, path) for item in value)
-    if origin is dict:
-        require(isinstance(value, Mapping), path, "a group of settings", value)
-        return {str(key): _value(arguments[1], item, _dotted(path, str(key))) for key, item in value.items()}
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if kind is not Any:
-        fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-        require(fits, path, _KIND_NAMES.get(kind, kind.__name__), value)
-    return value
-
-
-def _chosen(kinds: list[Any], value: Any, path: str) -> Any:
-    """Return which of several dataclasses `value` configures, by their first field, `kind` or `name`."""
-    if len(kinds) == 1:
-        return kinds[0]
-    tag = dataclasses.fields(kinds[0])[0].name
-    known = {str(name): kind for kind in kinds for name in typing.get_args(typing.get_type_hints(kind)[tag])}
-    given = value.get(tag) if isinstance(value, Mapping) else None
-    if given not in known:
-        raise ConfigError(f"{_dotted(path, tag)} must be one of {', '.join(known)}, got {given!r}")
-    return known[given]
-
-
-_KIND_NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false"}
-
-
-def _dotted(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name

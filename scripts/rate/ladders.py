@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluator.config import LadderConfig
 from reversi.engines.engine import EngineLimits
 from reversi.errors import ConfigError
+from reversi.settings import build
 from scripts.config.compose import LADDERS, conf_folder, saved_values
-from scripts.config.job import build
 
 LEFT_OUT = {"champions": False, "anchor": None, "one_sided": None, "engines": asdict(EngineLimits())}
 """What a file of one's own may leave out, and what that means."""

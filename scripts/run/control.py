@@ -12,19 +12,21 @@ import logging
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from actors.config import GamesActorConfig
-from reversi.errors import ConfigError, CorruptFileError, ReversiError, UsageError
+from reversi.errors import ConfigError, ReversiError, UsageError
 from reversi.files import write_atomic
+from reversi.settings import build, reading, require
 from scripts.config.cluster import RayClusterConfig
 from scripts.config.job import JobConfig
 
 log = logging.getLogger(__name__)
 
 CONTROL = "control.json"
-FORMAT = 1
+FORMAT: Literal[1] = 1
 
 MAX_BYTES = 1 << 16
 """Size limit of the file."""
@@ -38,6 +40,15 @@ MOST_A_CORE = 4
 
 LOCAL_GROUP = "actors"
 """The one group of actors of a run on one machine."""
+
+
+@dataclass(frozen=True)
+class _Control:
+    """The contents of the file."""
+
+    format: Literal[1]
+    actors: dict[str, int]
+    """The target by group."""
 
 
 def groups_of(job: JobConfig) -> dict[str, int | None]:
@@ -73,7 +84,7 @@ def check_target(job: JobConfig, target: Mapping[str, int]) -> None:
 
 def write_target(folder: Path, target: Mapping[str, int]) -> None:
     """Replace the target in the folder of a run."""
-    write_atomic(folder / CONTROL, json.dumps({"format": FORMAT, "actors": dict(target)}).encode())
+    write_atomic(folder / CONTROL, json.dumps(asdict(_Control(FORMAT, dict(target)))).encode())
 
 
 def read_target(folder: Path) -> dict[str, int]:
@@ -87,13 +98,9 @@ def read_target(folder: Path) -> dict[str, int]:
             text = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return {}
-    try:
-        value: Any = json.loads(text) if len(text) <= MAX_BYTES else None
-        if value["format"] != FORMAT or not all(type(count) is int for count in value["actors"].values()):
-            raise ValueError
-        return dict(value["actors"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise CorruptFileError(f"{path}: expected what `reversi scale` writes; remove it or scale again") from error
+    with reading(str(path), "what `reversi scale` writes (remove it or scale again)"):
+        require(len(text) <= MAX_BYTES, "it", f"at most {MAX_BYTES} bytes", text[:40])
+        return build(_Control, json.loads(text), "").actors
 
 
 def sets_actors(override: str) -> bool:

@@ -29,13 +29,13 @@ def _redis_url(folder: Path) -> Opened:
 def _players(folder: Path) -> Opened:
     """Names of players; no program is ever started and no model is there."""
     from reversi.model.registry import Registry
-    from reversi.players import make_player
+    from reversi.players import make_any_player
 
     Registry(str(folder), create=True)
 
     def read(data: bytes) -> object:
         with mock.patch("shutil.which", return_value=None):
-            return make_player(decoded(data), REVERSI6, registry=str(folder), seed=1)
+            return make_any_player(decoded(data), REVERSI6, registry=str(folder), seed=1)
 
     return lines_of("random", "greedy", "flat-mc:150", "uct:1500", "alphabeta:3"), read
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import pytest
 
-from reversi.errors import ConfigError
-from reversi.settings import require, require_ranges
+from reversi.errors import ConfigError, CorruptFileError
+from reversi.settings import LATER, build, reading, require, require_ranges
 
 
 @dataclass
@@ -55,3 +57,70 @@ def test_what_is_outside_a_range_is_refused(oven: Oven, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         oven.check()
     assert str(error.value) == message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tin:
+    kind: Literal["tin"]
+    size: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tray:
+    kind: Literal["tray"]
+    rows: Literal[2, 4]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cake:
+    form: Tin | Tray
+    heat: float
+    layers: tuple[str, ...] = field(default=(), metadata=LATER)
+
+
+TRAY: dict[str, Any] = {"form": {"kind": "tray", "rows": 2}, "heat": 180}
+
+
+def test_a_dataclass_is_built_from_a_mapping() -> None:
+    assert build(Cake, TRAY, "cake") == Cake(form=Tray(kind="tray", rows=2), heat=180.0)
+    tin = {"form": {"kind": "tin", "size": [20, 30]}, "heat": 0.5, "layers": ["a", "b"]}
+    assert build(Cake, tin, "cake") == Cake(form=Tin(kind="tin", size=(20, 30)), heat=0.5, layers=("a", "b"))
+    assert build(Cake, TRAY | {"form": Tin(kind="tin", size=(1, 2))}, "").form == Tin(kind="tin", size=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"form": None}, "cake.form must be a group of settings, got None"),
+        ({"form": {"kind": "pan"}}, "cake.form.kind must be one of tin, tray, got 'pan'"),
+        ({"form": {"kind": []}}, "cake.form.kind must be one of tin, tray, got []"),
+        ({"form": {"kind": "tin", "size": [1]}}, "cake.form.size must be a list of 2, got [1]"),
+        ({"form": {"kind": "tray", "rows": 3}}, "cake.form.rows must be one of 2, 4, got 3"),
+        ({"form": {"kind": "tray", "rows": 2.0}}, "cake.form.rows must be one of 2, 4, got 2.0"),
+        ({"form": {"kind": "tray"}}, "key 'cake.form.rows' is missing"),
+        ({"heat": True}, "cake.heat must be a number, got True"),
+        ({"heat": 10**400}, f"cake.heat must be a number, got {10**400}"),
+        ({"layers": "ab"}, "cake.layers must be a list, got 'ab'"),
+        ({"layers": ["a", 1]}, "cake.layers must be text, got 1"),
+        ({"icing": 1}, "unknown key 'cake.icing'; valid here: form, heat, layers"),
+    ],
+)
+def test_what_does_not_fit_a_dataclass_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        build(Cake, TRAY | change, "cake")
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("3", "it must be a group of settings, got 3"),
+        ("{}", "key 'kind' is missing"),
+        ("{", "Expecting property name"),
+        ("[" * 50_000, "maximum recursion depth"),
+    ],
+)
+def test_a_damaged_file_is_named_with_what_was_expected(text: str, reason: str) -> None:
+    with pytest.raises(CorruptFileError) as error, reading("tray.json", "a tray"):
+        build(Tray, json.loads(text), "")
+    assert str(error.value).startswith(f"tray.json: expected a tray, but {reason}")

@@ -29,7 +29,11 @@ def test_what_cannot_be_proved_is_one_line(reversi: Reversi) -> None:
         ),
         (("--player", "greedy", "--game", "go"), "game must be one of reversi4, "),
         (("--player", "nobody"), "unknown player"),
+        (
+            ("--player", "gtp:edax -gtp", "--game", "reversi4"),
+            "expected a player of this program, got 'gtp:edax -gtp': an external program only plays whole games",
+        ),
     ):
         answer = reversi("prove", *arguments)
-        assert (answer.code, answer.out) == (2, "")
+        assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
         assert words in answer.err

@@ -272,7 +272,7 @@ def test_a_file_that_is_no_ledger_is_left_alone(reversi: Reversi) -> None:
     [
         (
             ["--players", "random", "gtp:edax -gtp"],
-            "players of this program with --truth, got 'gtp:edax -gtp'",
+            "expected a player of this program, got 'gtp:edax -gtp': an external program only plays whole games",
         ),
         (["--size", 6], "expected no --size with --truth"),
         (["--ladder", "edax8"], "expected no --ladder with --truth"),

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any, TypeVar
 
-from reversi.frontends.analysis import Analysis, Analyzer, Limit
+from reversi.frontends.analysis import Analysis, Analyzer, Limit, deepening
 from reversi.games.position import Position
 from reversi.games.rules import Game
+
+T = TypeVar("T")
 
 STEPS = (64, 256, 1024, 4096, 16384)
 """Simulations after which a growing analysis is reported; each step searches anew, a third more work in all."""
@@ -48,7 +51,7 @@ class Thinker:
         self.opponents = {opponent.name: opponent for opponent in opponents}
         assert default in self.opponents
         self._analyzer = analyzer
-        self._jobs: SimpleQueue[tuple[Future[Analysis], Callable[[], Analysis]] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="thinker", daemon=True)
         self._thread.start()
 
@@ -65,18 +68,11 @@ class Thinker:
         return await self._run(partial(opponent.analyzer.choose, position, opponent.limit, stop))
 
     async def analyse(self, position: Position, stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
-        """Yield ever deeper analyses of an unfinished position, until the result of every move is known, `stop`, or the
-        last step."""
-        analyzer = self._analyzer
-        assert analyzer is not None
-        for simulations in STEPS:
-            limit = Limit(simulations, STEP_S)
-            analysis = await self._run(partial(analyzer.analyse, position, limit, stop))
-            if stop():
-                return
+        """Yield ever deeper analyses of an unfinished position, up to the last of `STEPS`, as `deepening` does."""
+        assert self._analyzer is not None
+        analyses = deepening(self._analyzer, position, STEPS, lambda done: stop(), STEP_S)
+        while (analysis := await self._run(partial(next, analyses, None))) is not None:
             yield analysis
-            if all(move.certain for move in analysis.moves) or analysis.seconds > STEP_S / 2:
-                return
 
     async def review(self, positions: Sequence[Position], stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
         """Yield an analysis of each of the unfinished positions, in their order."""
@@ -94,8 +90,8 @@ class Thinker:
         self._jobs.put(None)
         self._thread.join(END_S)
 
-    async def _run(self, think: Callable[[], Analysis]) -> Analysis:
-        future: Future[Analysis] = Future()
+    async def _run(self, think: Callable[[], T]) -> T:
+        future: Future[T] = Future()
         self._jobs.put((future, think))
         return await asyncio.wrap_future(future)
 

@@ -20,7 +20,7 @@ from reversi.errors import EngineError, UsageError
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.players import GreedyPlayer, HistoryPlayer, Player, RandomPlayer, make_player
+from reversi.players import GreedyPlayer, HistoryPlayer, Player, RandomPlayer, make_any_player, make_player
 from tests.reversi.engines.commands import QUICK, program, spec
 
 REVERSI4, REVERSI6, REVERSI8 = (GAMES[f"reversi{size}"] for size in (4, 6, 8))
@@ -286,9 +286,9 @@ def test_a_board_it_does_not_play_is_an_error_at_once() -> None:
 )
 def test_what_names_no_program_is_refused(name: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        make_player(name, REVERSI8, seed=1)
+        make_any_player(name, REVERSI8, seed=1)
     with pytest.raises(UsageError, match="expected a game that gtp knows, got tictactoe"):
-        make_player(spec("gtp"), GAMES["tictactoe"], seed=1)
+        make_any_player(spec("gtp"), GAMES["tictactoe"], seed=1)
 
 
 def test_limits_are_checked() -> None:
@@ -297,41 +297,14 @@ def test_limits_are_checked() -> None:
             EngineLimits(**wrong)  # type: ignore[arg-type]
 
 
-def test_a_program_plays_where_positions_alone_are_known(players: list[EnginePlayer]) -> None:
-    """As in the terminal: Black and White in turn, a move taken back, and a question about the other side's move."""
-    players.append(program(REVERSI6, "gtp", "--dialect", "implied"))
-
-    def ask(position: Position) -> Position:
-        own, opp = np.array([position.own], np.uint64), np.array([position.opp], np.uint64)
-        return position.play(int(players[0].choose(own, opp)[0]))
-
-    rng = LUCKY(1)
-    for _ in range(3):
-        position, before = Position.start(REVERSI6), Position.start(REVERSI6)
-        while not position.is_over:
-            before = position
-            position = ask(position)
-            if not position.is_over:
-                position = position.play(int(rng.choice(position.legal_actions())))
-        while not before.is_over:
-            before = ask(before)
-    far = Position.start(REVERSI6)
-    for _ in range(5):
-        far = far.play(far.legal_actions()[0])
-    fresh = engine_player(players[0].name, REVERSI6, QUICK)
-    players.append(fresh)
-    with pytest.raises(EngineError, match="expected a position at most 2 moves after one of the same game"):
-        fresh.choose(np.array([far.own], np.uint64), np.array([far.opp], np.uint64))
-
-
-def test_a_failure_where_positions_alone_are_known_is_an_error(players: list[EnginePlayer]) -> None:
-    players.append(program(REVERSI6, "gtp", "--fault", "garbage"))
-    start = np.array([REVERSI6.start_own], np.uint64), np.array([REVERSI6.start_opp], np.uint64)
-    with pytest.raises(EngineError, match=r"^gtp:.*expected a move in answer to 'genmove black', got 'xyzzy'"):
-        players[0].choose(*start)
-
-
 def test_only_programs_are_asked_for_histories(players: list[EnginePlayer]) -> None:
     players.append(program(REVERSI6, "gtp"))
     assert isinstance(players[0], HistoryPlayer)
     assert not isinstance(make_player("greedy", REVERSI6, seed=1), HistoryPlayer)
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "nboard"])
+def test_a_program_is_no_player_where_positions_alone_are_known(protocol: str) -> None:
+    with pytest.raises(UsageError, match=f"expected a player of this program, got '{protocol}:"):
+        make_player(spec(protocol), REVERSI6, seed=1)
+    assert not hasattr(EnginePlayer, "choose")

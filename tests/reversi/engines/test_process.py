@@ -103,8 +103,8 @@ def test_a_failed_start_leaves_nothing(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 from reversi.games.rules import GAMES
-from reversi.players import make_player
-player = make_player(sys.argv[1], GAMES["reversi6"], seed=1)
+from reversi.players import make_any_player
+player = make_any_player(sys.argv[1], GAMES["reversi6"], seed=1)
 print(player._engine._process.pid, flush=True)
 raise RuntimeError("an error that nobody catches")
 """

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from reversi.frontends import analysis
-from reversi.frontends.analysis import Limit, PlayerAnalyzer, SearchAnalyzer
+from reversi.frontends.analysis import Analysis, Limit, MoveAnalysis, PlayerAnalyzer, SearchAnalyzer, deepening
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.players import make_player, playing_config
@@ -174,3 +175,59 @@ def test_no_batch_is_begun_that_would_end_late(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(analysis.time, "monotonic", lambda: next(now_s))
     watch = analysis._Watch(0.1, lambda: False)
     assert [watch(), watch()] == [False, True], "another batch of 40 ms would end at 120 of 100 ms"
+
+
+class Prepared:
+    """An analyzer whose analyses are these, one after the other."""
+
+    name, game, uses_limit = "prepared", GAME, True
+
+    def __init__(self, *analyses: Analysis) -> None:
+        self._left = list(analyses)
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        return self._left.pop(0)
+
+    choose = analyse
+
+
+def found(nodes: int, visits: int, certain: bool = False, seconds: float = 1.0) -> Analysis:
+    return Analysis((MoveAnalysis(1, 0.5, visits, certain=certain),), nodes, seconds)
+
+
+@pytest.mark.parametrize(
+    ("analyses", "yielded"),
+    [
+        ([found(10, 9), found(20, 19), found(40, 39)], 3),
+        ([found(10, 9), found(10, 9), found(40, 39)], 1),
+        ([found(900, 9), found(800, 19), found(850, 39)], 3),  # with the varying work of a solver that did not finish
+        ([found(900, 9), found(950, 0, certain=True), found(40, 39)], 2),  # the solver finished
+        ([found(10, 9), found(20, 19, seconds=6.0), found(40, 39)], 2),
+        ([found(1, 0), found(1, 0)], 1),
+    ],
+)
+def test_analyses_are_repeated_until_nothing_is_added_or_time_is_up(analyses: list[Analysis], yielded: int) -> None:
+    steps = range(len(analyses))
+    assert list(deepening(Prepared(*analyses), START, steps, lambda done: False, 10.0)) == analyses[:yielded]
+
+
+def test_a_stopped_analysis_is_dropped_but_the_first_one_is_not() -> None:
+    analyzer = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400)
+    for most in range(4):
+        analyses = list(deepening(analyzer, START, (4, 8, 16, 32), lambda done, most=most: done >= most))
+        assert [each.nodes for each in analyses] == ([5, 9, 17][:most] or [1])
+
+
+@pytest.mark.parametrize(
+    ("move", "words"),
+    [
+        (MoveAnalysis(1, 1.0, 7, score=4, certain=True), "+4 discs, exact"),
+        (MoveAnalysis(1), "not searched"),
+        (MoveAnalysis(1, -1.0, 7, certain=True), "loss, proven"),
+        (MoveAnalysis(1, 0.0, 7, certain=True), "draw, proven"),
+        (MoveAnalysis(1, 0.3124, 1), "value +0.312, 1 visit"),
+        (MoveAnalysis(1, -0.5, 20), "value -0.500, 20 visits"),
+    ],
+)
+def test_a_move_is_judged_in_words(move: MoveAnalysis, words: str) -> None:
+    assert move.judgement == words

@@ -12,7 +12,7 @@ import pytest
 from reversi.frontends.analysis import Limit
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp
-from reversi.frontends.gtp_analysis import STEPS, AnalyzeRequest, deepening
+from reversi.frontends.gtp_analysis import STEPS, AnalyzeRequest
 from reversi.frontends.gtp_words import GtpError
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
@@ -81,8 +81,8 @@ def test_an_analysis_word_for_word() -> None:
         "info move a2 visits 9 winrate 0.625000 order 1 pv a2 a1\n\n"
         "= LABEL b1 +50 a2 +25 d3 +0 c4 -25\n"
         "COLOR green b1\n"
-        "TEXT +0.50: b1 a1\n\n"
-        "= +0.50: b1 a1\n\n"
+        "TEXT value +0.500, 10 visits: b1 a1\n\n"
+        "= value +0.500, 10 visits: b1 a1\n\n"
     )
 
 
@@ -227,9 +227,3 @@ def test_arguments_are_those_of_katago(words: str, expected: AnalyzeRequest) -> 
 def test_a_number_is_needed_after_a_key() -> None:
     with pytest.raises(GtpError, match="expected a whole number after interval"):
         AnalyzeRequest.parse(["lz-analyze", "interval"])
-
-
-def test_an_analysis_that_cannot_get_deeper_ends() -> None:
-    session = session_of()
-    assert len(list(deepening(session, lambda done: False))) == 1
-    assert len(list(deepening(model_session(0, Limit()), lambda done: done > 3))) == 4
