@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable
-from reversi.games.rules import action_of_square
+from reversi.games.rules import action_of_square, legal_moves, play
 from reversi.kernel import bare_kernel, inlined_kernel, kernel
 from reversi.search.endgame_last import (
     BELOW_EVERY_SCORE,
@@ -195,6 +195,38 @@ def _known_bound(own: np.uint64, opp: np.uint64, legal: np.uint64, beta: int, ta
             return -int(table[known].upper)
         legal ^= disc
     return BELOW_EVERY_SCORE
+
+
+@bare_kernel
+def moves_reaching(
+    variant: int,
+    own: np.uint64,
+    opp: np.uint64,
+    least: int,
+    known: np.uint64,
+    table: Table,
+    counts: Int64Pointer,
+) -> np.uint64:
+    """Return the actions, as bits, after which perfect play ends with a score of `least` or more: a null window each.
+
+    known  actions already known to reach it; they are included without a search
+
+    There must be a legal square.  If `counts[STOP]` is set on return, a limit stopped the search and the result is
+    meaningless.
+    """
+    game_id = game_of(variant)
+    legal, found = legal_moves(game_id, own, opp), known
+    while legal != ZERO and counts[STOP] == 0:
+        action = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        bit = ONE << np.uint64(action)
+        most = WORST  # that the other side can still get
+        if least > WORST and known & bit == ZERO:
+            own_next, opp_next = play(game_id, own, opp, action)
+            most = search(variant, own_next, opp_next, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
+        if most <= -least:
+            found |= bit
+    return found
 
 
 @kernel
