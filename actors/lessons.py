@@ -23,7 +23,7 @@ from reversi.games.rules import NO_ACTION, REVERSI8, Game, only_reply, squares_o
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
 from reversi.search.chance import random_index, stream
-from reversi.search.endgame_last import GENERATION, JUDGED, NODE_COUNT, STOP
+from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
 from reversi.search.endgame_search import WORST, moves_reaching, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import CACHED_TABLE_BITS, SolverThreads
@@ -154,7 +154,7 @@ def _play_perfectly(
     taught, known, margin, exact_from = 0, False, 0, 0
     while not state.over:
         ply, kind, action = state.plies, UNSEARCHED, only_reply(game_id, state.own, state.opp)
-        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
         if not known:
             margin = search(
                 variant, state.own, state.opp, int(np.int64(-MAX_MARGIN)), int(np.int64(MAX_MARGIN)), table, counts

@@ -24,7 +24,7 @@ from reversi.games.rules import (
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
-from reversi.search.endgame_last import GENERATION, JUDGED, NODE_COUNT, STOP
+from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
 from reversi.search.endgame_search import moves_reaching, search
 from reversi.search.endgame_table import Table
 from reversi.search.endgame_threads import CACHED_TABLE_BITS, SolverThreads
@@ -93,7 +93,7 @@ def rescore_games(
         for ply in range(state.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
-            counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+            counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
             if counts[STOP] != 0:
                 break
@@ -123,7 +123,7 @@ def _keep_best(
 
     policy  uint8[A]  visits, read and written; the largest is 255 before and after
     """
-    counts[NODE_COUNT] = counts[JUDGED] = 0
+    counts[NODE_COUNT] = counts[EVALUATION_COUNT] = 0
     best, largest = moves_reaching(variant, own, opp, least, ZERO, table, counts), 0
     if counts[STOP] != 0:
         return False
