@@ -33,10 +33,10 @@ from reversi.search.root import (
     has_room,
     has_root,
     keep_subtree,
-    plant_root,
     root_action,
     root_policy,
     search_value,
+    set_root,
 )
 from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 from reversi.search.walk import expand, walk
@@ -90,8 +90,8 @@ def advance(
         if state.leaf != NO_LEAF:
             node = int(state.leaf)
             state.leaf = NO_LEAF
-            _turn_back(logits[g - start], action_table[state.symmetry], scratch)
-            _judge(state, tree, search_params, params, node, scratch, value[g - start])
+            _undo_symmetry(logits[g - start], action_table[state.symmetry], scratch)
+            _expand_and_back_up(state, tree, search_params, params, node, scratch, value[g - start])
         while not state.over and state.leaf == NO_LEAF:
             if state.budget == NO_SEARCH:
                 _begin_ply(games, tree, search_params, params, g, scratch, marked)
@@ -123,7 +123,7 @@ def _begin_ply(
         return
     state.budget = params.simulations if state.full else params.fast_simulations
     if not (params.keep_subtree and has_root(tree, state.own, state.opp) and has_room(tree, state.budget)):
-        plant_root(tree, params.game_id, search_params, state.own, state.opp)
+        set_root(tree, params.game_id, search_params, state.own, state.opp)
     elif state.full:
         _draw_noise(state, tree, search_params, params, scratch)
 
@@ -144,13 +144,13 @@ def _solve_ply(
     value = decide_moves(params.game_id, search_params, state.own, state.opp, scratch)
     if state.full:
         kind = SEARCHED
-        _note_targets(games, g, value, scratch)
+        _store_targets(games, g, value, scratch)
     draw = random_uniform(ply_stream(params.seed, state.number, state.plies), _MOVE)
-    _take(games, tree, params, g, _drawn(scratch, 1.0, draw), kind, marked)
+    _take(games, tree, params, g, _sampled_action(scratch, 1.0, draw), kind, marked)
 
 
 @bare_kernel
-def _note_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.float32]) -> None:
+def _store_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.float32]) -> None:
     """Store value and policy targets of the current ply."""
     state = games.state[g]
     state.positions += 1
@@ -196,8 +196,8 @@ def _simulate(
         row, way = find(cache, own, opp)
         if way != MISSING:
             state.found += 1
-            _turn_back(cache.logits[row, way], action_table[state.symmetry], scratch)
-            _judge(state, tree, search_params, params, node, scratch, cache.entries[row, way].value)
+            _undo_symmetry(cache.logits[row, way], action_table[state.symmetry], scratch)
+            _expand_and_back_up(state, tree, search_params, params, node, scratch, cache.entries[row, way].value)
             return
     state.asked += 1
     state.leaf = node
@@ -205,14 +205,14 @@ def _simulate(
 
 
 @bare_kernel
-def _turn_back(logits: NDArray[np.float32], action_table: NDArray[np.int32], out: NDArray[np.float32]) -> None:
+def _undo_symmetry(logits: NDArray[np.float32], action_table: NDArray[np.int32], out: NDArray[np.float32]) -> None:
     """Write a position's logits into `out` from those of its image; `action_table` int32[A] maps to the image."""
     for action in range(out.shape[0]):
         out[action] = logits[action_table[action]]
 
 
 @bare_kernel
-def _judge(
+def _expand_and_back_up(
     state: Any,
     tree: Tree,
     search_params: SearchParams,
@@ -255,17 +255,17 @@ def _end_search(
     root_policy(tree, search_params, scratch)
     if state.full:
         kind = SEARCHED
-        _note_targets(games, g, search_value(tree, search_params, scratch), scratch)
+        _store_targets(games, g, search_value(tree, search_params, scratch), scratch)
     if search_params.gumbel or ply >= params.temperature_plies:
         action = root_action(tree, search_params)
     else:
         draw = random_uniform(ply_stream(params.seed, state.number, ply), _MOVE)
-        action = _drawn(scratch, params.temperature, draw)
+        action = _sampled_action(scratch, params.temperature, draw)
     _take(games, tree, params, g, action, kind, marked)
 
 
 @bare_kernel
-def _drawn(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
+def _sampled_action(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
     """Return an action in proportion to policy ** (1 / temperature); `draw` is uniform in (0, 1)."""
     largest, total = _largest(policy), 0.0
     for action in range(policy.shape[0]):

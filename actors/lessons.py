@@ -17,17 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.config import LEAST_EMPTIES
-from actors.exact_moves import TABLE_BITS, moves_reaching
 from actors.games import Games, begin_game, make_games, ply_stream, take_ply, take_random_ply
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import NO_ACTION, REVERSI8, Game, only_reply, squares_of
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
 from reversi.search.chance import random_index, stream
-from reversi.search.endgame_last import GENERATION, JUDGED, NODE_COUNT, STOP
-from reversi.search.endgame_search import WORST, search
+from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
+from reversi.search.endgame_search import WORST, moves_reaching, search
 from reversi.search.endgame_table import Table
-from reversi.search.endgame_threads import SolverThreads
+from reversi.search.endgame_threads import CACHED_TABLE_BITS, SolverThreads
 from reversi.search.endgame_variant import variant_of
 from reversi.search.exact import MAX_MARGIN, utility
 from reversi.search.parallel import Threads
@@ -77,7 +76,7 @@ class Lessons:
         self._count = count if game.id <= REVERSI8 else 0
         self._sources = max(1, AT_ONCE // max(1, self._count))  # games whose lessons are made in one call
         self._lessons = make_games(game, self._count * self._sources)
-        self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
+        self._solvers = SolverThreads(threads, CACHED_TABLE_BITS, NODES_A_PLY)
 
     @property
     def room(self) -> int:
@@ -155,7 +154,7 @@ def _play_perfectly(
     taught, known, margin, exact_from = 0, False, 0, 0
     while not state.over:
         ply, kind, action = state.plies, UNSEARCHED, only_reply(game_id, state.own, state.opp)
-        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
         if not known:
             margin = search(
                 variant, state.own, state.opp, int(np.int64(-MAX_MARGIN)), int(np.int64(MAX_MARGIN)), table, counts
@@ -163,7 +162,7 @@ def _play_perfectly(
             known, exact_from = counts[STOP] == 0, ply
         if known and action == NO_ACTION:
             kind = SEARCHED
-            action = _best_moves(game_id, variant, state, margin, draws, table, counts, lessons.policies[k, ply])
+            action = _best_moves(variant, state, margin, draws, table, counts, lessons.policies[k, ply])
         if counts[STOP] != 0:
             _make_opening(lessons, k)
             taught, known = 0, False
@@ -193,7 +192,6 @@ def _make_opening(lessons: Games, k: int) -> None:
 
 @bare_kernel
 def _best_moves(
-    game_id: int,
     variant: int,
     state: Any,
     margin: int,
@@ -208,8 +206,8 @@ def _best_moves(
     policy  uint8[A]  written: 255 for the best moves, `SAFE_SHARE` for others with the same result
     """
     result = WORST if margin < 0 else int(margin > 0)
-    best = moves_reaching(game_id, variant, state.own, state.opp, margin, ZERO, table, counts)
-    safe = moves_reaching(game_id, variant, state.own, state.opp, result, best, table, counts)
+    best = moves_reaching(variant, state.own, state.opp, margin, ZERO, table, counts)
+    safe = moves_reaching(variant, state.own, state.opp, result, best, table, counts)
     if counts[STOP] != 0:
         return NO_ACTION
     policy[:] = 0

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.exact_moves import TABLE_BITS, moves_reaching
 from actors.games import Games
 from reversi.games.bitboard import ONE, ZERO, popcount
 from reversi.games.rules import (
@@ -25,10 +24,10 @@ from reversi.games.rules import (
 )
 from reversi.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED
-from reversi.search.endgame_last import GENERATION, JUDGED, NODE_COUNT, STOP
-from reversi.search.endgame_search import search
+from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
+from reversi.search.endgame_search import moves_reaching, search
 from reversi.search.endgame_table import Table
-from reversi.search.endgame_threads import SolverThreads
+from reversi.search.endgame_threads import CACHED_TABLE_BITS, SolverThreads
 from reversi.search.endgame_variant import variant_of
 from reversi.search.exact import MAX_MARGIN, utility
 from reversi.search.parallel import Threads
@@ -48,7 +47,7 @@ class Rescorer:
         self._game, self._search_params = game, search_params
         self.empties = min(empties, game.squares // 2) if game.id <= REVERSI8 else 0
         """Plies with at most this many empty squares are rescored."""
-        self._solvers = SolverThreads(threads, TABLE_BITS, NODES_A_PLY)
+        self._solvers = SolverThreads(threads, CACHED_TABLE_BITS, NODES_A_PLY)
 
     def rescore(self, games: Games, rows: NDArray[np.int64]) -> None:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
@@ -94,7 +93,7 @@ def rescore_games(
         for ply in range(state.plies - 1, -1, -1):
             if games.kinds[g, ply] == OPENING or squares - popcount(own[ply] | opp[ply]) > empties:
                 break
-            counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+            counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
             margin = search(variant, own[ply], opp[ply], int(np.int64(-most)), int(np.int64(most)), table, counts)
             if counts[STOP] != 0:
                 break
@@ -102,7 +101,7 @@ def rescore_games(
             state.exact_from = ply
             if margin > -most and only_reply(game_id, own[ply], opp[ply]) == NO_ACTION:
                 least = min(margin, most)
-                found = _keep_best(game_id, variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
+                found = _keep_best(variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
                 if found and games.kinds[g, ply] != SEARCHED:
                     games.kinds[g, ply] = SEARCHED
                     state.positions += 1
@@ -110,7 +109,6 @@ def rescore_games(
 
 @bare_kernel
 def _keep_best(
-    game_id: int,
     variant: int,
     own: np.uint64,
     opp: np.uint64,
@@ -125,8 +123,8 @@ def _keep_best(
 
     policy  uint8[A]  visits, read and written; the largest is 255 before and after
     """
-    counts[NODE_COUNT] = counts[JUDGED] = 0
-    best, largest = moves_reaching(game_id, variant, own, opp, least, ZERO, table, counts), 0
+    counts[NODE_COUNT] = counts[EVALUATION_COUNT] = 0
+    best, largest = moves_reaching(variant, own, opp, least, ZERO, table, counts), 0
     if counts[STOP] != 0:
         return False
     for action in range(policy.shape[0] - 1):

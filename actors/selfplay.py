@@ -62,8 +62,8 @@ class SelfPlay:
         self._batch = config.games // config.groups
         self._no_answers = np.zeros((0, game.actions), np.float32), np.zeros(0, np.float32)
         self.games = make_games(game, config.games)
-        self._left = make_games(game, config.games)
-        self._left_rows = np.zeros(0, np.int64)
+        self._unrescored = make_games(game, config.games)
+        self._unrescored_rows = np.zeros(0, np.int64)
         self._rescorer = Rescorer(game, self._search_params, config.rescore_empties, self._threads)
         self._lessons = Lessons(game, self._search_params, seed, config.lessons, config.lesson_empties, self._threads)
         self._ended = EndedGames(game, max(config.games, self._lessons.room), seed)
@@ -172,10 +172,10 @@ class SelfPlay:
         rows = group * self._batch + np.flatnonzero(self.games.state["over"][self._rows(group)])
         if not len(rows):
             return
-        if len(self._left_rows) + len(rows) > len(self._left.state):
+        if len(self._unrescored_rows) + len(rows) > len(self._unrescored.state):
             self._finish(version)
-        copy_games(self.games, rows, self._left, len(self._left_rows))
-        self._left_rows = np.concatenate((self._left_rows, rows))
+        copy_games(self.games, rows, self._unrescored, len(self._unrescored_rows))
+        self._unrescored_rows = np.concatenate((self._unrescored_rows, rows))
         self._begin(rows)
 
     def _finish(self, version: int) -> None:
@@ -183,14 +183,14 @@ class SelfPlay:
 
         Positions with a policy target are counted in the rows that the games were in.
         """
-        rows, left = np.arange(len(self._left_rows)), self._left
-        before = left.state["positions"][rows].copy()
-        self._rescorer.rescore(left, rows)
-        self._ended.put(left, rows, version)
-        for lessons in self._lessons.of(left, rows):
+        rows, finished = np.arange(len(self._unrescored_rows)), self._unrescored
+        before = finished.state["positions"][rows].copy()
+        self._rescorer.rescore(finished, rows)
+        self._ended.put(finished, rows, version)
+        for lessons in self._lessons.of(finished, rows):
             self._ended.put(*lessons, version)
-        np.add.at(self.games.state["positions"], self._left_rows, left.state["positions"][rows] - before)
-        self._left_rows = self._left_rows[:0]
+        np.add.at(self.games.state["positions"], self._unrescored_rows, finished.state["positions"][rows] - before)
+        self._unrescored_rows = self._unrescored_rows[:0]
 
     def _begin(self, rows: NDArray[np.int64]) -> None:
         start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)

@@ -28,8 +28,8 @@ class LearnerConfig:
     """Samples per step.  AlphaZero: 4,096; a small network on few games needs fewer."""
 
     optimiser: Literal["adamw", "adam", "sgd", "rmsprop", "muon"]
-    """The optimiser; `muon` is Muon for kernels and AdamW for the rest, which learns most from each sample.
-     AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
+    """The optimiser; `muon` is Muon for the weights of convolutions and dense layers and AdamW for the rest, which
+    learns most from each sample.  AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
 
     momentum: float
     """Momentum, 0 to below 1; for sgd and rmsprop only, the others have their own.  AlphaZero: 0.9."""

@@ -8,27 +8,27 @@ from torch import Tensor, nn
 ALIGNMENT = 64
 """Each parameter begins at a multiple of this many numbers, for aligned memory access. The gaps stay zero."""
 
-KERNEL_OUTPUTS = 8
-"""Fewest outputs of a kernel; layers with fewer, such as some last layers, are too small for a matrix step."""
+MATRIX_OUTPUTS = 8
+"""Fewest outputs of a matrix for Muon; layers with fewer, such as some last layers, are too small for such a step."""
 
 
 class FlatParameters:
     """The parameters of a network, moved into flat memory; each keeps its shape and its strides.
 
-    The order is: kernels, then other parameters with weight decay (tables, small outputs), then norms and biases.
+    The order is: matrices, then other parameters with weight decay (tables, small outputs), then norms and biases.
     """
 
     def __init__(self, network: nn.Module) -> None:
-        kernels = _kernels_of(network)
-        order = sorted(network.named_parameters(), key=lambda each: (each[0] not in kernels, each[1].ndim <= 1))
+        matrices = _matrices_of(network)
+        order = sorted(network.named_parameters(), key=lambda each: (each[0] not in matrices, each[1].ndim <= 1))
         self._parameters = dict(order)
         self._starts: dict[str, int] = {}
-        length = self.kernels = self.decayed = 0
+        length = self.matrices = self.decayed = 0
         for name, parameter in self._parameters.items():
             self._starts[name] = length
             length += -(-parameter.numel() // ALIGNMENT) * ALIGNMENT
-            if name in kernels:
-                self.kernels = length
+            if name in matrices:
+                self.matrices = length
             if parameter.ndim > 1:
                 self.decayed = length
         self.values = torch.zeros(length, device=next(network.parameters()).device)  # f32[P]
@@ -50,15 +50,15 @@ class FlatParameters:
             for name, each in self._parameters.items()
         }
 
-    def split_kernels(self, flat: Tensor) -> dict[str, Tensor]:
-        """Return views of the parts of `flat` f32[P] that belong to kernels, by name."""
-        return {name: part for name, part in self.split(flat).items() if self._starts[name] < self.kernels}
+    def split_matrices(self, flat: Tensor) -> dict[str, Tensor]:
+        """Return views of the parts of `flat` f32[P] that belong to matrices, by name."""
+        return {name: part for name, part in self.split(flat).items() if self._starts[name] < self.matrices}
 
 
-def _kernels_of(network: nn.Module) -> set[str]:
+def _matrices_of(network: nn.Module) -> set[str]:
     """Return the names of the weights of convolutions and dense layers with enough outputs to be a matrix."""
     return {
         f"{name}.weight"
         for name, module in network.named_modules()
-        if isinstance(module, nn.Conv2d | nn.Linear) and len(module.weight) >= KERNEL_OUTPUTS
+        if isinstance(module, nn.Conv2d | nn.Linear) and len(module.weight) >= MATRIX_OUTPUTS
     }

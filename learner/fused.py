@@ -76,8 +76,8 @@ def add_lines(
             row, column, diagonal, anti = rows[b, square]
             x = features[_place(b, square, size, boards)]
             for c in range(x.shape[0]):
-                far = table[row, c] + table[column, c] + table[diagonal, c] + table[anti, c]
-                x[c] = narrow(widen(x[c]) + far, x[c])
+                total = table[row, c] + table[column, c] + table[diagonal, c] + table[anti, c]
+                x[c] = narrow(widen(x[c]) + total, x[c])
 
 
 @kernel
@@ -199,7 +199,7 @@ def activate(
 
 
 @kernel
-def mask_gradient(
+def relu_gradient(
     gradient: FeatureRows,
     extra: FeatureRows,
     out: FeatureRows,
@@ -257,13 +257,13 @@ def finish_gradient(
     norm: NDArray[np.float32],
     d_weight: NDArray[np.float32],
     d_bias: NDArray[np.float32],
-    line: NDArray[np.float32],
+    coefficients: NDArray[np.float32],
 ) -> None:
-    """Turn the sums of K chunks into the gradients of weight and bias, and the coefficients for `unnormalise`.
+    """Turn the sums of K chunks into the gradients of weight and bias, and the coefficients for `norm_gradient`.
 
-    sums              float64[K, 2, C] of `mask_gradient`
+    sums              float64[K, 2, C] of `relu_gradient`
     d_weight, d_bias  float32[C] written
-    line              float32[3, C] written: coefficients of gradient and features, and a constant
+    coefficients      float32[3, C] written: of gradient and of features, and a constant
 
     With g the gradient, y the normalised features and n their count:
     d_bias = sum g,  d_weight = sum g y,  d_features = weight / deviation * (g - d_bias / n - y d_weight / n).
@@ -276,31 +276,32 @@ def finish_gradient(
             total_product += sums[k, 1, c]
         slope = total_product * inverse[c]
         d_weight[c], d_bias[c] = slope, total
-        line[0, c] = scale[c]
-        line[1, c] = -scale[c] * inverse[c] * slope / count
-        line[2, c] = -scale[c] * total / count - line[1, c] * mean[c]
+        coefficients[0, c] = scale[c]
+        coefficients[1, c] = -scale[c] * inverse[c] * slope / count
+        coefficients[2, c] = -scale[c] * total / count - coefficients[1, c] * mean[c]
 
 
 @kernel
-def unnormalise(
+def norm_gradient(
     gradient: FeatureRows,
     features: FeatureRows,
-    line: NDArray[np.float32],
+    coefficients: NDArray[np.float32],
     filled: int,
     period: int,
     d_features: FeatureRows,
 ) -> None:
     """Write the gradient of the norm's input.
 
-    gradient, features  [R, C] of `mask_gradient`
-    line                float32[3, C] of `finish_gradient`
+    gradient, features  [R, C] of `relu_gradient`
+    coefficients        float32[3, C] of `finish_gradient`
     d_features          [R, C] written; [0, C]: `gradient` is overwritten (passing it twice would prevent vectorisation)
     """
     channels, periods = features.shape[1], features.shape[0] // period
     run, stride = filled * channels, period * channels
     flat, flat_features, flat_out = gradient.reshape(-1), features.reshape(-1), d_features.reshape(-1)
     in_place = flat_out.shape[0] == 0
-    of_gradient, of_features, constant = _spread(line[0], run), _spread(line[1], run), _spread(line[2], run)
+    of_gradient, of_features = _spread(coefficients[0], run), _spread(coefficients[1], run)
+    constant = _spread(coefficients[2], run)
     for i in range(periods):
         g, x = flat[i * stride : i * stride + run], flat_features[i * stride : i * stride + run]
         if in_place:

@@ -24,10 +24,10 @@ from learner.fused import (
     add_lines,
     finish_gradient,
     finish_norm,
-    mask_gradient,
+    norm_gradient,
+    relu_gradient,
     scatter_lines,
     sum_features,
-    unnormalise,
 )
 from reversi.model.line_patterns import DIRECTIONS, lines_of, shared_rows, write_rows
 from reversi.model.line_table import LineTable
@@ -160,7 +160,7 @@ class Layer:
         self._gradient_rows = self._out_rows.copy()
         self._sums = np.empty((len(shape.chunks), 2, channels))
         self._statistics = np.empty((4, channels), np.float32)
-        self._line = np.empty((3, channels), np.float32)
+        self._coefficients = np.empty((3, channels), np.float32)
         self._d_norm = torch.empty(2, channels)
 
     def begin(self) -> None:
@@ -206,7 +206,7 @@ class Layer:
         overwritten."""
         self._gradients[c] = gradient = _channels_last(gradient)
         rows = self._gradient_rows[c] = _rows(gradient)
-        mask_gradient(
+        relu_gradient(
             rows,
             self._nothing if extra is None else extra,
             self._out_rows[c],
@@ -230,15 +230,15 @@ class Layer:
         """Compute the gradient of the norm's parameters from the sums of all chunks."""
         d_weight, d_bias = self._d_norm.numpy()
         weight = self._norm.weight.detach().numpy()
-        finish_gradient(self._sums, self._squares, weight, self._statistics, d_weight, d_bias, self._line)
+        finish_gradient(self._sums, self._squares, weight, self._statistics, d_weight, d_bias, self._coefficients)
 
     def backward_input(self, c: int) -> Tensor:
         """Return the gradient of the inputs of chunk `c`."""
         rows, features = self._gradient_rows[c], self._feature_rows[c]
         if self._residual is None:
-            unnormalise(rows, features, self._line, self._filled, self._period, self._nothing)
+            norm_gradient(rows, features, self._coefficients, self._filled, self._period, self._nothing)
             return self._convolution.backward(c, self._gradients[c])
-        unnormalise(rows, features, self._line, self._filled, self._period, self._spare_rows[c])
+        norm_gradient(rows, features, self._coefficients, self._filled, self._period, self._spare_rows[c])
         return self._convolution.backward(c, self._spare[c])
 
     def parameters(self) -> list[Tensor]:

@@ -1,6 +1,6 @@
-"""Muon: steps for kernels with all singular values near 1, so that no direction of a layer dominates a step.
+"""Muon: steps for weight matrices with all singular values near 1, so that no direction of a layer dominates a step.
 
-    M <- momentum M + (1 - momentum) G        the gradient's running mean, kernels as matrices [outputs, inputs]
+    M <- momentum M + (1 - momentum) G        the gradient's running mean, convolutions as matrices [outputs, inputs]
     O = orthogonal(momentum M + (1 - momentum) G)       Nesterov's
     W <- W - rate (decay W + 0.2 sqrt(max(outputs, inputs)) O)
 
@@ -25,27 +25,27 @@ _ITERATIONS, _COEFFICIENTS = 5, (3.4445, -4.7750, 2.0315)
 
 
 class Muon:
-    """Muon over a network's kernels, stacked by shape, so that a step is a few calls per shape."""
+    """Muon over a network's weight matrices, stacked by shape, so that a step is a few calls per shape."""
 
-    def __init__(self, kernels: dict[str, Tensor], gradients: dict[str, Tensor], averages: dict[str, Tensor]) -> None:
+    def __init__(self, weights: dict[str, Tensor], gradients: dict[str, Tensor], averages: dict[str, Tensor]) -> None:
         """All have the same names, f32[outputs, inputs] or f32[outputs, inputs, h, w]; a step reads `gradients`."""
         shapes: dict[torch.Size, list[str]] = defaultdict(list)
-        for name, kernel in kernels.items():
-            shapes[kernel.shape].append(name)
+        for name, weight in weights.items():
+            shapes[weight.shape].append(name)
         self._stacks = [
-            tuple([parts[name] for name in names] for parts in (kernels, gradients, averages))
+            tuple([parts[name] for name in names] for parts in (weights, gradients, averages))
             for names in shapes.values()
         ]
 
     @torch.no_grad()
     def step(self, rate: float, decay: float, skip: Tensor) -> None:
-        """Update all kernels; if `skip` f32[] is 1, nothing changes."""
-        for kernels, gradients, averages in self._stacks:
-            weight, gradient, average = (_matrices(parts) for parts in (kernels, gradients, averages))
+        """Update all weights; if `skip` f32[] is 1, nothing changes."""
+        for weights, gradients, averages in self._stacks:
+            weight, gradient, average = (_matrices(parts) for parts in (weights, gradients, averages))
             average = average.lerp(gradient, 1 - MOMENTUM)
             scale = 0.2 * max(weight.shape[1:]) ** 0.5
             weight = weight * (1 - rate * decay) - rate * scale * orthogonal(gradient.lerp(average, MOMENTUM))
-            for kept, new in (*zip(averages, average, strict=True), *zip(kernels, weight, strict=True)):
+            for kept, new in (*zip(averages, average, strict=True), *zip(weights, weight, strict=True)):
                 kept.copy_(torch.where(skip == 0, new.view(kept.shape), kept))
 
 
@@ -64,5 +64,5 @@ def orthogonal(matrices: Tensor) -> Tensor:
 
 
 def _matrices(parts: list[Tensor]) -> Tensor:
-    """Return the kernels stacked as matrices [n, outputs, inputs], copied."""
+    """Return the weights stacked as matrices [n, outputs, inputs], copied."""
     return torch.stack(parts).flatten(2)

@@ -25,7 +25,7 @@ _MOMENTS = {"adamw": _ADAM, "muon": _ADAM, "adam": _ADAM, "sgd": (), "rmsprop": 
 class Optimiser:
     """The optimiser named by `learner.optimiser`; only convolution and dense weights and tables have weight decay.
 
-    Muon is for kernels, with AdamW for the rest.
+    Muon is for weight matrices, those of convolutions included, with AdamW for the rest.
     """
 
     def __init__(self, weights: FlatParameters, gradient: Tensor, config: LearnerConfig) -> None:
@@ -38,7 +38,7 @@ class Optimiser:
         self._muon: Muon | None = None
         if config.optimiser == "muon":
             average = self.moments["exp_avg"]
-            self._muon = Muon(*(weights.split_kernels(flat) for flat in (weights.values, gradient, average)))
+            self._muon = Muon(*(weights.split_matrices(flat) for flat in (weights.values, gradient, average)))
         if config.optimiser != "rmsprop":
             self._fused = self._made()
 
@@ -65,7 +65,7 @@ class Optimiser:
     def _made(self) -> torch.optim.Optimizer:
         """Return torch's optimiser with two groups of one flat parameter each, its state in `moments`."""
         config, split = self._config, self._weights.decayed
-        first = self._weights.kernels if config.optimiser == "muon" else 0
+        first = self._weights.matrices if config.optimiser == "muon" else 0
         groups: list[dict[str, Any]] = []
         states: dict[Tensor, dict[str, Tensor]] = {}
         for part, decay in ((slice(first, split), config.weight_decay), (slice(split, None), 0.0)):

@@ -12,7 +12,7 @@ from learner.replay.columns import SampleColumns
 from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
 
-MOST_UNDER_WAY = 4
+MAX_IN_FLIGHT = 4
 """Unanswered publications to the weights actor; they come every few seconds."""
 
 
@@ -43,30 +43,30 @@ class RemoteSink:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self._under_way: list[Any] = []
+        self._in_flight: list[Any] = []
         self._kept: tuple[bytes, bool] | None = None
 
     def publish(self, data: bytes, candidate: bool) -> None:
         """Send the archive by value, since objects that a process puts into the object store die with it.
 
-        While `MOST_UNDER_WAY` versions are unanswered, because the weights actor is down, a version waits here: the
+        While `MAX_IN_FLIGHT` versions are unanswered, because the weights actor is down, a version waits here: the
         next one replaces it, and is a candidate if any version that it replaces was one.
         """
         self._kept = (data, candidate or (self._kept is not None and self._kept[1]))
-        if self._under_way:
-            _, self._under_way = ray.wait(self._under_way, num_returns=len(self._under_way), timeout=0)
-        if len(self._under_way) < MOST_UNDER_WAY:
+        if self._in_flight:
+            _, self._in_flight = ray.wait(self._in_flight, num_returns=len(self._in_flight), timeout=0)
+        if len(self._in_flight) < MAX_IN_FLIGHT:
             self._hand_over()
 
     def settle(self) -> None:
         """Wait until the weights actor has the weights published last."""
         self._hand_over()
-        ray.get(self._under_way)
-        self._under_way = []
+        ray.get(self._in_flight)
+        self._in_flight = []
 
     def _hand_over(self) -> None:
         if self._kept is not None:
-            self._under_way.append(self._store.publish.remote(*self._kept))
+            self._in_flight.append(self._store.publish.remote(*self._kept))
             self._kept = None
 
     def newest(self) -> int:
@@ -129,7 +129,7 @@ class RemoteWeightStore:
         self._put_held()
 
     def fetch(self, channel: str, newer_than: int) -> list[Any] | None:
-        """Return a reference to the archive of `channel`, in a list lest Ray resolve it, if it is newer; else None."""
+        """Return the archive of `channel` if it is newer, as a reference in a list (Ray would resolve a bare one)."""
         version = self._store.version(channel)
         return [self._references[version]] if version > newer_than else None
 

@@ -163,7 +163,7 @@ class Trainer:
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
         """Restore `arrays()`; CorruptFileError if the network has another shape.
 
-        Another optimiser than the saved one starts anew: the moments would mean nothing to it.
+        An optimiser other than the saved one starts without moments: those of another would mean nothing to it.
         """
         arrays = dict(arrays)
         same = arrays.pop(_OPTIMISER).tobytes().decode() == self.config.optimiser
@@ -219,7 +219,7 @@ class Trainer:
                 raise
             except Exception as error:
                 why = " ".join(str(error).split())[:200]
-                log.warning("learner.compile: training goes on without, as torch.compile failed: %s", why)
+                log.warning("learner.compile: training continues without torch.compile, which failed: %s", why)
                 self._compiled = None
                 self._share_threads()
         return self._gradients(self._strip_losses if self._in_strips else self._losses, batch)

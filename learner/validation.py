@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from learner.algorithms.config import SupervisedConfig
 from learner.algorithms.reports import ValidationPart, ValidationReport
-from learner.algorithms.supervised import move_logits, places
+from learner.algorithms.supervised import move_logits, ranks
 from learner.batches import training_batch
 from learner.replay.samples import Samples, samples_of
 from learner.trainer import Network, Trainer
@@ -127,7 +127,7 @@ class Validation:
 
     def _validate(self) -> None:
         network = self._trainer.average_copy()
-        loss, top1, top5 = self._judge(network, self._some)
+        loss, top1, top5 = self._evaluate(network, self._some)
         best, since = (np.inf, 0) if self.newest is None else (self.newest.best_loss, self.newest.looks_since_best + 1)
         if loss < best:
             best, since = loss, 0
@@ -137,7 +137,7 @@ class Validation:
             positions=len(self._some), loss=loss, top1=top1, top5=top5, best_loss=best, looks_since_best=since
         )
 
-    def _judge(self, network: Network, samples: Samples) -> tuple[float, float, float]:
+    def _evaluate(self, network: Network, samples: Samples) -> tuple[float, float, float]:
         """Return loss, top-1 and top-5 accuracy of `network` on one or more samples."""
         sums = np.zeros(3)
         for first in range(0, len(samples), BATCH):
@@ -149,7 +149,7 @@ class Validation:
         """Return the sums of loss, top-1 and top-5 hits of `network` on at most `BATCH` samples, as float64[3]."""
         batch = training_batch(self._trainer.game, part, np.zeros(len(part), np.int64)).to(self._trainer.device)
         outputs = self._trainer.outputs(network, batch)
-        place = places(move_logits(outputs, batch), batch)
+        place = ranks(move_logits(outputs, batch), batch)
         loss = self._trainer.objective.losses(outputs, batch)[0] * len(part)
         sums: NDArray[np.float64] = torch.stack((loss, (place < 1).sum(), (place < 5).sum())).double().cpu().numpy()
         return sums

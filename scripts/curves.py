@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -14,8 +14,11 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 36, 34, 44
 PLOT, GAP = 594, 32
 """Width of the axis; space between two panels, for the title and the curve names of the lower one."""
 
-LETTER, LINE, SAMPLE = 6.6, 16, 18
+LETTER, LINE, SAMPLE = 7.2, 16, 18
 """Width reserved per letter of a curve's name; height of a row of names; length of the line before such a name."""
+
+MOST_STEPS = 7
+"""Most distances between ticks."""
 
 COLORS = ("#2166ac", "#b2182b", "#1b7837", "#762a83", "#c77700", "#555555")
 DASHES = ("", "7 3", "2 2")
@@ -46,32 +49,63 @@ class Panel:
     """Lower end of the scale; None uses the smallest value."""
     high: float | None = None
     """Upper end of the scale; None uses the largest value."""
+    logarithmic: bool = False
+    """Whether equal distances are equal ratios; every value must then be positive."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A linear map from the values `low` to `high` to the pixels `start` to `end`."""
+    """A linear or logarithmic map from the values `low` to `high` to the pixels `start` to `end`."""
 
     low: float
     high: float
     start: float
     end: float
     least_step: float = 0.0
-    """Smallest distance between two ticks."""
+    """Smallest distance between two ticks of a linear scale."""
+    logarithmic: bool = False
+    """Whether equal distances are equal ratios; `low` must then be positive."""
 
     def __call__(self, value: float) -> float:
         """Return the pixel of a value; a value outside the scale is at its end."""
         inside = min(max(value, self.low), self.high)
-        return round(self.start + (self.end - self.start) * (inside - self.low) / (self.high - self.low), 1)
+        if self.logarithmic:
+            share = math.log(inside / self.low) / math.log(self.high / self.low)
+        else:
+            share = (inside - self.low) / (self.high - self.low)
+        return round(self.start + (self.end - self.start) * share, 1)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Pixel and text of round values within the scale: three to eight, or fewer by `least_step`."""
-        rough = (self.high - self.low) / 7
-        power = 10 ** math.floor(math.log10(rough))
-        step = max(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough), self.least_step)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [(self(index * step), _number(index * step)) for index in range(first, last + 1)]
+        values = _round_ratios(self.low, self.high) if self.logarithmic else []
+        return self.ticks_at(values or _round_steps(self.low, self.high, self.least_step))
+
+    def ticks_at(self, values: Iterable[float]) -> list[tuple[float, str]]:
+        """Return pixel and text of these values."""
+        return [(self(value), _number(value)) for value in values]
+
+
+def _round_steps(low: float, high: float, least_step: float) -> list[float]:
+    """Return the multiples of a round step from `low` to `high`: three to eight, or fewer by `least_step`."""
+    rough = (high - low) / MOST_STEPS
+    power = 10 ** math.floor(math.log10(rough))
+    step = max(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough), least_step)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
+
+
+def _round_ratios(low: float, high: float) -> list[float]:
+    """Return three to eight values from `low` to `high`, each a digit times a power of ten; [] if there are fewer."""
+    first, last = math.floor(math.log10(low)), math.floor(math.log10(high))
+    decades = last - first + 1
+    thinner = [((1,), every) for every in range(1, decades + 1)]
+    for digits, every in [(range(1, 10), 1), ((1, 2, 5), 1), *thinner]:
+        values = [digit * 10.0**power for power in range(first, last + 1) if power % every == 0 for digit in digits]
+        values = [value for value in values if low <= value <= high]
+        if len(values) <= MOST_STEPS + 1:
+            return values if len(values) >= 3 else []
+    return []
 
 
 def svg(width: int, height: int, parts: Sequence[str]) -> str:
@@ -83,20 +117,31 @@ def svg(width: int, height: int, parts: Sequence[str]) -> str:
     return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>"]) + "\n"
 
 
-def draw(title: str, x_title: str, panels: Sequence[Panel], x_low: float = 0.0) -> str:
-    """Return the picture as SVG text; the axis starts at `x_low`, or at the smallest value if that is less."""
+def draw(
+    title: str, x_title: str, panels: Sequence[Panel], x_low: float = 0.0, x_ratios: Sequence[float] | None = None
+) -> str:
+    """Return the picture as SVG text; the axis starts at `x_low`, or at the smallest value if that is less.
+
+    x_ratios  positive values in ascending order; the axis is logarithmic, from the first to the last of them, with a
+              tick at each
+    """
     points = [x for panel in panels for curve in panel.curves for x in curve.x]
     first, last = min(points, default=x_low), max(points, default=x_low + 1)
     whole = all(float(x).is_integer() for x in points)
-    across = Scale(min(x_low, first), max(last, first + 1e-9), LEFT, LEFT + PLOT, least_step=1.0 if whole else 0.0)
+    if x_ratios:
+        across = Scale(x_ratios[0], max(x_ratios[-1], x_ratios[0] + 1e-9), LEFT, LEFT + PLOT, logarithmic=True)
+        x_ticks = across.ticks_at(x_ratios)
+    else:
+        across = Scale(min(x_low, first), max(last, first + 1e-9), LEFT, LEFT + PLOT, least_step=1.0 if whole else 0.0)
+        x_ticks = across.ticks
     parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{escape(title)}</text>']
     top = TOP
     for panel in panels:
         names, names_height = _names(panel, top + GAP - 14)
         top += GAP - 8 + names_height
-        parts += [*names, *_panel(panel, across, top)]
+        parts += [*names, *_panel(panel, across, x_ticks, top)]
         top += panel.height + 8
-    parts += [f'<text x="{x}" y="{top + 8}" text-anchor="middle">{text}</text>' for x, text in across.ticks]
+    parts += [f'<text x="{x}" y="{top + 8}" text-anchor="middle">{text}</text>' for x, text in x_ticks]
     parts.append(f'<text x="{LEFT + PLOT / 2}" y="{top + 28}" text-anchor="middle">{escape(x_title)}</text>')
     return svg(LEFT + PLOT + RIGHT, top + BOTTOM, parts)
 
@@ -123,12 +168,13 @@ def _names(panel: Panel, y: int) -> tuple[list[str], int]:
     return parts, LINE * math.ceil(len(panel.curves) / columns) + 4
 
 
-def _panel(panel: Panel, across: Scale, top: int) -> list[str]:
+def _panel(panel: Panel, across: Scale, x_ticks: Sequence[tuple[float, str]], top: int) -> list[str]:
     values = [y for curve in panel.curves for y in curve.y if math.isfinite(y)]
     low = min(values, default=0.0) if panel.low is None else panel.low
     high = max(values, default=1.0) if panel.high is None else panel.high
-    up = Scale(low, max(high, low + 1e-6), top + panel.height, top)
-    parts = [f'<path d="M{x} {top}V{top + panel.height}" stroke="#eee"/>' for x, _ in across.ticks]
+    least_high = low + 1e-6 * max(1.0, abs(low))
+    up = Scale(low, max(high, least_high), top + panel.height, top, logarithmic=panel.logarithmic)
+    parts = [f'<path d="M{x} {top}V{top + panel.height}" stroke="#eee"/>' for x, _ in x_ticks]
     for y, text in up.ticks:
         parts.append(f'<path d="M{LEFT} {y}H{LEFT + PLOT}" stroke="#ddd"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{text}</text>')
@@ -167,4 +213,6 @@ def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _number(value: float) -> str:
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:,.6g} M"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.6g}"

@@ -4,7 +4,7 @@
 
 policy and value are cross-entropies in nats or squared errors, margin and owner mean squared errors.  Silver et al.
 2018 (Science 362), equation 1, with a win-draw-loss value as in Leela Chess Zero; margin and owner as in KataGo (arXiv
-1902.10565, section 3).  The L2 term is the optimiser's decoupled weight decay.
+1902.10565, section 3).  The L2 term is the optimiser's weight decay (`learner.weight_decay`).
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def _policy_losses(outputs: Outputs, batch: TrainingBatch, config: AlphaZeroConf
 
 def _value_loss(logits: Tensor, wdl: Tensor, config: AlphaZeroConfig) -> Tensor:
     if config.value_loss == "squared":
-        chances = logits.softmax(1)
-        return functional.mse_loss(chances[:, 0] - chances[:, 2], wdl[:, 0] - wdl[:, 2])
+        probabilities = logits.softmax(1)
+        return functional.mse_loss(probabilities[:, 0] - probabilities[:, 2], wdl[:, 0] - wdl[:, 2])
     return -(wdl * functional.log_softmax(logits, 1)).sum(1).mean()
 
 

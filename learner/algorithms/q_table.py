@@ -1,4 +1,4 @@
-"""Tabular Q-learning: each sample moves one number of a table towards its target.  No torch, no gradient.
+"""Tabular Q-learning: each sample moves one value of a table towards its target.  No torch, no gradient.
 
     target = reward + factor * max over the legal actions of Q(next position)
     Q(position, action) += learning_rate * (target - Q(position, action))

@@ -43,7 +43,7 @@ class Supervised(Stateless):
         value = torch.zeros_like(policy)
         if isinstance(outputs, Outputs):
             value = -(batch.wdl * functional.log_softmax(outputs.wdl.float(), 1)).sum(1).mean()
-        accuracy = ((places(logits, batch) == 0) * weight).sum()
+        accuracy = ((ranks(logits, batch) == 0) * weight).sum()
         return torch.stack((policy + self._config.value_weight * value, policy, value, accuracy))
 
 
@@ -52,7 +52,7 @@ def move_logits(outputs: Outputs | Tensor, batch: TrainingBatch) -> Tensor:
     return masked(outputs.policy if isinstance(outputs, Outputs) else outputs, batch.legal)
 
 
-def places(logits: Tensor, batch: TrainingBatch) -> Tensor:
+def ranks(logits: Tensor, batch: TrainingBatch) -> Tensor:
     """Return i64[B], how many actions have a larger logit than the move played."""
     played = logits.gather(1, batch.policy.argmax(1, keepdim=True))
     return (logits > played).sum(1)

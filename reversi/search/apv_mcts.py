@@ -1,4 +1,9 @@
-"""APV-MCTS: asynchronous policy and value search of many games in lockstep, a batch of leaves at a time."""
+"""APV-MCTS: tree search with policies and values of a network, for many positions in lockstep, a batch of leaves at a
+time.
+
+AlphaGo's search of this name ("asynchronous policy and value MCTS", Nature 529, 2016) evaluates leaves while other
+threads search on; here all trees advance together, and in self-play two groups of games alternate (`actors/selfplay`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from reversi.search.evaluate import Evaluate
 from reversi.search.exact import solve_roots
 from reversi.search.params import params_of
 from reversi.search.report import ActionReport, report
-from reversi.search.root import plant, read_priors, read_roots
+from reversi.search.root import read_priors, read_roots, set_roots
 from reversi.search.tree import make_leaves, make_trees
 from reversi.search.walk import expand_leaves, select_leaves
 
@@ -73,7 +78,7 @@ class Search:
         """
         games = own.shape[0]
         assert games <= self.capacity, f"expected at most {self.capacity} positions, got {games}"
-        self._expand(plant(self._trees, self.game.id, self._params, own, opp, self._leaves))
+        self._expand(set_roots(self._trees, self.game.id, self._params, own, opp, self._leaves))
         self._simulate(games, stop or _never)
         return self._result(own, opp)
 

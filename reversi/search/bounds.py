@@ -19,7 +19,7 @@ from reversi.search.tree import PENDING, UNVISITED, Tree, back_up
 
 
 @bare_kernel
-def settle(tree: Tree, node: int) -> None:
+def propagate_bounds(tree: Tree, node: int) -> None:
     """Update the bounds of the nodes above `node`, whose bounds have just changed."""
     while node != 0:
         node = tree.nodes[node].parent
@@ -90,7 +90,7 @@ def is_pruned(tree: Tree, params: SearchParams, node: int, index: int) -> bool:
 def back_up_settled(tree: Tree, params: SearchParams, node: int) -> None:
     """Back up the value of a settled node; if `params.bounds` is on, update the bounds of the nodes above first."""
     if params.bounds:
-        settle(tree, node)
+        propagate_bounds(tree, node)
     back_up(tree, params, node, tree.nodes[node].lower, 0)
 
 

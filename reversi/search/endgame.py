@@ -24,8 +24,8 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import REVERSI8, Game, action_of_square, game_named
 from reversi.kernel import bare_kernel
 from reversi.search.endgame_last import (
+    EVALUATION_COUNT,
     GENERATION,
-    JUDGED,
     LIMIT,
     NODE_COUNT,
     STOP,
@@ -131,7 +131,7 @@ class Solver:
         sides = (np.uint64(own), np.uint64(opp))
         mine, theirs = (WORST if wdl and least < 0 else least for least in (score, -score))  # a loser may play any move
         counts[LIMIT] = UNLIMITED if nodes is None else nodes
-        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
         with self._stopped_after(seconds):
             length = best_line(self._variant, *sides, mine, theirs, self._solved_empties, self._table, counts, line)
         return tuple(int(action_of_square(self.game.id, int(square))) for square in line[:length])
@@ -144,7 +144,7 @@ class Solver:
         start_s, counts, found = time.perf_counter(), self._counts, np.empty(65, np.int8)
         low, high = (-1, 1) if wdl else (WORST, BEST)
         counts[LIMIT] = UNLIMITED if nodes is None else nodes
-        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
         counts[GENERATION] += 1
         self._solved_empties = self.game.squares - (own | opp).bit_count()
         with self._stopped_after(seconds):

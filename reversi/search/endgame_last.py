@@ -24,9 +24,9 @@ from reversi.search.endgame_stable import stable_bound
 from reversi.search.endgame_variant import BOARDS, corners_of, empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, stack_array
 
-NODE_COUNT, LIMIT, STOP, GENERATION, JUDGED = range(5)
+NODE_COUNT, LIMIT, STOP, GENERATION, EVALUATION_COUNT = range(5)
 """Indices of `counts`: positions searched (each reached by a move or a pass), the number to stop at, the stop flag (0:
-go on), the generation of the table, and the positions that the move ordering evaluated.  The search without a table
+go on), the generation of the table, and the positions that the move ordering has evaluated.  The search without a table
 uses the first alone."""
 
 BELOW_EVERY_SCORE = -128

@@ -1,7 +1,7 @@
 """Move ordering of the exact solver while many squares are empty.
 
 There a good first move saves more time than finding it costs: a shallow search with a plain evaluation (mobility,
-corners and the discs they anchor, discs beside empty squares) judges each move, deeper the more squares are empty.
+corners and the discs they anchor, discs beside empty squares) scores each move, deeper the more squares are empty.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from reversi.games.bitboard import ONE, ZERO, flips, lowest_square, popcount, reachable
 from reversi.kernel import bare_kernel, kernel
 from reversi.search.endgame_last import (
-    JUDGED,
+    EVALUATION_COUNT,
     LIMIT,
     STOP,
     add_key,
@@ -22,8 +22,8 @@ from reversi.search.endgame_last import (
 from reversi.search.endgame_variant import BOARDS, corners_of, empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer
 
-JUDGED_FROM = 12
-"""With at least this many empty squares `_judge` scores the moves; with fewer, the replies they leave do."""
+SHALLOW_SEARCH_FROM = 12
+"""With at least this many empty squares `_shallow_search` scores the moves; with fewer, the replies they leave do."""
 
 SQUARES_PER_PLY = 2
 """Each further SQUARES_PER_PLY empty squares deepen the ordering search by one ply."""
@@ -48,8 +48,8 @@ and an edge disc beside a corner of its own colour.  They are close to a least-s
 positions with 12-16 empty squares, scaled so that a move is 16, and explain 77 % of the scores' variance."""
 
 ANSWER, CORNER_GAINED, EXPOSED_BY_MOVE, OPEN = 16, 25, 2, 1
-"""Weights where `_judge` is not used: one reply fewer for the opponent, a move to a corner, one own disc fewer beside
-an empty square, and one empty square fewer beside an own disc."""
+"""Weights where `_shallow_search` is not used: one reply fewer for the opponent, a move to a corner, one own disc
+fewer beside an empty square, and one empty square fewer beside an own disc."""
 
 ODD = 4
 """Bonus for playing in a quadrant with an odd number of empty squares."""
@@ -85,10 +85,10 @@ def order_moves(
 
     hint    a square to put first, or -1
     keys    written: the low six bits hold the square
-    counts  reads [LIMIT] and [STOP], adds to [JUDGED]; once [STOP] is set the order is arbitrary
+    counts  reads [LIMIT] and [STOP], adds to [EVALUATION_COUNT]; once [STOP] is set the order is arbitrary
     """
     corners, odd, squares = corners_of(variant), odd_quadrants(variant, empty), popcount(empty)
-    depth = min((squares - JUDGED_FROM) // SQUARES_PER_PLY, DEEPEST)
+    depth = min((squares - SHALLOW_SEARCH_FROM) // SQUARES_PER_PLY, DEEPEST)
     if DEEP_FROM <= squares <= DEEP_TO:
         depth += min(squares - DEEP_FROM + 1, DEEPER)
     worst = -FIRST
@@ -106,7 +106,7 @@ def order_moves(
             key -= ANSWER * weighted_moves(reachable(next_own, next_opp) & rest, corners)
             key -= EXPOSED_BY_MOVE * popcount(_beside(rest) & next_opp) + OPEN * popcount(_beside(next_opp) & rest)
         else:
-            key = -_judge(variant, next_own, next_opp, depth, int(np.int64(-FIRST)), -worst, counts)
+            key = -_shallow_search(variant, next_own, next_opp, depth, int(np.int64(-FIRST)), -worst, counts)
             worst = max(worst, key - CLOSE)
         if disc & odd:
             key += ODD
@@ -117,23 +117,23 @@ def order_moves(
 
 
 @kernel
-def _judge(
+def _shallow_search(
     variant: int, own: np.uint64, opp: np.uint64, depth: int, alpha: int, beta: int, counts: Int64Pointer
 ) -> int:
     """Return the evaluation of a position for the side to move, `depth` plies deep: alpha-beta, fail-soft.
 
-    Corners are tried first, squares beside them last.  Adds to counts[JUDGED].  Once counts[STOP] is set the result is
-    arbitrary.
+    Corners are tried first, squares beside them last.  Adds to counts[EVALUATION_COUNT].  Once counts[STOP] is set the
+    result is arbitrary.
     """
     empty = empty_squares(variant, own, opp)
-    if depth <= 0 or counts[STOP] != 0 or counts[JUDGED] >= counts[LIMIT]:
-        counts[JUDGED] += 1
+    if depth <= 0 or counts[STOP] != 0 or counts[EVALUATION_COUNT] >= counts[LIMIT]:
+        counts[EVALUATION_COUNT] += 1
         return _evaluate(variant, own, opp, empty)
     legal = reachable(own, opp) & empty
     if legal == ZERO:
         if (reachable(opp, own) & empty) == ZERO:
             return DISC * final_score(variant, own, opp)
-        return -_judge(variant, opp, own, depth, -beta, -alpha, counts)
+        return -_shallow_search(variant, opp, own, depth, -beta, -alpha, counts)
     corners, best = corners_of(variant), -FIRST
     likely = ~_beside(corners)
     while legal != ZERO:
@@ -143,7 +143,7 @@ def _judge(
         square = lowest_square(first if first != ZERO else legal)
         disc = ONE << np.uint64(square)
         turned = flips(own, opp, square)
-        best = max(best, -_judge(variant, opp ^ turned, own | turned | disc, depth - 1, -beta, -alpha, counts))
+        best = max(best, -_shallow_search(variant, opp ^ turned, own | turned | disc, depth - 1, -beta, -alpha, counts))
         if best >= beta:
             return best
         alpha = max(alpha, best)

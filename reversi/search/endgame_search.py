@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable
-from reversi.games.rules import action_of_square
+from reversi.games.rules import action_of_square, legal_moves, play
 from reversi.kernel import bare_kernel, inlined_kernel, kernel
 from reversi.search.endgame_last import (
     BELOW_EVERY_SCORE,
+    EVALUATION_COUNT,
     GENERATION,
-    JUDGED,
     LIMIT,
     NODE_COUNT,
     STOP,
@@ -25,20 +25,20 @@ from reversi.search.endgame_last import (
 )
 from reversi.search.endgame_order import order_moves
 from reversi.search.endgame_stable import stable_bound
-from reversi.search.endgame_table import ABSENT, Table, find, keep
+from reversi.search.endgame_table import ABSENT, Table, find, store
 from reversi.search.endgame_variant import empty_squares, game_of
 from reversi.search.stack_array import Int64Pointer, pointer_to, stack_array
 
-COUNTS = JUDGED + 1
+COUNTS = EVALUATION_COUNT + 1
 """Length of `counts`."""
 
 WORST, BEST = -64, 64
 """The range of every score."""
 
-LAST = 8
+TABLELESS = 8
 """Up to this many empty squares a table costs more time than it saves."""
 
-PEEKED_FROM = 12
+ETC_FROM = 12
 """From this many empty squares on, the positions after all moves are looked up before one is searched ("enhanced
 transposition cut-off")."""
 
@@ -65,7 +65,8 @@ def solve_root(
     """Score the moves of a position and return the square of the best one, 64 for a pass, -1 for a finished game.
 
     every         score all moves; otherwise only the best one, which takes a fraction of the time
-    counts_array  int64[COUNTS]  reads LIMIT, STOP and GENERATION; adds to NODE_COUNT, JUDGED; sets STOP at the limit
+    counts_array  int64[COUNTS]  reads LIMIT, STOP and GENERATION; adds to NODE_COUNT and EVALUATION_COUNT;
+                  sets STOP at the limit
     scores        int8[65]       written by square, the pass last: exact between alpha and beta, else a bound;
                                  NO_SCORE for all others
 
@@ -124,7 +125,7 @@ def search(
     table, counts  as for `solve_root`
     """
     empty = empty_squares(variant, own, opp)
-    if popcount(empty) <= LAST:
+    if popcount(empty) <= TABLELESS:
         return by_fastest_first(variant, own, opp, empty, odd_quadrants(variant, empty), alpha, beta, counts)
     if counts[NODE_COUNT] >= counts[LIMIT]:
         counts[STOP] = 1
@@ -150,7 +151,7 @@ def search(
         if upper <= alpha:
             return upper
         alpha, beta = max(alpha, lower), min(beta, upper)
-    if popcount(empty) >= PEEKED_FROM:
+    if popcount(empty) >= ETC_FROM:
         bound = _known_bound(own, opp, legal, beta, table, generation)
         if bound >= beta:
             return bound
@@ -179,7 +180,7 @@ def search(
         lower = best
     if best < beta:
         upper = best
-    keep(table, generation, own, opp, lower, upper, hint, counts[NODE_COUNT] - before)
+    store(table, generation, own, opp, lower, upper, hint, counts[NODE_COUNT] - before)
     return best
 
 
@@ -195,6 +196,38 @@ def _known_bound(own: np.uint64, opp: np.uint64, legal: np.uint64, beta: int, ta
             return -int(table[known].upper)
         legal ^= disc
     return BELOW_EVERY_SCORE
+
+
+@bare_kernel
+def moves_reaching(
+    variant: int,
+    own: np.uint64,
+    opp: np.uint64,
+    least: int,
+    known: np.uint64,
+    table: Table,
+    counts: Int64Pointer,
+) -> np.uint64:
+    """Return the actions, as bits, after which perfect play ends with a score of `least` or more: a null window each.
+
+    known  actions already known to reach it; they are included without a search
+
+    There must be a legal square.  If `counts[STOP]` is set on return, a limit stopped the search and the result is
+    meaningless.
+    """
+    game_id = game_of(variant)
+    legal, found = legal_moves(game_id, own, opp), known
+    while legal != ZERO and counts[STOP] == 0:
+        action = action_of_square(game_id, lowest_square(legal))
+        legal &= legal - ONE
+        bit = ONE << np.uint64(action)
+        most = WORST  # that the other side can still get
+        if least > WORST and known & bit == ZERO:
+            own_next, opp_next = play(game_id, own, opp, action)
+            most = search(variant, own_next, opp_next, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
+        if most <= -least:
+            found |= bit
+    return found
 
 
 @kernel
@@ -216,7 +249,7 @@ def solve_rows(
     by_square = np.empty(65, np.int8)
     for b in range(own.shape[0]):
         counts[GENERATION] += 1
-        counts[NODE_COUNT] = counts[JUDGED] = counts[STOP] = 0
+        counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
         solve_root(variant, own[b], opp[b], int(np.int64(WORST)), int(np.int64(BEST)), True, table, counts, by_square)
         if counts[STOP] != 0:
             return

@@ -63,7 +63,7 @@ def find(table: Table, generation: int, own: np.uint64, opp: np.uint64) -> int:
 
 
 @bare_kernel
-def keep(
+def store(
     table: Table, generation: int, own: np.uint64, opp: np.uint64, lower: int, upper: int, best: int, positions: int
 ) -> None:
     """Store a position's bounds and best move in this `generation`; `positions` were searched to find them.

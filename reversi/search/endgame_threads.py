@@ -13,6 +13,9 @@ from reversi.search.endgame_search import COUNTS
 from reversi.search.endgame_table import Table, make_table
 from reversi.search.parallel import Threads
 
+CACHED_TABLE_BITS = 17
+"""Size of a thread's table that fits the CPU caches: 3 MB, enough for positions that take thousands of nodes."""
+
 Work = Callable[[int, int, Table, NDArray[np.int64]], None]
 """Solves a range of rows: called with start, stop, a table, and the `counts` that `search` takes."""
 

@@ -19,7 +19,8 @@ class Evaluate(Protocol):
 
         own, opp  uint64[B]      discs of the side to move and of the other side
         logits    float32[B, A]  unnormalised log-probability of every action; those of illegal ones are ignored
-        value     float32[B]     P(win) - P(loss) of the side to move, in [-1, 1]
+        value     float32[B]     expected utility of the side to move, in [-1, 1]: P(win) - P(loss), mixed with the
+                                 margin where the caller's `SearchConfig.margin_weight` is above 0
 
         The next call may overwrite the arrays, so that a backend can return its own buffers.
         """

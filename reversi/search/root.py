@@ -1,4 +1,4 @@
-"""Operations on a root: planting, noise, reading, keeping a subtree; `plant` and `read_roots` take all trees."""
+"""Operations on a root: setting it, noise, reading, keeping a subtree; `set_roots` and `read_roots` take all trees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from reversi.search.tree import (
 
 
 @bare_kernel
-def plant_root(tree: Tree, game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> None:
+def set_root(tree: Tree, game_id: int, params: SearchParams, own: np.uint64, opp: np.uint64) -> None:
     """Empty the tree and add the root (own, opp), PENDING or TERMINAL, without visits and Gumbel noise.
 
     With `params.every_move` only a finished game is TERMINAL; a result that is known bounds the root all the same.  A
@@ -190,8 +190,8 @@ def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
 
 
 @bare_kernel
-def plant(trees: Trees, game_id: int, params: SearchParams, own: Masks, opp: Masks, leaves: Leaves) -> int:
-    """Plant the root (own[b], opp[b]) in tree b and return the number of roots that wait for their evaluation.
+def set_roots(trees: Trees, game_id: int, params: SearchParams, own: Masks, opp: Masks, leaves: Leaves) -> int:
+    """Set the root of tree b to (own[b], opp[b]) and return the number of roots that wait for their evaluation.
 
     own, opp  uint64[B], B <= G
     leaves    written: the new roots that are not TERMINAL
@@ -200,7 +200,7 @@ def plant(trees: Trees, game_id: int, params: SearchParams, own: Masks, opp: Mas
     for g in range(own.shape[0]):
         tree = tree_of(trees, g)
         root = tree.nodes[0]
-        plant_root(tree, game_id, params, own[g], opp[g])
+        set_root(tree, game_id, params, own[g], opp[g])
         if root.degree == TERMINAL:
             back_up(tree, params, 0, root.value, 0)
         else:

@@ -59,7 +59,7 @@ def walk(tree: Tree, game_id: int, params: SearchParams, simulations: int) -> in
                 action = only_reply(game_id, tree.nodes[node].own, tree.nodes[node].opp)
                 if action == NO_ACTION:
                     break
-                node = _add_child(tree, game_id, params, node, _force(tree, node, action))
+                node = _add_child(tree, game_id, params, node, _add_only_edge(tree, node, action))
             return node
         node = int(edge.child)
     return node
@@ -87,7 +87,7 @@ def _may_go_on(tree: Tree, simulations: int) -> bool:
 
 
 @bare_kernel
-def _force(tree: Tree, index: int, action: int) -> int:
+def _add_only_edge(tree: Tree, index: int, action: int) -> int:
     """Add the only edge of the PENDING node `index`, and return the edge."""
     node, edge = tree.nodes[index], int(tree.used[EDGES])
     node.first = edge

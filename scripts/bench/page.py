@@ -11,18 +11,19 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from reversi.errors import ConfigError, UsageError
+from reversi.errors import UsageError
+from scripts.curves import Curve, Panel, draw
 
 Measured = dict[str, Any]
 """`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `command.py` gathers them."""
 
 PLACE = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.S)
-COLOURS = ("#1b7837", "#2166ac", "#b2182b", "#762a83")
-PICTURE = "svg"
+
+HEIGHT = 240
+"""Height of a picture's panel, in pixels."""
 
 
 def write_page(page: Path, measured: Measured) -> None:
@@ -36,15 +37,13 @@ def write_page(page: Path, measured: Measured) -> None:
     folder = page.with_suffix("")
     folder.mkdir(exist_ok=True)
     for sweep in measured["sweeps"]:
-        draw(sweep, folder / f"{sweep['name']}.{PICTURE}")
+        (folder / f"{sweep['name']}.svg").write_text(picture(sweep), encoding="utf-8")
 
 
 def check_page(page: Path) -> None:
-    """Raise an error, before anything is measured, if the page does not exist or nothing can be drawn."""
+    """Raise an error, before anything is measured, if the page does not exist."""
     if not page.is_file():
         raise UsageError(f"--page: expected a page with places for the tables, got {str(page)!r}")
-    if find_spec("matplotlib") is None:
-        raise ConfigError("--page draws with matplotlib: pip install '.[dev]'")
 
 
 def blocks_of(measured: Measured, pictures: str | None) -> dict[str, str]:
@@ -56,8 +55,8 @@ def blocks_of(measured: Measured, pictures: str | None) -> dict[str, str]:
         "peers": _rows(measured["peers"]) if measured["peers"] else "\nNot measured.\n\n",
     }
     for sweep in measured["sweeps"]:
-        picture = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.{PICTURE})\n" if pictures else ""
-        blocks[sweep["name"]] = f"{picture}\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
+        image = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.svg)\n" if pictures else ""
+        blocks[sweep["name"]] = f"{image}\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
     return blocks
 
 
@@ -74,34 +73,18 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def draw(sweep: dict[str, Any], target: Path) -> None:
-    """Draw a sweep's curves; the same figures give the same file."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    matplotlib.rcParams["svg.hashsalt"] = "reversi"
-    picture, axes = pyplot.subplots(figsize=(7, 3.6), layout="constrained")
-    for index, (name, values) in enumerate(sweep["series"].items()):
-        flat = len(set(values)) == 1 and len(values) > 2
-        style = {"linestyle": "--"} if flat else {"marker": "o", "markersize": 4}
-        axes.plot(sweep["points"], values, label=name, color=COLOURS[index % len(COLOURS)], **style)
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator(sweep["points"]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels([f"{point:,}" for point in sweep["points"]])
+def picture(sweep: dict[str, Any]) -> str:
+    """Return a sweep's curves as SVG text; a limit, which is the same at every point, is a line without dots."""
+    points = sweep["points"]
+    curves = [
+        Curve(name, points, values, dots=len(set(values)) > 1 or len(values) <= 2)
+        for name, values in sweep["series"].items()
+    ]
     if sweep["relative"]:
-        axes.set_ylim(bottom=0)
+        panel = Panel(sweep["unit"], curves, HEIGHT, low=0.0)
     else:
-        axes.set_yscale("log")
-    axes.set_xlabel(sweep["across"])
-    axes.set_ylabel(sweep["unit"])
-    axes.grid(alpha=0.3)
-    picture.legend(loc="outside upper center", ncols=2 if len(sweep["series"]) > 3 else 3, frameon=False)
-    picture.savefig(target, metadata={"Date": None} if PICTURE == "svg" else None)
-    pyplot.close(picture)
+        panel = Panel(f"{sweep['unit']}, logarithmic scale", curves, HEIGHT, logarithmic=True)
+    return draw(sweep["title"], sweep["across"], [panel], x_ratios=points)
 
 
 def _rows(rows: list[dict[str, Any]]) -> str:

@@ -14,7 +14,7 @@ from reversi.games.rules import game_named
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
-from reversi.search.endgame_last import JUDGED
+from reversi.search.endgame_last import EVALUATION_COUNT
 from reversi.search.parallel import Threads
 from reversi.search.params import params_of
 from tests.actors.test_rescore import positions_of, sign
@@ -211,7 +211,7 @@ def test_what_the_ordering_of_earlier_plies_took_does_not_count() -> None:
     player = finished("reversi6")
     lessons = Lessons(game_named("reversi6"), params_of(SearchConfig()), 1, 4, EMPTIES, Threads(1))
     (_, counts) = solver = lessons._solvers._idle.get()
-    counts[JUDGED] = 1 << 50
+    counts[EVALUATION_COUNT] = 1 << 50
     lessons._solvers._idle.put(solver)
     list(lessons.of(player.games, np.array([0])))
-    assert counts[JUDGED] < 1 << 50
+    assert counts[EVALUATION_COUNT] < 1 << 50

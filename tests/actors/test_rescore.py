@@ -13,7 +13,7 @@ from reversi.games.position import Position
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
-from reversi.search.endgame_last import JUDGED
+from reversi.search.endgame_last import EVALUATION_COUNT
 from tests.actors.test_selfplay import SEARCH, played, selfplay
 
 EMPTIES = 13
@@ -190,7 +190,7 @@ def test_what_the_ordering_of_earlier_plies_took_does_not_count() -> None:
     player = selfplay("reversi6", games=16, rescore_empties=EMPTIES)
     solvers = player._rescorer._solvers._idle
     (_, counts) = solver = solvers.get()
-    counts[JUDGED] = 1 << 50
+    counts[EVALUATION_COUNT] = 1 << 50
     solvers.put(solver)
     played(player, 500)
-    assert counts[JUDGED] < 1 << 50
+    assert counts[EVALUATION_COUNT] < 1 << 50

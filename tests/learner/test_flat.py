@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from learner.flat import ALIGNMENT, KERNEL_OUTPUTS, FlatParameters
+from learner.flat import ALIGNMENT, MATRIX_OUTPUTS, FlatParameters
 from reversi.model.network import DualNetwork
 from tests.learner.jobs import NETWORK
 
@@ -47,19 +47,19 @@ def test_kernels_come_before_all_others() -> None:
     made = network()
     flat = FlatParameters(made)
     numbers = torch.arange(len(flat.values))
-    kernels = flat.split_kernels(numbers)
+    kernels = flat.split_matrices(numbers)
     assert kernels.keys() == {
-        name for name, parameter in made.named_parameters() if parameter.ndim > 1 and len(parameter) >= KERNEL_OUTPUTS
+        name for name, parameter in made.named_parameters() if parameter.ndim > 1 and len(parameter) >= MATRIX_OUTPUTS
     }
     assert {"stem.convolution.weight", "blocks.1.second.convolution.weight", "value.hidden.weight"} <= kernels.keys()
     for name, places in flat.split(numbers).items():
-        assert bool((places < flat.kernels).all()) == (name in kernels), name
+        assert bool((places < flat.matrices).all()) == (name in kernels), name
 
 
 def test_a_table_is_no_kernel() -> None:
     made = DualNetwork(replace(NETWORK, lines=True), 4)
     flat = FlatParameters(made)
-    assert "lines.table" not in flat.split_kernels(flat.values)
+    assert "lines.table" not in flat.split_matrices(flat.values)
 
 
 def test_gradients_are_added_in_the_flat_memory() -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from learner.fused import activate, finish_gradient, finish_norm, mask_gradient, sum_features, unnormalise
+from learner.fused import activate, finish_gradient, finish_norm, norm_gradient, relu_gradient, sum_features
 
 FILLED, PERIOD, CHANNELS = 3, 4, 5
 
@@ -99,12 +99,12 @@ def test_backward_is_autograds(with_residual: bool, in_place: bool) -> None:
     d_norm = np.empty((2, CHANNELS), np.float32)
     gradient = first.clone()
     rows = (stored(gradient), stored(second), stored(out), stored(features))
-    mask_gradient(*rows, statistics, FILLED, PERIOD, sums[0])
+    relu_gradient(*rows, statistics, FILLED, PERIOD, sums[0])
     masked = gradient.clone()
     finish_gradient(sums, len(inputs), made.weight.detach().numpy(), statistics, *d_norm, line)
     d_features = torch.empty_like(gradient)
     target = stored(d_features)[:0] if in_place else stored(d_features)
-    unnormalise(stored(gradient), stored(features), line, FILLED, PERIOD, target)
+    norm_gradient(stored(gradient), stored(features), line, FILLED, PERIOD, target)
     d_features = gradient if in_place else d_features
 
     torch.testing.assert_close(squares(d_features), inputs.grad, rtol=1e-4, atol=1e-4)
@@ -121,7 +121,7 @@ def test_a_gradient_in_one_part_is_that_with_a_second_part_of_zero() -> None:
     found = []
     for extra in (stored(features)[:0], np.zeros_like(stored(features))):
         masked, sums = gradient.clone(), np.empty((2, CHANNELS))
-        mask_gradient(stored(masked), extra, stored(out), stored(features), statistics, FILLED, PERIOD, sums)
+        relu_gradient(stored(masked), extra, stored(out), stored(features), statistics, FILLED, PERIOD, sums)
         found.append((masked, sums))
     torch.testing.assert_close(squares(found[0][0]), squares(found[1][0]), rtol=0, atol=0)
     np.testing.assert_array_equal(found[0][1], found[1][1])

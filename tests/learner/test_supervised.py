@@ -12,7 +12,7 @@ import torch
 
 from learner.algorithms.config import SupervisedConfig
 from learner.algorithms.reports import SupervisedLosses
-from learner.algorithms.supervised import Supervised, move_logits, places
+from learner.algorithms.supervised import Supervised, move_logits, ranks
 from learner.batches import TrainingBatch, training_batch
 from learner.replay.samples import samples_of
 from learner.trainer import Trainer
@@ -66,7 +66,7 @@ def test_places_count_the_legal_moves_that_are_liked_better() -> None:
     logits = torch.zeros(3, GAME.actions)
     logits[:, 3] = 1
     logits[:, 7] = 50
-    assert places(move_logits(logits, target), target)[:2].tolist() == [0, 1]
+    assert ranks(move_logits(logits, target), target)[:2].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("network", [POLICY, NETWORK])

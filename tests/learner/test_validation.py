@@ -172,7 +172,7 @@ def test_no_kept_games_are_no_reason_to_stop() -> None:
 def test_only_a_better_network_is_a_new_best(monkeypatch: pytest.MonkeyPatch) -> None:
     validation = Validation(KEPT, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
     losses = iter([3.0, 4.0, 2.0])
-    monkeypatch.setattr(validation, "_judge", lambda *_: (next(losses), 0.0, 0.0))
+    monkeypatch.setattr(validation, "_evaluate", lambda *_: (next(losses), 0.0, 0.0))
     found = []
     for step in (2, 4, 6):
         validation.validate_if_due(step)
@@ -183,7 +183,7 @@ def test_only_a_better_network_is_a_new_best(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("place", "shares"), [(0, (1, 1)), (4, (0, 1)), (5, (0, 0))])
 def test_top_5_are_five(place: int, shares: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learner.validation.places", lambda logits, batch: torch.full((len(logits),), place))
+    monkeypatch.setattr("learner.validation.ranks", lambda logits, batch: torch.full((len(logits),), place))
     validation = Validation(KEPT, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
     validation.validate_if_due(2)
     assert validation.newest is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -41,6 +42,16 @@ def test_the_places_of_a_page_are_filled_and_the_rest_is_left(tmp_path: Path) ->
         assert "(speed/games.svg)" in text
         assert "<svg" in (tmp_path / "speed" / "games.svg").read_text()
         assert json.loads((tmp_path / "speed.json").read_text()) == MEASURED
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_picture_has_a_dot_at_every_point_except_on_a_limit(relative: bool) -> None:
+    series = {"bf16": [1e3, 2e3, 4e3], "peak": [5e3, 5e3, 5e3]}
+    text = bench_page.picture({**SWEEP, "points": [1, 8, 64], "series": series, "relative": relative})
+    root = ElementTree.fromstring(text)
+    assert sum(e.tag.endswith("circle") for e in root.iter()) == 3
+    assert {"bf16", "peak", "Tree over games", "1", "8", "64"} <= {e.text for e in root.iter()}
+    assert ("0" in {e.text for e in root.iter()}) == relative, "only shares begin at 0"
 
 
 def test_a_place_for_nothing_is_refused(tmp_path: Path) -> None:

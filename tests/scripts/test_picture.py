@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scripts.curves import Curve, Panel, draw
+from scripts.curves import Curve, Panel, Scale, draw
 from scripts.run.metric_rows import rows_of
 from tests.scripts.conftest import Reversi
 
@@ -30,6 +30,43 @@ def test_points_lie_where_their_values_are() -> None:
     assert (y1 - y0, y2 - y1) == (pytest.approx(50), pytest.approx(50)), "falling is down"
     ticks = [e.text for e in root.iter() if e.get("text-anchor") == "middle"]
     assert ticks == ["0", "2", "4", "6", "8", "10", "minutes"]
+
+
+def test_equal_ratios_are_equally_far_on_logarithmic_scales() -> None:
+    panel = Panel("rate", [Curve("all", [1, 4, 16], [10.0, 1e3, 1e5])], height=100, logarithmic=True)
+    root = ElementTree.fromstring(draw("run", "games", [panel], x_ratios=[1, 4, 16]))
+    (path,) = [e.get("d") or "" for e in root.iter() if e.get("fill") == "none"]
+    (x0, y0), (x1, y1), (x2, y2) = numbers(path)
+    assert (x1 - x0, x2 - x1) == (pytest.approx(297), pytest.approx(297))
+    assert (y0 - y1, y1 - y2) == (pytest.approx(50), pytest.approx(50))
+    assert [e.text for e in root.iter() if e.get("text-anchor") == "middle"] == ["1", "4", "16", "games"]
+    assert [e.text for e in root.iter() if e.get("text-anchor") == "end"] == [
+        "all",
+        "10",
+        "100",
+        "1,000",
+        "10,000",
+        "100,000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (2365, 6687, ["3,000", "4,000", "5,000", "6,000"]),
+        (1.08e5, 3.5e6, ["200,000", "500,000", "1 M", "2 M"]),
+        (6471, 5.4e8, ["10,000", "100,000", "1 M", "10 M", "100 M"]),
+        (1e-6, 1e6, ["1e-06", "0.0001", "0.01", "1", "100", "10,000", "1 M"]),
+        (3000, 3400, ["3,000", "3,100", "3,200", "3,300", "3,400"]),  # no three of one digit: as on a linear scale
+        (0.02, 0.05, ["0.02", "0.03", "0.04", "0.05"]),
+    ],
+)
+def test_ticks_of_a_logarithmic_scale_are_round_and_neither_few_nor_many(
+    low: float, high: float, texts: list[str]
+) -> None:
+    ticks = Scale(low, high, 0, 1000, logarithmic=True).ticks
+    assert [text for _, text in ticks] == texts
+    assert [at for at, _ in ticks] == sorted(at for at, _ in ticks)
 
 
 def test_every_curve_of_a_dozen_is_drawn_and_named_in_its_own_style() -> None:

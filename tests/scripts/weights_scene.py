@@ -97,7 +97,7 @@ def silence(store: Any) -> dict[str, Any]:
     process.suspend()
     for version in range(10, 20):
         sink.publish(dataclasses.replace(MODEL, version=version).to_bytes(), version == 16)
-    under_way = len(sink._under_way)
+    under_way = len(sink._in_flight)
     process.resume()
     sink.settle()
     candidate = Weights.from_bytes(ray.get(store.candidate.remote()), "the candidate")

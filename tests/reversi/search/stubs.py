@@ -65,7 +65,7 @@ def make_tree(game: Game, simulations: int) -> Tree:
 
 
 def grow(tree: Tree, game: Game, params: SearchParams, simulations: int, evaluate: Evaluate) -> None:
-    """Let a planted or kept tree grow to so many visits of its root's actions, a leaf at a time, as self-play does."""
+    """Let a new or kept tree grow to so many visits of its root's actions, a leaf at a time, as self-play does."""
     while tree.edges["visits"][0] <= simulations:
         node = 0 if tree.nodes["degree"][0] == PENDING else walk(tree, game.id, params, simulations)
         if is_settled(tree, node):

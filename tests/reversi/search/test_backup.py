@@ -13,7 +13,7 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
-from reversi.search.root import plant_root
+from reversi.search.root import set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree
 
@@ -58,7 +58,7 @@ def test_every_node_has_the_soft_value_of_its_moves(name: str, bounds: bool) -> 
     checked = 0
     for own, opp in zip(*random_positions(game, 12, 3), strict=True):
         tree = make_tree(game, 150)
-        plant_root(tree, game.id, params, own, opp)
+        set_root(tree, game.id, params, own, opp)
         grow(tree, game, params, 60, HashEvaluator(game))
         for node in range(tree.used[0]):
             checked += _check(tree, node)

@@ -11,10 +11,10 @@ from reversi.errors import ConfigError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search
-from reversi.search.bounds import is_settled, is_worse, settle
+from reversi.search.bounds import is_settled, is_worse, propagate_bounds
 from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
-from reversi.search.root import plant_root, root_action, root_policy, root_value
+from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree, add_node
 from reversi.search.walk import expand
@@ -44,7 +44,7 @@ def two_plies(lowers: list[list[float]], uppers: list[list[float]]) -> Tree:
     """Return the tree of 4x4's start and two of its moves, the leaves below which have the bounds given."""
     tree, game = make_tree(REVERSI4, 50), REVERSI4.id
     logits = np.zeros(REVERSI4.actions, np.float32)
-    plant_root(tree, game, BOUNDED, np.uint64(REVERSI4.start_own), np.uint64(REVERSI4.start_opp))
+    set_root(tree, game, BOUNDED, np.uint64(REVERSI4.start_own), np.uint64(REVERSI4.start_opp))
     expand(tree, game, BOUNDED, 0, logits)
     for move, (low, high) in enumerate(zip(lowers, uppers, strict=True)):
         middle = child(tree, 0, move)
@@ -53,7 +53,7 @@ def two_plies(lowers: list[list[float]], uppers: list[list[float]]) -> Tree:
         for reply, (lower, upper) in enumerate(zip(low, high, strict=True)):
             leaf = child(tree, middle, reply)
             tree.nodes["lower"][leaf], tree.nodes["upper"][leaf] = lower, upper
-            settle(tree, leaf)
+            propagate_bounds(tree, leaf)
     return tree
 
 
@@ -113,7 +113,7 @@ def test_a_move_that_is_certain_to_be_no_better_is_not_played() -> None:
         node, edge = child(tree, 0, number), first + number
         tree.edges["visits"][edge], tree.edges["total"][edge] = visits, visits * mean
         tree.nodes["lower"][node], tree.nodes["upper"][node] = -high, -low
-        settle(tree, node)
+        propagate_bounds(tree, node)
     assert [is_worse(tree, first + number) for number in range(3)] == [False, True, False]
     assert root_action(tree, BOUNDED) == tree.edges["action"][first + 2]
 
@@ -124,7 +124,7 @@ def test_bounds_of_every_node_hold_what_perfect_play_makes_of_it(game: Game, pli
     evaluate, known, nodes = HashEvaluator(game), 0, 0
     for position in some(game, 20, plies):
         tree = make_tree(game, simulations)
-        plant_root(tree, game.id, BOUNDED, np.uint64(position.own), np.uint64(position.opp))
+        set_root(tree, game.id, BOUNDED, np.uint64(position.own), np.uint64(position.opp))
         grow(tree, game, BOUNDED, simulations, evaluate)
         for node in range(tree.used[0]):
             at = Position(game, int(tree.nodes["own"][node]), int(tree.nodes["opp"][node]))

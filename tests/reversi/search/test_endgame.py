@@ -18,7 +18,7 @@ from reversi.games.rules import GAMES
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
 from reversi.obf import parse_problem
 from reversi.search.endgame import Solver, solve_batch, solve_small
-from reversi.search.endgame_last import GENERATION, JUDGED
+from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION
 from reversi.search.endgame_search import NO_SCORE
 
 BOARDS = ("reversi4", "reversi6", "reversi8")
@@ -161,7 +161,7 @@ def test_a_limit_of_positions_limits_the_ordering_of_the_moves() -> None:
     """With 30 empty squares ordering the moves of one position takes millions of evaluations without a limit."""
     mine = Solver(GAMES["reversi8"], table_bits=12)
     assert not mine.solve(hard(30).own, hard(30).opp, nodes=1000).solved
-    assert 1000 <= mine._counts[JUDGED] < 10_000
+    assert 1000 <= mine._counts[EVALUATION_COUNT] < 10_000
 
 
 def test_what_was_scored_before_a_limit_is_exact() -> None:

@@ -16,7 +16,7 @@ from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits, mixed_value
 from reversi.search.params import params_of
-from reversi.search.root import plant_root, root_action, root_policy, root_value
+from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.tree import tree_of
 
 from .stubs import Answer, TableEvaluator, arrays, grow, make_tree, root_edges
@@ -144,7 +144,7 @@ def test_noise_decides_what_is_considered_and_played_but_not_what_is_learned() -
     # g + l: b1 -.916, a2 -1.204, d3 -1.609 + 3 = 1.391, c4 -2.303 + 1 = -1.303; two are considered: d3 and b1.
     # 3q: d3 1.391 + 1.5 = 2.891, b1 -.316; third simulation: d3.
     tree, params = make_tree(REVERSI4, 3), params_of(replace(GUMBEL, considered=2))
-    plant_root(tree, REVERSI4.id, params, np.uint64(START.own), np.uint64(START.opp))
+    set_root(tree, REVERSI4.id, params, np.uint64(START.own), np.uint64(START.opp))
     tree.gumbels[[D3, C4]] = 3, 1
     grow(tree, REVERSI4, params, 3, TableEvaluator(REVERSI4, GOLDEN))
     edges = root_edges(tree)
@@ -155,7 +155,7 @@ def test_noise_decides_what_is_considered_and_played_but_not_what_is_learned() -
     policy = np.zeros(REVERSI4.actions, np.float32)
     root_policy(tree, params, policy)
     np.testing.assert_allclose(policy[[B1, A2, D3, C4]], [0.2000, 0.3510, 0.3320, 0.1170], atol=1e-4)
-    plant_root(tree, REVERSI4.id, params, np.uint64(START.own), np.uint64(START.opp))
+    set_root(tree, REVERSI4.id, params, np.uint64(START.own), np.uint64(START.opp))
     assert not tree.gumbels.any()
 
 

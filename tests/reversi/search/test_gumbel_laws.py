@@ -14,7 +14,7 @@ from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits
 from reversi.search.params import params_of
-from reversi.search.root import draw_root_noise, plant_root, root_action, root_policy, root_value
+from reversi.search.root import draw_root_noise, root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import TERMINAL, Tree, back_up
 from reversi.search.walk import expand, walk
@@ -94,7 +94,7 @@ def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int
             continue
         root, legal = Node.judged(position, evaluate), position.legal_actions()
         tree = make_tree(game, simulations)
-        plant_root(tree, game.id, params, own, opp)
+        set_root(tree, game.id, params, own, opp)
         grow(tree, game, params, 0, evaluate)
         tree.gumbels[:] = rng.gumbel(size=game.actions) if noisy else 0
         gumbel = {action: float(tree.gumbels[action]) for action in legal}
@@ -158,7 +158,7 @@ def test_noise_draws_the_first_action_by_its_prior() -> None:
     evaluate = TableEvaluator(REVERSI4, {start: ({"b1": 0.4, "a2": 0.3, "d3": 0.2, "c4": 0.1}, 0.5)})
     visits = np.zeros((count, 4), np.int32)
     for number in range(count):
-        plant_root(tree, REVERSI4.id, params, np.uint64(start.own), np.uint64(start.opp))
+        set_root(tree, REVERSI4.id, params, np.uint64(start.own), np.uint64(start.opp))
         grow(tree, REVERSI4, params, 0, evaluate)
         draw_noise(tree, config, number)
         grow(tree, REVERSI4, params, 1, evaluate)
@@ -176,7 +176,7 @@ def test_noise_draws_actions_without_replacement_and_is_drawn_anew() -> None:
 
     def visits(g: int, number: int | None) -> list[int]:
         """Return those of position g's actions, with the noise of stream `number`."""
-        plant_root(tree, REVERSI6.id, params, own[g], opp[g])
+        set_root(tree, REVERSI6.id, params, own[g], opp[g])
         grow(tree, REVERSI6, params, 0, evaluate)
         if number is not None:
             draw_noise(tree, config, number)

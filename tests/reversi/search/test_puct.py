@@ -11,7 +11,7 @@ from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.exponential import exponential
 from reversi.search.params import params_of
-from reversi.search.root import plant, plant_root, root_value
+from reversi.search.root import root_value, set_root, set_roots
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
 from reversi.search.walk import expand, expand_leaves, select_leaves, walk
 
@@ -157,7 +157,7 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
             if plies < 3 or leaf.is_over:
                 continue
             tree, params = tree_of(make_trees(game, 1, 32), 0), params_of(SearchConfig())
-            plant_root(tree, game.id, params, own, opp)
+            set_root(tree, game.id, params, own, opp)
             expand(tree, game.id, params, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
             back_up(tree, params, 0, np.float32(0), 0)
             node = walk(tree, game.id, params, 32)
@@ -223,7 +223,7 @@ def test_virtual_loss_is_gone_when_the_leaves_are_backed_up() -> None:
 def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     trees, leaves = make_trees(REVERSI4, 1, 1), make_leaves(1)
     params = params_of(SearchConfig())
-    assert plant(trees, REVERSI4.id, params, *arrays(START), leaves) == 1
+    assert set_roots(trees, REVERSI4.id, params, *arrays(START), leaves) == 1
     logits = np.full((1, REVERSI4.actions), 80, np.float32)  # what illegal actions say must not matter
     logits[0, [B1, A2, D3, C4]] = [-3, 0, 2, -90]
     expand_leaves(trees, REVERSI4.id, params, leaves, 1, logits, np.zeros(1, np.float32))

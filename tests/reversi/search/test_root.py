@@ -13,15 +13,7 @@ from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, UniformEvaluate
 from reversi.search.params import params_of
-from reversi.search.root import (
-    draw_root_noise,
-    has_room,
-    has_root,
-    keep_subtree,
-    mix_root_noise,
-    plant_root,
-    root_action,
-)
+from reversi.search.root import draw_root_noise, has_room, has_root, keep_subtree, mix_root_noise, root_action, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import NODES, PENDING, TERMINAL, UNVISITED, Tree, tree_of
 
@@ -68,16 +60,16 @@ def check_tree(game: Game, tree: Tree) -> None:
     assert seen == set(range(used_nodes))
 
 
-def planted(game: Game, own: np.uint64, opp: np.uint64) -> Tree:
+def tree_with_root(game: Game, own: np.uint64, opp: np.uint64) -> Tree:
     """Return a tree with room for 60 simulations whose root waits to be judged."""
     tree = make_tree(game, SIMULATIONS)
-    plant_root(tree, game.id, PARAMS, own, opp)
+    set_root(tree, game.id, PARAMS, own, opp)
     return tree
 
 
 def grown(own: np.uint64, opp: np.uint64, evaluate: Evaluate, simulations: int = SIMULATIONS) -> Tree:
     """Return a tree of a 6x6 position after so many simulations."""
-    tree = planted(REVERSI6, own, opp)
+    tree = tree_with_root(REVERSI6, own, opp)
     grow(tree, REVERSI6, PARAMS, simulations, evaluate)
     return tree
 
@@ -104,7 +96,7 @@ def test_a_kept_tree_holds_together_through_a_whole_game(name: str) -> None:
     game, evaluate = GAMES[name], CountingHashEvaluator(GAMES[name])
     kept = plies = 0
     for own, opp in zip(*random_positions(game, 3, 5, plies=2), strict=True):
-        tree = planted(game, own, opp)
+        tree = tree_with_root(game, own, opp)
         while tree.nodes[0]["degree"] != TERMINAL:
             grow(tree, game, PARAMS, SIMULATIONS, evaluate)
             check_tree(game, tree)
@@ -114,7 +106,7 @@ def test_a_kept_tree_holds_together_through_a_whole_game(name: str) -> None:
                 check_tree(game, tree)
                 kept += 1
             else:
-                plant_root(tree, game.id, PARAMS, own, opp)
+                set_root(tree, game.id, PARAMS, own, opp)
             plies += 1
         assert Position(game, int(own), int(opp)).is_over
     assert kept > plies // 2
@@ -206,7 +198,7 @@ def test_after_an_action_without_a_node_the_tree_is_empty_and_grows_like_a_fresh
     keep(tree, 0)  # nor is there anything below it
     assert tree.used[NODES] == 0
     assert not has_root(tree, own, opp)
-    plant_root(tree, REVERSI6.id, PARAMS, own, opp)
+    set_root(tree, REVERSI6.id, PARAMS, own, opp)
     grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
     assert visits_of(tree) == visits_of(fresh)
 
@@ -221,7 +213,7 @@ def test_another_position_than_the_one_kept_is_no_root_and_gets_a_fresh_tree() -
         assert has_root(tree, *after)
         assert not has_root(tree, own, opp)
         assert not has_root(tree, other_own, other_opp)
-        plant_root(tree, REVERSI6.id, PARAMS, other_own, other_opp)
+        set_root(tree, REVERSI6.id, PARAMS, other_own, other_opp)
         assert not has_root(tree, other_own, other_opp)  # not yet judged
         grow(tree, REVERSI6, PARAMS, SIMULATIONS, evaluate)
         assert visits_of(tree) == visits_of(grown(other_own, other_opp, evaluate))

@@ -13,7 +13,7 @@ from reversi.search.apv_mcts import Search
 from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
-from reversi.search.root import draw_root_noise, has_root, keep_subtree, plant_root, root_action
+from reversi.search.root import draw_root_noise, has_root, keep_subtree, root_action, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import tree_of
 
@@ -47,7 +47,7 @@ def test_noise_and_kept_subtrees_leave_them_as_they_were(method: Literal["puct",
     before = [sys.getrefcount(array) for array in arrays]
     for ply in range(5):
         if not has_root(tree, own[0], opp[0]):
-            plant_root(tree, game.id, params, own[0], opp[0])
+            set_root(tree, game.id, params, own[0], opp[0])
         grow(tree, game, params, 0, evaluate)
         draw_root_noise(tree, params, np.uint64(stream(np.uint64(1), ply)), 10.0, 0.25, scratch)
         grow(tree, game, params, 20, evaluate)

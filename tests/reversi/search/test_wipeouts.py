@@ -8,10 +8,10 @@ import pytest
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
-from reversi.search.bounds import settle
+from reversi.search.bounds import propagate_bounds
 from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
-from reversi.search.root import plant_root
+from reversi.search.root import set_root
 from reversi.search.tree import PENDING, TERMINAL, add_node
 from reversi.search.walk import expand
 
@@ -61,7 +61,7 @@ def test_a_move_that_lets_the_other_side_turn_everything_is_not_played(bounds: b
 
 def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lower() -> None:
     params, tree = params_of(SearchConfig(bounds=True, margin_weight=0.5, wipeouts=True)), make_tree(REVERSI6, 20)
-    plant_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
+    set_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
     sure = 0.5 + 0.5 * 6 / 36
     assert tree.nodes["degree"][0] == PENDING
     assert (tree.nodes["lower"][0], tree.nodes["upper"][0]) == (pytest.approx(sure), 1)
@@ -69,7 +69,7 @@ def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lowe
     below = WON.play(int(tree.edges["action"][1]))
     child = add_node(tree, REVERSI6.id, params, 0, 1, np.uint64(below.own), np.uint64(below.opp))
     tree.nodes["lower"][child] = tree.nodes["upper"][child] = 0.75
-    settle(tree, child)
+    propagate_bounds(tree, child)
     assert tree.nodes["lower"][0] == pytest.approx(sure)
 
 
@@ -78,7 +78,7 @@ def test_where_margins_count_one_that_fills_the_board_ends_the_search(bounds: bo
     """Nothing is better, so its move is known although no edge below the root has been searched."""
     last = Position.parse("XOOOO-" + "X" * 30 + " X")
     config, tree = SearchConfig(simulations=8, bounds=bounds, margin_weight=0.1, wipeouts=True), make_tree(REVERSI6, 8)
-    plant_root(tree, REVERSI6.id, params_of(config), np.uint64(last.own), np.uint64(last.opp))
+    set_root(tree, REVERSI6.id, params_of(config), np.uint64(last.own), np.uint64(last.opp))
     assert (tree.nodes["degree"][0], tree.nodes["value"][0]) == (TERMINAL, 1)
     asked = CountingHashEvaluator(REVERSI6)
     found = Search(REVERSI6, config, asked, 1).run(*arrays(last))
@@ -87,6 +87,6 @@ def test_where_margins_count_one_that_fills_the_board_ends_the_search(bounds: bo
 
 def test_where_only_winning_counts_the_node_is_over() -> None:
     params, tree = params_of(SearchConfig(wipeouts=True)), make_tree(REVERSI6, 20)
-    plant_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
+    set_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
     node = tree.nodes[0]
     assert (node["degree"], node["value"], node["lower"], node["upper"]) == (TERMINAL, 1, 1, 1)
