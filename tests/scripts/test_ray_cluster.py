@@ -78,7 +78,7 @@ def test_a_job_that_is_followed_ends_the_command_as_it_ends(cluster: TwoNodes) -
     done = cluster.reversi("launch", "--follow", "resume=/nowhere/night")
     assert done.returncode == 1, done.stderr
     (error,) = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
-    assert error.startswith("error: no such run: /nowhere/night")
+    assert error.startswith("error: expected a run's folder or its name in runs/, got '/nowhere/night'")
     assert "Traceback" not in done.stdout
 
 
