@@ -76,6 +76,10 @@ def mean_margin(margins: NDArray[np.float64]) -> tuple[float | None, Interval | 
 
 
 def _duration(seconds: float | None) -> str:
+    """Return 12.3 s, 123 ms or 4.2 ms; the limits are those of rounding, as 999.6 ms would read 1000 ms."""
     if seconds is None:
         return "unknown"
-    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.2g} ms"
+    if seconds >= 0.9995:
+        return f"{seconds:.3g} s" if seconds < 999.5 else f"{seconds:.0f} s"
+    milliseconds = 1000 * seconds
+    return f"{milliseconds:.2g} ms" if milliseconds < 99.5 else f"{milliseconds:.0f} ms"

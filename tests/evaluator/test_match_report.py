@@ -138,6 +138,10 @@ def test_tic_tac_toe_has_no_discs() -> None:
     [
         ((12.34, 0.00421), "12.3 s against 4.2 ms a move"),
         ((0.0000031, None), "0.0031 ms against unknown a move"),
+        ((0.5, 0.123), "500 ms against 123 ms a move"),
+        ((0.9996, 0.9994), "1 s against 999 ms a move"),
+        ((0.0996, 0.0994), "100 ms against 99 ms a move"),
+        ((1234.5, 999.6), "1234 s against 1000 s a move"),
     ],
 )
 def test_a_line_has_times_in_fitting_units(times: tuple[float, float | None], shown: str) -> None:

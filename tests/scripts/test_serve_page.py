@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -83,17 +83,6 @@ def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: 
         page.set_viewport_size({"width": width, "height": 700})
         wide = "[...document.querySelectorAll('#moves button')].filter((each) => each.scrollWidth > each.clientWidth)"
         assert page.evaluate(f"{wide}.length") == 0
-
-
-def test_a_reviewed_position_stays_exact_when_it_is_evaluated(page: Page) -> None:  # noqa: F811
-    game, judged = ending(15, 18)
-    load(page, str(game))
-    page.locator("#moves li").nth(len(judged) - 1).wait_for()
-    review(page)
-    page.click("#first")
-    page.check("#hints")
-    page.wait_for_timeout(500)
-    assert page.locator("#analysis tr td").nth(1).inner_text().endswith(" discs")
 
 
 def analysis(*moves: tuple[str, float | None, int | None], nodes: int = 1) -> dict[str, Any]:
@@ -223,6 +212,38 @@ def test_a_link_that_cannot_be_read_is_said_in_a_fresh_tab(
     status(tab, "Your move")
 
 
+def test_a_server_that_does_not_answer_is_no_fault_of_the_link(page: Page, address: str) -> None:  # noqa: F811
+    tab = opened(page, address)
+    status(tab, "Your move")
+    tab.route("**/api/game", lambda route: route.abort())
+    tab.evaluate("location.hash = 'c2b2b3'")
+    status(tab, "The server does not answer")
+    assert tab.inner_text("#status") == "The server does not answer"
+    assert tab.evaluate("location.hash") == "#c2b2b3"
+    tab.reload()
+    status(tab, "The server does not answer")
+    tab.keyboard.press("ArrowLeft")  # there is no game
+    tab.unroute("**/api/game")
+    status(tab, "White to move")
+    assert (tab.locator("#moves li").count(), tab.input_value("#color")) == (3, "both")
+    tab.route("**/api/game", lambda route: route.fulfill(status=502, body="<html>"))
+    tab.evaluate("location.hash = 'c2b2'")
+    status(tab, "The server answered 502")
+    assert tab.inner_text("#status") == "The server answered 502"
+    tab.click("#back")
+    status(tab, "After ply 2 of 3")
+
+
+def test_a_game_that_the_browser_kept_is_not_called_a_link(page: Page, address: str) -> None:  # noqa: F811
+    tab = opened(page, address)
+    status(tab, "Your move")
+    tab.evaluate("history.replaceState({ mine: 'X', opponent: 'greedy', start: null, moves: ['f5'] }, '')")
+    tab.reload()
+    status(tab, "The game that the browser kept does not fit 6x6: expected one of ")
+    tab.click("[data-square=c2]")
+    tab.locator("#moves li").nth(1).wait_for()
+
+
 @pytest.fixture
 def narrow(page: Page, address: str) -> Iterator[Page]:  # noqa: F811
     """Return the page in a window of a telephone's size."""
@@ -254,6 +275,46 @@ def test_moves_do_not_scroll_a_narrow_page(narrow: Page) -> None:
         assert narrow.evaluate(in_sight)
     assert narrow.evaluate("scrollY") == 0
     assert narrow.evaluate("document.documentElement.scrollWidth") == 375
+
+
+@pytest.mark.parametrize("width", [280, 300, 320])
+def test_the_page_fits_a_very_narrow_window(narrow: Page, width: int) -> None:
+    load(narrow, str(ending(15, 18)[0]))
+    review(narrow)
+    narrow.click("#first")
+    narrow.check("#hints")
+    narrow.locator("#analysis .line").first.wait_for()
+    narrow.set_viewport_size({"width": width, "height": 600})
+    assert narrow.evaluate("document.documentElement.scrollWidth") == width
+
+
+CONTRAST = """(selector) => {
+  const element = document.querySelector(selector);
+  let under = element;
+  while (getComputedStyle(under).backgroundColor === "rgba(0, 0, 0, 0)") under = under.parentElement;
+  const light = (color) => {
+    const parts = color.match(/[0-9.]+/g).slice(0, 3).map((part) => part / 255);
+    const [r, g, b] = parts.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const colors = [getComputedStyle(element).color, getComputedStyle(under).backgroundColor];
+  const [low, high] = colors.map(light).sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
+"""The contrast of an element's text with what is behind it, as WCAG 2 defines it."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_light_and_in_the_dark(page: Page, scheme: Literal["light", "dark"]) -> None:  # noqa: F811
+    page.emulate_media(color_scheme=scheme)
+    load(page, str(ending(15, 18)[0]))
+    review(page)
+    page.check("#hints")
+    page.locator("#moves .marked button").first.click()
+    page.locator("#analysis .line").first.wait_for()
+    texts = (".now span", ".now b", ".now small", "li:last-child span", "small", ".marked :not(.now) > b")
+    for text in (*(f"#moves {each}" for each in texts), ".primary", "#review", "#status", "#about", "#analysis .line"):
+        assert page.evaluate(CONTRAST, text) >= 4.5, text
 
 
 def test_the_curve_keeps_its_letters_at_every_width(narrow: Page) -> None:

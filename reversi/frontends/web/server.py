@@ -6,7 +6,8 @@
     GET  /api/think   a WebSocket; a request is an object with "id", "do" and the game, and every answer has its "id":
                       "choose" with "opponent": {"analysis"}, whose first move is the opponent's
                       "analyse": {"analysis"} again and again, the deeper the later
-                      "review": {"ply", "analysis"} for every unfinished position of the game
+                      "review", maybe with "plies": {"ply", "analysis"} for every unfinished position of the game, or
+                      for those
                       "stop"; it has no answer of its own
                       The last answer of a request has "final": true.  A request stops the one before it.
 
@@ -208,7 +209,7 @@ class Connection:
             async for analysis in thinker.analyse(game.position, stop):
                 yield {"analysis": analysis_json(thinker.game, analysis)}
         else:
-            plies = [ply for ply, position in enumerate(game.positions) if not position.is_over]
+            plies = _plies_to_review(game, asked.get("plies"))
             left = iter(plies)
             async for analysis in thinker.review([game.positions[ply] for ply in plies], stop):
                 yield {"ply": next(left), "analysis": analysis_json(thinker.game, analysis)}
@@ -216,6 +217,19 @@ class Connection:
     async def _send(self, answer: Mapping[str, Any]) -> None:
         with contextlib.suppress(ConnectionError):  # the page has left
             await self._socket.send_json(answer)
+
+
+def _plies_to_review(game: WebGame, asked: object) -> list[int]:
+    """Return the plies of the unfinished positions, in their order, or those `asked` for, which may be None.
+
+    Raises UsageError for anything but a list of such plies.
+    """
+    unfinished = [ply for ply, position in enumerate(game.positions) if not position.is_over]
+    if asked is None:
+        return unfinished
+    if not isinstance(asked, list) or not all(type(ply) is int and ply in unfinished for ply in asked):
+        raise UsageError(f"expected plies of unfinished positions, got {asked!r:.60}")
+    return [ply for ply in unfinished if ply in asked]
 
 
 async def serve(server: WebServer, thinker: Thinker, host: str, port: int, ready: Callable[[str], None]) -> None:

@@ -198,6 +198,10 @@ def test_a_review_looks_at_every_unfinished_position() -> None:
             *found, _ = await answers_of(line, {"id": 1, "do": "review", **game})
             assert [each["ply"] for each in found] == [0, 1, 2, 3]
             assert [each["analysis"]["moves"][0]["move"] for each in found] == game["moves"]
+            *found, _ = await answers_of(line, {"id": 2, "do": "review", "plies": [3, 1], **game})
+            assert [each["ply"] for each in found] == [1, 3]
+            assert [each["analysis"]["moves"][0]["move"] for each in found] == game["moves"][1::2]
+            assert await answers_of(line, {"id": 3, "do": "review", "plies": [], **game}) == [{"id": 3, "final": True}]
 
     ask(test)
 
@@ -261,6 +265,9 @@ def test_a_server_that_ends_stops_what_runs() -> None:
         ('{"do": "choose", "opponent": "nobody"}', "expected one of first, slow, got 'nobody'"),
         ('{"do": "analyse", "moves": ["a1"]}', "expected one of"),
         ('{"do": "analyse", "start": "OOOOOOOOXXXXXXXX X"}', "the game is over"),
+        ('{"do": "review", "plies": [1]}', "expected plies of unfinished positions, got [1]"),
+        ('{"do": "review", "plies": [false]}', "expected plies of unfinished positions, got [False]"),
+        ('{"do": "review", "plies": {"0": 0}}', "expected plies of unfinished positions, got {'0': 0}"),
     ],
 )
 def test_a_wrong_request_is_answered_in_words_and_the_next_one_works(request_: str, message: str) -> None:

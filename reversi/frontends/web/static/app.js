@@ -7,11 +7,12 @@ import { Evaluation } from "/static/evaluation.js";
 import { Graph } from "/static/graph.js";
 import { Moves } from "/static/moves.js";
 import { betterOf, blackValue, isExact, lossOf, markOf } from "/static/review.js";
-import { Thinker, loadGame, loadInfo } from "/static/server.js";
+import { Refusal, Thinker, loadGame, loadInfo } from "/static/server.js";
 
 const $ = (id) => document.getElementById(id);
 const PASS = "pass";
 const PASS_MS = 700; // a pass is shown for so long
+const RETRY_MS = 1500; // a first game that did not come is asked for again after so long
 const NAMES = { X: "Black", O: "White" };
 
 const info = await loadInfo();
@@ -33,7 +34,10 @@ let mine = "X"; // the sides that the person plays: X, O, both or none
 let opponent = info.opponent;
 let choosing = false; // whether the opponent is thinking
 let fault = ""; // what went wrong last
+let refused = false; // whether that was a game that the server cannot read
 let analyses = []; // the best analysis so far by ply
+let reviewed = new Set(); // the plies that reviews have analysed
+let reviewing = false; // whether a review runs
 let passing = 0; // the timer of a pass
 let requests = 0; // how many games the server was asked for
 let taking = false; // whether the last of them has not come yet
@@ -85,30 +89,38 @@ async function loadText() {
 /** Replace the game by the one that the server makes of `body`, show `at` (null: its end) and go on.  Of several such
  * requests the last one counts, whichever answer comes last.  `players` is who plays it, if not the same as before. */
 async function take(body, at, players = null) {
-  stopAll();
+  if (!reviewing) stopAll();
   const number = ++requests;
   taking = true;
-  let [taken, wrong] = [null, ""];
+  let [taken, wrong] = [null, null];
   try {
     taken = await loadGame(body);
   } catch (error) {
-    wrong = error.message;
+    wrong = error;
   }
   if (number !== requests) return false;
   taking = false;
-  fault = wrong;
+  fault = wrong?.message ?? "";
+  refused = wrong instanceof Refusal;
   if (taken) {
+    stopAll();
     const same = game ? taken.moves.findIndex((move, index) => move !== game.moves[index]) : 0;
-    analyses.length = players ? 0 : Math.min(analyses.length, (same < 0 ? taken.moves.length : same) + 1);
+    forgetFrom(players ? 0 : (same < 0 ? taken.moves.length : same) + 1);
     if (players) seat(players);
     game = taken;
     ply = at ?? lastPly();
   }
   if (game === null) return false;
-  keep();
+  if (taken || refused) keep(); // a link that had no answer stays, to be loaded again
   show();
   proceed();
   return taken !== null;
+}
+
+/** Forget what is known of the positions from a ply on. */
+function forgetFrom(number) {
+  analyses.length = Math.min(analyses.length, number);
+  reviewed = new Set([...reviewed].filter((at) => at < number));
 }
 
 function seat(players) {
@@ -125,10 +137,11 @@ function keep() {
 
 /** Take the game of the address, or a new one if there is none yet and that one cannot be read. */
 async function openAddress() {
-  const number = requests + 1;
+  const [number, origin] = [requests + 1, history.state ? "The game that the browser kept" : "This link's game"];
   if ((await takeAddress()) || number !== requests) return;
-  const wrong = `This link's game does not fit ${info.size}x${info.size}: ${fault}`;
-  if (game === null) await newGame();
+  const wrong = refused ? `${origin} does not fit ${info.size}x${info.size}: ${fault}` : fault;
+  if (game === null && refused) await newGame();
+  if (game === null) setTimeout(() => game ?? openAddress(), RETRY_MS);
   fault = wrong;
   showStatus();
 }
@@ -149,8 +162,9 @@ function goOn() {
   proceed();
 }
 
-/** Do what the position shown asks for: a pass, the opponent's move, or an evaluation. */
+/** Do what the position shown asks for: a pass, the opponent's move, or an evaluation; after a review that runs. */
 function proceed() {
+  if (reviewing) return;
   stopAll();
   if (taking) return; // the game to come goes on by itself
   const { side, legal, over } = position();
@@ -167,8 +181,8 @@ function proceed() {
 function stopAll() {
   clearTimeout(passing);
   passing = 0;
-  choosing = false;
-  $("review").textContent = "Review";
+  choosing = reviewing = false;
+  showReview();
   thinker.stop();
 }
 
@@ -197,19 +211,30 @@ function evaluate() {
   });
 }
 
-/** Evaluate every position of the game; then it goes on. */
+/** Evaluate the positions of the game that no review has reached and whose score is not known, or, if there are none,
+ * all whose score is not known; then the game goes on. */
 function review() {
   stopAll();
-  $("review").textContent = "Reviewing…";
+  reviewing = true;
+  showReview();
   showStatus();
-  thinker.ask({ do: "review", start: game.start, moves: game.moves }, (answer) => {
+  const open = [...game.positions.keys()].filter((at) => !game.positions[at].over && !isExact(analyses[at]));
+  const left = open.filter((at) => !reviewed.has(at));
+  thinker.ask({ do: "review", start: game.start, moves: game.moves, plies: left.length ? left : open }, (answer) => {
     if (!failed(answer) && answer.analysis) {
       analyses[answer.ply] = betterOf(analyses[answer.ply], answer.analysis);
+      reviewed.add(answer.ply);
       showAnalysis();
       showMoves();
     }
-    if (answer.final) proceed();
+    if (answer.final) endReview();
   });
+}
+
+/** The game goes on. */
+function endReview() {
+  stopAll();
+  proceed();
 }
 
 function failed(answer) {
@@ -229,6 +254,7 @@ function losses() {
 
 function show() {
   const { side, over } = position();
+  document.querySelector("main").inert = false; // there is a game now
   board.show(position(), ply > 0 ? game.moves[ply - 1] : null, !over && isMine(side));
   const person = mine === "none" ? "" : mine;
   const bottom = person === "O" ? "O" : "X";
@@ -264,17 +290,22 @@ function labelOf(name) {
 function showStatus() {
   const status = $("status");
   status.classList.toggle("error", fault !== "" || !online);
-  if (game === null) return;
+  const wrong = online ? fault : "The server does not answer; trying again…";
+  status.textContent = wrong || (game && stateText());
+}
+
+function stateText() {
   const { side, over, black, white, margin, legal } = position();
-  let text = `${NAMES[side]} to move`;
-  if (!online) text = "The server does not answer; trying again…";
-  else if (fault) text = fault;
-  else if (over) text = margin === 0 ? "A draw" : winnerName(margin > 0 ? "X" : "O") + (counts ? ` ${black} to ${white}` : "");
-  else if (legal[0] === PASS) text = `${NAMES[side]} has no move and passes`;
-  else if (choosing) text = `${labelOf(opponent)} is thinking…`;
-  else if (ply < lastPly()) text = `After ply ${ply} of ${lastPly()}`;
-  else if (isMine(side) && mine !== "both") text = "Your move";
-  status.textContent = text;
+  if (over) return margin === 0 ? "A draw" : winnerName(margin > 0 ? "X" : "O") + (counts ? ` ${black} to ${white}` : "");
+  if (legal[0] === PASS) return `${NAMES[side]} has no move and passes`;
+  if (choosing) return `${labelOf(opponent)} is thinking…`;
+  if (ply < lastPly()) return `After ply ${ply} of ${lastPly()}`;
+  return isMine(side) && mine !== "both" ? "Your move" : `${NAMES[side]} to move`;
+}
+
+function showReview() {
+  $("review").textContent = reviewing ? "Reviewing…" : "Review";
+  $("review").title = reviewing ? "Stop" : "";
 }
 
 function winnerName(side) {
@@ -289,7 +320,7 @@ function showMoves() {
 function showAnalysis() {
   const on = $("hints").checked && info.analysis;
   const pending = on && !position().over;
-  const values = game.positions.map((_, at) => (on || at in analyses ? blackValue(game, analyses, at) : null));
+  const values = game.positions.map((_, at) => blackValue(game, analyses, at));
   const marks = losses().flatMap((loss, at) => (loss && markOf(loss) ? [[at + 1, markOf(loss)]] : []));
   $("graph").toggleAttribute("hidden", !info.analysis);
   graph.draw(values, lastPly(), ply, new Map(marks));
@@ -320,7 +351,7 @@ $("forward").addEventListener("click", () => goTo(ply + 1));
 $("last").addEventListener("click", () => goTo(lastPly()));
 $("undo").addEventListener("click", undo);
 $("hints").addEventListener("change", goOn);
-$("review").addEventListener("click", review);
+$("review").addEventListener("click", () => (reviewing ? endReview() : review()));
 $("load").addEventListener("click", loadText);
 $("copy").addEventListener("click", () => copy(game.transcript));
 $("copy-ggf").addEventListener("click", () => copy(game.ggf));
@@ -334,7 +365,7 @@ async function copy(text) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.target.closest("textarea, select, input") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (game === null || event.target.closest("textarea, select, input") || event.ctrlKey || event.metaKey || event.altKey) return;
   const action = {
     ArrowLeft: () => goTo(ply - 1),
     ArrowRight: () => goTo(ply + 1),

@@ -12,6 +12,7 @@ export class Evaluation {
   constructor(board, onMove) {
     this.board = board;
     this.onMove = onMove;
+    this.rowsOf = null; // the analysis that the table shows
   }
 
   /** Show the moves of an analysis as the server sends it, which may be missing; `pending` is whether one is expected. */
@@ -28,7 +29,8 @@ export class Evaluation {
     );
     const spent = analysis ? `${analysis.nodes.toLocaleString("en")} positions, ${analysis.seconds.toFixed(1)} s` : "";
     $("analysis-note").textContent = spent || (pending ? "…" : "");
-    $("analysis").replaceChildren(...moves.map((move) => this.#row(move)));
+    if (analysis !== this.rowsOf) $("analysis").replaceChildren(...moves.map((move) => this.#row(move)));
+    this.rowsOf = analysis;
   }
 
   /** Show Black's share in the bar; null or undefined hides it. */

@@ -18,30 +18,28 @@ export class Moves {
   }
 
   /**
-   * Show the moves of a game.
+   * Show the moves of a game.  Items stay, so that what is pressed, focused or scrolled to is not taken away.
    * @param {object} game       as the server sends it
-   * @param {number} ply        the ply shown, which is brought into the sight of the list
+   * @param {number} ply        the ply shown, which is brought into the sight of the list if it or the game is new
    * @param {?object[]} losses  what every move gave away, null where that is not known
    */
   show(game, ply, losses) {
-    this.list.replaceChildren(...game.moves.map((move, at) => this.#item(move, game.positions[at].side, at + 1, ply, losses[at])));
-    this.#scrollTo(this.list.children[ply - 1]);
+    const items = this.list.children;
+    while (items.length > game.moves.length) items[items.length - 1].remove();
+    while (items.length < game.moves.length) this.list.append(this.#newItem(items.length + 1));
+    game.moves.forEach((move, at) => fill(items[at], move, game.positions[at].side, at + 1 === ply, losses[at]));
+    if (game !== this.game || ply !== this.ply) this.#scrollTo(items[ply - 1]);
+    [this.game, this.ply] = [game, ply];
     this.sums.hidden = losses.length === 0 || losses.includes(null);
     if (!this.sums.hidden) this.#showSums(game, losses);
   }
 
-  #item(move, side, number, ply, loss) {
+  #newItem(number) {
     const item = document.createElement("li");
-    const mark = loss ? markOf(loss) : "";
-    const text = loss ? lossText(loss) : "";
-    const best = mark && loss.best ? `, best ${loss.best}` : "";
-    item.className = mark ? "marked" : "";
-    item.innerHTML = `<button type="button" class="${number === ply ? "now" : ""}"><i class="${side}"></i><span></span></button>`;
+    item.innerHTML = "<button type='button'><i></i><span></span><b></b><small></small></button>";
     const button = item.firstChild;
-    button.querySelector("span").textContent = move;
-    if (mark) button.append(markElement(mark));
-    if (text) button.append(Object.assign(document.createElement("small"), { textContent: text + best }));
-    if (loss?.best) button.title = `best ${loss.best}`;
+    // what is pressed is what is chosen, also if marks that appear meanwhile move it from under the pointer
+    button.addEventListener("pointerdown", (event) => button.setPointerCapture(event.pointerId));
     button.addEventListener("click", () => this.onPly(number));
     return item;
   }
@@ -64,14 +62,28 @@ export class Moves {
     });
     this.sums.querySelector("thead").replaceChildren(rowOf("th", head));
     this.sums.querySelector("tbody").replaceChildren(...rows.map((row) => rowOf("td", row)));
-    const exact = losses.findIndex(({ discs }) => discs !== null);
-    const from = exact > 0 ? ` Discs are known from ply ${exact + 1} on.` : "";
-    this.sums.querySelector("caption").textContent = `${this.marks.map((mark) => `${mark} ${MARKS[mark]}`).join(", ")}.${from}`;
+    const notes = [`${this.marks.map((mark) => `${mark} ${MARKS[mark]}`).join(", ")}.`, this.counts ? coverText(sums) : ""];
+    this.sums.querySelector("caption").textContent = notes.filter(Boolean).join(" ");
   }
 }
 
-function markElement(mark) {
-  return Object.assign(document.createElement("b"), { textContent: mark, title: MARKS[mark], className: mark === "?!" ? "even" : "" });
+function fill(item, move, side, now, loss) {
+  const mark = loss ? markOf(loss) : "";
+  const best = loss?.best ? `best ${loss.best}` : "";
+  const [disc, name, grade, lost] = item.firstChild.children;
+  item.className = mark ? "marked" : "";
+  Object.assign(item.firstChild, { className: now ? "now" : "", title: best });
+  disc.className = side;
+  name.textContent = move;
+  Object.assign(grade, { textContent: mark, title: MARKS[mark] ?? "", className: mark === "?!" ? "even" : "" });
+  lost.textContent = [loss ? lossText(loss) : "", mark && best].filter(Boolean).join(", ");
+}
+
+/** Say how many moves the discs are of, unless they are of all or of none. */
+function coverText({ X, O }) {
+  const exact = X.exact + O.exact;
+  if (exact === 0 || exact === X.moves + O.moves) return "";
+  return `Discs are known of ${X.exact} of Black's ${X.moves} moves and ${O.exact} of White's ${O.moves}.`;
 }
 
 function rowOf(tag, cells) {

@@ -67,7 +67,8 @@ export function lossText(loss) {
 /**
  * What both players gave away in a game of which every move is judged.
  * @param {object[]} losses  by ply, as lossOf gives them
- * @returns {Object<string, {marks: Object<string, number>, discs: ?number}>}  by side; no discs where none are known
+ * @returns {Object<string, {marks: Object<string, number>, moves: number, exact: number, discs: ?number}>}  by side:
+ *   how many moves have a mark, how many there are, of how many the discs are known, and their sum, null of none
  */
 export function sumsOf(game, losses) {
   const sums = {};
@@ -77,6 +78,8 @@ export function sumsOf(game, losses) {
     const count = (mark) => mine.filter((loss) => markOf(loss) === mark).length;
     sums[side] = {
       marks: Object.fromEntries(Object.keys(MARKS).map((mark) => [mark, count(mark)])),
+      moves: mine.length,
+      exact: exact.length,
       discs: exact.length ? exact.reduce((sum, { discs }) => sum + discs, 0) : null,
     };
   }

@@ -1,15 +1,17 @@
 // The server: games by HTTP, moves and analyses by a WebSocket that connects again when it is lost.
 
-/** Ask for a game with all its positions; throws an Error with the server's message. */
+/** What the server says of a game that it cannot read. */
+export class Refusal extends Error {}
+
+/** Ask for a game with all its positions; throws a Refusal, or an Error if there is no answer to the question. */
 export async function loadGame(body) {
-  const answer = await fetch("/api/game", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const read = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw new Error(read.error);
-  return read;
+  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch("/api/game", request).catch(() => null);
+  if (answer === null) throw new Error("The server does not answer");
+  const read = await answer.json().catch(() => null);
+  if (answer.ok && read !== null) return read;
+  if (answer.status === 400 && read !== null) throw new Refusal(read.error);
+  throw new Error(read?.error ?? `The server answered ${answer.status}`);
 }
 
 /** Return what the server plays: the game, the opponents, the model. */
