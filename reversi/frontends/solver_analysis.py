@@ -69,7 +69,7 @@ class SolverAnalyzer:
         moves, nodes = self._solve(position, most_s, stop, lines)
         spent_s = time.monotonic() - start_s
         if moves:
-            return Analysis(moves, nodes, spent_s, moves[0].value)
+            return Analysis(moves, nodes, spent_s, moves[0].value, proven=True)
         left_s = None if limit.seconds is None else max(0.0, limit.seconds - spent_s)
         found = otherwise(position, Limit(limit.simulations, left_s), stop)
         return replace(found, nodes=nodes + found.nodes, seconds=spent_s + found.seconds)

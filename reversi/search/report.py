@@ -71,7 +71,7 @@ def _action(nodes: Any, edges: Any, index: int, played: int) -> ActionReport:
     if visits:
         below = nodes[edges[index]["child"]]
         lowest, highest = -float(below["upper"]), -float(below["lower"])
-        value = min(max(float(edges[index]["total"]) / visits, lowest), highest)
+        value = min(max(float(edges[index]["total"]) / visits, lowest), highest) + 0.0  # not -0.0, which prints as -0
         certain = lowest == highest
     if action == played and root["lower"] == root["upper"]:  # what is played reaches the root's known result
         value, certain = float(root["lower"]), True

@@ -70,7 +70,7 @@ class PositionAnalysis:
         visits = {each["move"]: each["visits"] for each in moves}
         values |= {"move": best["move"], "value": round(self._value, 6)}
         values |= {"policy": {move: policy[move] for move in legal}, "visits": {move: visits[move] for move in legal}}
-        values |= {name: best[name] for name in ("score", "certain", "line")}
+        values |= {"score": best["score"], "certain": self.analysis.proven, "line": best["line"]}
         return json.dumps(values | {"moves": moves})
 
     def __str__(self) -> str:
@@ -96,16 +96,17 @@ class PositionAnalysis:
         return self.analysis.value
 
     def _policy(self) -> list[float]:
-        """Return each move's share: equal ones for the best moves if the best is proven, else of the visits of all that
-        are not proven worse, or the priors without a visit."""
+        """Return each move's share: equal ones for the best moves if the result is proven, else of the visits of those
+        that are not proven lost, or of their priors without a visit."""
         assert self.analysis is not None
         moves, best = self.analysis.moves, self.analysis.best
-        if best.certain:
+        if self.analysis.proven:
             weights = [float(move.certain and (move.score, move.value) == (best.score, best.value)) for move in moves]
-        elif any(move.visits for move in moves):
-            weights = [float(0 if move.certain and move.value == -1 else move.visits) for move in moves]
         else:
-            weights = [move.prior or 0.0 for move in moves]
+            open_ = [not (move.certain and move.value == -1) for move in moves]
+            weights = [float(move.visits * counts) for move, counts in zip(moves, open_, strict=True)]
+            if not any(weights):
+                weights = [(move.prior or 0.0) * counts for move, counts in zip(moves, open_, strict=True)]
         return [weight / sum(weights) for weight in weights]
 
 
