@@ -16,10 +16,11 @@ from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.errors import CorruptFileError, NotationError, ReversiError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
+from reversi.gametext import BOARDS
 from reversi.ggf import ENDINGS, GgfGame, GgfResult, is_ggf, read_ggf
 from reversi.record import BAD_START, REASONS, check, decode
 from reversi.sgf import games_of, read_sgf
-from reversi.transcripts import read_csv, read_transcripts, transcript_lists
+from reversi.transcripts import read_csv, read_transcripts
 from reversi.wthor import read_names, read_wthor
 
 SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".records")
@@ -76,11 +77,6 @@ def read_games(data: bytes, game: Game | None, where: str) -> Collection:
     return _parsed(data, game, ".ggf" if is_ggf(text.decode(errors="replace")) else ".sgf", where)
 
 
-def read_transcript(text: str, game: Game | None, where: str) -> Collection:
-    """Return the game of a transcript; if `game` is None, on the board on which most plies can be played."""
-    return _likeliest(game, lambda each: transcript_lists([text], each), where)
-
-
 def _check_lines(data: bytes, where: str) -> None:
     """Raise CorruptFileError for text with more lines, or games of GGF, than are read."""
     if (lines := len(re.findall(rb"[\n\r]|\(;", data))) > MAX_GAMES:
@@ -89,7 +85,7 @@ def _check_lines(data: bytes, where: str) -> None:
 
 def _likeliest(game: Game | None, read: Callable[[Game], MoveLists], where: str) -> Collection:
     """Return the games as `read` for `game`, or, if it is None, for the board on which most plies can be played."""
-    boards = [game] if game is not None else [GAMES[name] for name in ("reversi8", "reversi6", "reversi4", "tictactoe")]
+    boards = BOARDS if game is None else [game]
     return max((replayed(read(board), where) for board in boards), key=lambda found: int(found.plies.sum()))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from reversi.errors import NotationError
 from reversi.games.notation import parse_action
-from reversi.games.position import Position
+from reversi.games.position import SHOWN, Position
 from reversi.games.rules import Game
 
 _SCORED = re.compile(r"([a-h][1-8]|pa|ps|pass|--):([+-]?\d{1,2})", re.IGNORECASE)
@@ -50,7 +50,7 @@ def parse_problem(text: str, game: Game | None = None) -> Problem:
     for pair in pairs:
         match = _SCORED.fullmatch(pair)
         if match is None:
-            raise NotationError(f"expected a move and its score such as g8:+18, got {pair!r}")
+            raise NotationError(f"expected a move and its score such as g8:+18, got {pair[:SHOWN]!r}")
         game, name = position.game, match[1].lower()
         action = parse_action(game, name) if name[0] in "abcdefgh" else game.pass_action
         if action not in position.legal_actions():

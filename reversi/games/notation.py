@@ -46,6 +46,14 @@ def parse_transcript(game: Game, text: str) -> list[int]:
     passes may be written.  A pass is filled in only before a move, so a transcript that stops before a forced pass ends
     there.  Raises NotationError for text that is not a move, IllegalMoveError for an illegal move; both name the ply.
     """
+    actions, fault = read_transcript(game, text)
+    if fault is not None:
+        raise fault
+    return actions
+
+
+def read_transcript(game: Game, text: str) -> tuple[list[int], NotationError | IllegalMoveError | None]:
+    """Return the actions of a transcript up to its first fault, and the fault, which `parse_transcript` raises."""
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
     actions: list[int] = []
     text = text.strip()
@@ -54,17 +62,20 @@ def parse_transcript(game: Game, text: str) -> list[int]:
         match = _MOVE.match(text, at)
         if match is None:
             found = text[at : at + 8] or text[:8]
-            raise NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {found!r}")
-        action = parse_action(game, match[0])
+            return actions, NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {found!r}")
+        try:
+            action = parse_action(game, match[0])
+        except NotationError as error:
+            return actions, error
         if action != game.pass_action and _must_pass(game.id, own, opp):
             own, opp = opp, own
             actions.append(game.pass_action)
         if not _is_legal(game.id, own, opp, action):
-            raise IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[0]!r}")
+            return actions, IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[0]!r}")
         own, opp = map(np.uint64, play(game.id, own, opp, action))
         actions.append(action)
         at = _after_separators(text, match.end())
-    return actions
+    return actions, None
 
 
 def _after_separators(text: str, at: int) -> int:

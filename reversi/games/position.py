@@ -18,6 +18,9 @@ BLACK, WHITE, EMPTY = "X", "O", "-"
 SYMBOLS = "XOxo*-."
 """What squares are read from: also small letters, GGF's `*` for Black and GoGui's `.` for an empty square."""
 
+SHOWN = 100
+"""Characters of a text that a message quotes; a position has 66 at most."""
+
 _READ_AS = str.maketrans("xo*.", "XOX-")
 
 
@@ -56,15 +59,16 @@ class Position:
         """
         game = None if game is None else game_named(game)
         discs, side, *_ = *text.strip().translate(_READ_AS).split(maxsplit=1), "", ""
+        shown = text[:SHOWN]
         found = next((each for each in GAMES.values() if each.squares == len(discs)), None)
         if found is None or (game is not None and game is not found):
             sizes = [each.squares for each in GAMES.values() if game in (None, each)]
             expected = f"{' or '.join(map(str, sorted(sizes)))} squares, a space and the side to move"
-            raise NotationError(f"expected {expected}, got {len(discs)} squares in {text!r}")
+            raise NotationError(f"expected {expected}, got {len(discs)} squares in {shown!r}")
         if stray := set(discs) - {BLACK, WHITE, EMPTY}:
-            raise NotationError(f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {min(stray)!r} in {text!r}")
+            raise NotationError(f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {min(stray)!r} in {shown!r}")
         if side not in (BLACK, WHITE):
-            raise NotationError(f"expected {BLACK} or {WHITE} as the side to move, got {side!r} in {text!r}")
+            raise NotationError(f"expected {BLACK} or {WHITE} as the side to move, got {side[:SHOWN]!r} in {shown!r}")
         black, white = _mask_of(found, discs, BLACK), _mask_of(found, discs, WHITE)
         return cls(found, black, white) if side == BLACK else cls(found, white, black, False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,9 @@ def file_named(text: str) -> Path | None:
     from reversi.gamefiles import SUFFIXES
 
     path = Path(text)
-    if path.is_file():
+    if os.path.isfile(text):  # unlike `Path.is_file` before Python 3.14, also where text is too long for a file's name
         return path
-    if path.suffix.lower() not in SUFFIXES and "/" not in text:
+    if text.lstrip().startswith("(") or (path.suffix.lower() not in SUFFIXES and "/" not in text):
         return None
     try:
         path.stat()
@@ -31,21 +32,20 @@ def file_named(text: str) -> Path | None:
 def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:
     """Return the start of a game and its moves so far, passes included.
 
-    text  a position, also in OBF, a transcript, or a file of one game, as `reversi replay` reads it
+    text  what `parse_game` reads, or a file of one game, as `reversi replay` reads it
     game  the board; None takes that of the text
 
-    Raises NotationError, CorruptFileError or UsageError, which is also that of a game that is over.
+    Raises NotationError, IllegalMoveError, CorruptFileError or UsageError, which is also that of a game that is over.
     """
-    from reversi.gamefiles import read_games_of, read_transcript
-    from reversi.games.position import SYMBOLS
-    from reversi.obf import parse_problem
+    from reversi.gamefiles import read_games_of
+    from reversi.gametext import BOARDS, parse_game
 
     path = file_named(text)
-    if path is None and text.strip()[:1] in tuple(SYMBOLS):
-        start = position = parse_problem(text, game).position
-        moves = []
+    if path is None:
+        found = parse_game(text, BOARDS if game is None else [game])
+        start, moves, position = found.start, found.moves, found.end
     else:
-        games = read_transcript(text, game, f"{text[:40]!r}") if path is None else read_games_of(path, game)
+        games = read_games_of(path, game)
         if len(games) != 1:
             raise UsageError(f"{path}: expected a file of one game, got {len(games)} games")
         if games.is_broken(0):

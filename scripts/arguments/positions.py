@@ -1,7 +1,8 @@
 """Positions from a file or standard input, one per line, for the commands that answer every line by one line.
 
-A line is a position, a transcript such as `f5d6c3` of the moves that lead to one, or OBF, the format of endgame
-problems: a position, then the scores of its moves (`reversi.obf`).  Blank lines and text after a `#` are ignored.
+A line is what `reversi.gametext` reads: a position, also with the scores of its moves as in OBF, the format of endgame
+problems; or the moves that lead to one, as a transcript such as `f5d6c3`, GGF or SGF.  Blank lines and text after a `#`
+are ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 
-LONGEST_LINE = 500
-"""Characters of a line that are read; an 8x8 position has 66, with the scores of thirty moves 300."""
-
-BOARDS = ("reversi8", "reversi6", "reversi4")
-"""Where the board is not given, a transcript is on the first of these on which its moves are legal."""
-
-_TRANSCRIPT = re.compile(r"([0-9]+\.+\s*)?[a-h][1-8]", re.IGNORECASE)
+LONGEST_LINE = 4000
+"""Characters of a line that are read; an 8x8 position has 66, a game in GGF with its times and values 1,500."""
 
 
 class Answer(Protocol):
@@ -131,40 +126,14 @@ def _parsed(game: Game | None, groups: Iterable[list[str]]) -> Iterator[list[Lin
 
 
 def _parse(text: str, game: Game | None) -> Problem | NotationError:
-    from reversi.games.rules import GAMES
-    from reversi.obf import parse_problem
-
-    try:
-        if _TRANSCRIPT.match(text):
-            return _after(text, [game] if game else [GAMES[name] for name in BOARDS])
-        squares = len(text.split(maxsplit=1)[0])
-        if game is None and squares not in [GAMES[name].squares for name in BOARDS]:
-            raise NotationError(
-                f"expected 16, 36 or 64 squares, a space and the side to move, got {squares} squares in {text!r}"
-            )
-        return parse_problem(text, game)
-    except NotationError as error:
-        return error
-
-
-def _after(transcript: str, boards: list[Game]) -> Problem:
-    """Return the position after a transcript on the first of `boards` on which it is legal."""
-    from reversi.games.notation import parse_transcript
-    from reversi.games.position import Position
+    from reversi.gametext import REVERSI, parse_game
     from reversi.obf import Problem
 
-    errors: list[str] = []
-    for board in boards:
-        try:
-            actions = parse_transcript(board, transcript)
-        except (NotationError, IllegalMoveError) as error:
-            errors.append(f"{board.name}: {error}")
-            continue
-        position = Position.start(board)
-        for action in actions:
-            position = position.play(action)
-        return Problem(position, {})
-    raise NotationError(errors[0])
+    try:
+        found = parse_game(text, REVERSI if game is None else [game])
+    except (NotationError, IllegalMoveError) as error:
+        return NotationError(str(error))
+    return Problem(found.end, found.scores)
 
 
 def _is_whole(file: IO[bytes]) -> bool:

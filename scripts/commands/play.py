@@ -1,7 +1,8 @@
 """Play in the terminal against any player; type `help` during the game for the commands.
 
 With --start the game begins at a position (N*N characters of X, O and -, a space, the side to move), after the moves of
-a transcript such as c2b4, or where the game in a file stops, such as one that `save game.ggf` wrote.
+a game (a transcript such as c2b4, GGF or SGF), or where the game in a file stops, such as one that `save game.ggf`
+wrote.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--start",
         type=given,
         metavar="GAME",
-        help="begin at a position, after the moves of a transcript, or where the game in a file stops",
+        help="begin at a position, after the moves of a game, or where the game in a file stops",
     )
     parser.add_argument(
         "--save", type=file_path, metavar="FILE", help="write the game to FILE in GGF when it ends, however it ends"

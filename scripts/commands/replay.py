@@ -1,4 +1,4 @@
-"""Step through a recorded game: one of a file, or a transcript such as f5d6c3 or "1. f5 d6 2. c3".
+"""Step through a recorded game: one of a file, or written out, as f5d6c3, "1. f5 d6 2. c3", GGF or SGF.
 
 Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript per line (.txt), GGF (.ggf), SGF (.sgf)
 and this program's own records (.records); - reads transcripts, GGF or SGF from standard input.  In a terminal, Enter
@@ -38,7 +38,7 @@ SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the game, the ply and the output format."""
-    parser.add_argument("source", metavar="GAME", help="a file of games, a transcript, or - for standard input")
+    parser.add_argument("source", metavar="GAME", help="a file of games, a game written out, or - for standard input")
     parser.add_argument("--game", type=positive, default=1, metavar="N", help="which game of the file (default 1)")
     parser.add_argument(
         "--ply",
@@ -125,8 +125,8 @@ def _json(games: Collection, index: int, ply: int, position: Position, moves: Se
 
 
 def _games(source: str, game: Game | None, column: str | None) -> Collection:
-    """Return the games of a file, or the game of a transcript, which must begin with a legal move."""
-    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of, read_transcript
+    """Return the games of a file, or those written in `source`, of which the first must begin with a legal move."""
+    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of
 
     if source == STANDARD_INPUT:
         if sys.stdin.isatty():
@@ -134,8 +134,8 @@ def _games(source: str, game: Game | None, column: str | None) -> Collection:
         return read_games(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input")
     if (path := file_named(source)) is not None:
         return read_games_of(path, game, column)
-    games = read_transcript(source, game, f"{source[:40]!r}")
-    if games.plies[0] == 0:
+    games = read_games(source.encode(errors="replace"), game, f"{source[:40]!r}")
+    if not len(games) or (games.plies[0] == 0 and games.is_broken(0)):
         raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
     return games
 

@@ -10,7 +10,7 @@ import pytest
 
 from reversi.collection import Collection
 from reversi.errors import CorruptFileError, UsageError
-from reversi.gamefiles import SUFFIXES, read_games_of, read_transcript
+from reversi.gamefiles import SUFFIXES, read_games, read_games_of
 from reversi.games.position import Position
 from reversi.games.rules import game_named
 from reversi.ggf import GgfGame, GgfMove
@@ -77,7 +77,7 @@ def test_an_sgf_file_has_one_game_or_several(tmp_path: Path) -> None:
 def test_the_board_of_transcripts_is_the_one_they_can_be_played_on(tmp_path: Path, board: str) -> None:
     (tmp_path / "a.txt").write_text("\n".join(transcript(seed, board) for seed in range(3)))
     assert read_games_of(tmp_path / "a.txt").game.name == board
-    assert read_transcript(transcript(0, board), None, "it").is_good.all()
+    assert read_games(transcript(0, board).encode(), None, "it").is_good.all()
 
 
 def test_a_file_says_who_played(tmp_path: Path) -> None:

@@ -75,7 +75,13 @@ POSITION = "--------X-----XX---OOO-------------- X"
 """6x6 after c2b4."""
 
 
-@pytest.mark.parametrize("start", ["c2b4", "1. c2 b4", POSITION, f"{POSITION}; c5:+4", "FILE"])
+SGF = "(;GM[2]SZ[6]PB[me/you];B[c2];W[b4])"
+
+LONG = "c2" + 300 * " " + "b4"
+"""Longer than the name of any file."""
+
+
+@pytest.mark.parametrize("start", ["c2b4", "1. c2 b4", LONG, SGF, POSITION, f"{POSITION}; c5:+4", "FILE"])
 def test_a_game_goes_on_from_moves_a_position_or_a_file(reversi: Reversi, tmp_path: Path, start: str) -> None:
     if start == "FILE":
         start = str(tmp_path / "game.txt")
@@ -103,7 +109,7 @@ def test_the_board_is_the_models_or_that_of_the_start(reversi: Reversi, registry
     assert "  a b c d\n" in reversi("play", "greedy", "--start", "b1").out
     refused = reversi("play", "--start", "f5d6", "--registry", registry)
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err == "error: 'f5d6', game 1, ply 1: expected a legal move, got f5\n"
+    assert refused.err == "error: reversi6: expected a legal move at ply 1, got 'f5'\n"
 
 
 def test_a_game_that_was_saved_goes_on(reversi: Reversi, tmp_path: Path) -> None:
@@ -156,8 +162,8 @@ def test_a_hint_has_the_models_values_and_exact_scores_near_the_end(reversi: Rev
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--start", "c2c2"], 1, "error: 'c2c2', game 1, ply 2: expected a legal move, got c2"),
-        (["--start", "hello"], 1, "ply 1: expected a move like d3, got 'hello'"),
+        (["--start", "c2c2"], 1, "error: reversi6: expected a legal move at ply 2, got 'c2'"),
+        (["--start", "hello"], 1, "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'hello'"),
         (["--start", "XX O"], 1, "expected 9 or 16 or 36 or 64 squares"),
         (["--start", POSITION, "--size", 8], 1, "expected 64 squares"),
         (["--start", "c2", "--first-random"], 2, "expected --start or --first-random, got both"),

@@ -33,7 +33,9 @@ def test_every_position_of_a_transcript_is_printed(reversi: Reversi) -> None:
     assert pictures[-1].splitlines()[-1] == "O to move (X 5, O 2)"
 
 
-@pytest.mark.parametrize("text", ["1. f5 d6 2. c3", "f5-d6-c3", "F5, D6, C3", "1.f5 2.d6 3.c3"])
+@pytest.mark.parametrize(
+    "text", ["1. f5 d6 2. c3", "f5-d6-c3", "F5, D6, C3", "1.f5 2.d6 3.c3", "(;GM[2]PB[a/b];B[f5];W[d6];B[c3])"]
+)
 def test_transcripts_in_everyday_notations_are_read(reversi: Reversi, text: str) -> None:
     assert reversi("replay", text, "--json") == reversi("replay", "f5d6c3", "--json")
     assert reversi("replay", text, "--ply", 3).code == 0

@@ -227,7 +227,7 @@ def test_a_link_may_be_opened_in_a_page_that_is_there(page: Page) -> None:
     status(page, "White to move")
     assert page.input_value("#color") == "both"
     page.evaluate("location.hash = 'nonsense'")
-    status(page, "expected a move like d3")
+    status(page, "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'nonsense'")
     assert page.evaluate("location.hash") == "#c2b2b3"
     page.evaluate("history.go(-2)")
     status(page, "Your move")

@@ -9,12 +9,11 @@ from typing import Any
 
 from reversi.errors import NotationError
 from reversi.frontends.analysis import Analysis
-from reversi.games.notation import PASS, action_name, parse_action, parse_transcript
-from reversi.games.position import SYMBOLS, Position
+from reversi.games.notation import PASS, action_name, parse_action
+from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE, Game
-from reversi.ggf import GgfGame, GgfMove, is_ggf, parse_ggf
-from reversi.obf import parse_problem
-from reversi.sgf import parse_sgf
+from reversi.gametext import GameText, parse_game
+from reversi.ggf import GgfGame, GgfMove
 
 MOST_TEXT = 1 << 14
 """Longest text of a game that is read, in characters."""
@@ -58,27 +57,15 @@ class WebGame:
 
     @classmethod
     def from_text(cls, text: str, game: Game) -> WebGame:
-        """Read a transcript, GGF, SGF, or a position, also in OBF, as `reversi analyze` reads it.
+        """Read text as `parse_game` does; none at all is a game that has just begun.
 
         Raises NotationError, also for a game on another board, and IllegalMoveError.
         """
         text = text.strip()
         if len(text) > MOST_TEXT:
             raise NotationError(f"expected at most {MOST_TEXT} characters, got {len(text)}")
-        if text.startswith("("):
-            if is_ggf(text):
-                read = parse_ggf(text)
-                start, actions = read.start, [move.action for move in read.moves]
-            else:
-                found = parse_sgf(text)
-                start, actions = found.start, list(found.actions)
-            if start.game is not game:
-                raise NotationError(f"expected a game on {game.name}, got one on {start.game.name}")
-        elif text and text[0] in SYMBOLS:
-            start, actions = parse_problem(text, game).position, []
-        else:
-            start, actions = Position.start(game), parse_transcript(game, text)
-        return cls.of(start, [action_name(game, action) for action in actions])
+        found = parse_game(text, [game]) if text else GameText(Position.start(game))
+        return cls.of(found.start, found.moves)
 
     @property
     def position(self) -> Position:

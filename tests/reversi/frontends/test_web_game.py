@@ -92,7 +92,7 @@ def test_moves_get_the_names_of_the_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello", "expected a move like d3 at ply 1"),
+        ("hello", "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'hello'"),
         ("b1b1", "expected a legal move at ply 2"),
         ("x" * (MOST_TEXT + 1), "expected at most"),
         ("(;GM[2]SZ[6];B[c2])", "expected a game on reversi4, got one on reversi6"),
