@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -44,7 +44,8 @@ class MoveAnalysis:
 
     action: int
     value: float | None = None
-    """Expected result for the side to move, -1 to 1; None if unknown.  The sign of the score if there is one."""
+    """Expected result for the side to move, -1 to 1; the sign of the score if there is one.  None if unknown: without
+    a visit, unless the move is the best one of a position whose result is proven."""
     visits: int = 0
     line: tuple[int, ...] = ()
     """The principal variation, beginning with the action."""
@@ -90,9 +91,13 @@ class Analysis:
     moves: tuple[MoveAnalysis, ...]
     """Best first; an analyzer that only chooses a move gives one."""
     nodes: int
+    """Positions that the search, or the solver if it scored the moves, looked at."""
     seconds: float
     value: float | None = None
     """Expected result of the position for the side to move, -1 to 1; None if unknown."""
+    proven: bool = False
+    """Whether `value` is proven to be the position's result of perfect play, which the best move reaches.  A best move
+    that is `certain` does not suffice: after a proven draw another move may still win."""
 
     @classmethod
     def of_move(cls, action: int, nodes: int = 0, seconds: float = 0.0) -> Analysis:
@@ -103,6 +108,21 @@ class Analysis:
     def best(self) -> MoveAnalysis:
         """The move to play."""
         return self.moves[0]
+
+    @property
+    def judged_best(self) -> MoveAnalysis:
+        """The move to play; if its own value is unknown, with that of the position."""
+        return self.best if self.best.value is not None else replace(self.best, value=self.value)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the result of every move is proven, so that a longer analysis would find nothing more."""
+        return all(move.certain for move in self.moves)
+
+    @property
+    def visits(self) -> int:
+        """The search's simulations, a measure of its depth; 0 where the solver decides."""
+        return sum(move.visits for move in self.moves)
 
 
 class Analyzer(Protocol):
@@ -137,12 +157,11 @@ def deepening(
     visits = 0
     for done, simulations in enumerate(steps):
         analysis = analyzer.analyse(position, Limit(simulations, step_s), partial(stop, done))
-        before, visits = visits, sum(move.visits for move in analysis.moves)  # nodes may be a solver's, which vary
-        is_known = all(move.certain for move in analysis.moves)
-        if done and (stop(done) or (visits <= before and not is_known)):
+        before, visits = visits, analysis.visits
+        if done and (stop(done) or (visits <= before and not analysis.complete)):
             return
         yield analysis
-        if is_known or (step_s is not None and analysis.seconds > step_s / 2) or stop(done + 1):
+        if analysis.complete or (step_s is not None and analysis.seconds > step_s / 2) or stop(done + 1):
             return
 
 
@@ -232,7 +251,8 @@ class SearchAnalyzer:
 def analysis_of(search: Search, result: SearchResult, b: int, seconds: float) -> Analysis:
     """Return the analysis of position b of the last `run` of a search, which took `seconds`."""
     moves = tuple(_moves_of(search, result, b))
-    return Analysis(moves, 1 + int(result.visits[b].sum()), seconds, float(result.value[b]))
+    nodes = 1 + int(result.visits[b].sum())
+    return Analysis(moves, nodes, seconds, float(result.value[b]), search.is_proven(b))
 
 
 def _moves_of(search: Search, result: SearchResult, b: int) -> Iterator[MoveAnalysis]:
@@ -241,11 +261,9 @@ def _moves_of(search: Search, result: SearchResult, b: int) -> Iterator[MoveAnal
     if not found:
         best = sorted(np.flatnonzero(result.policy[b]).tolist(), key=lambda action: action != result.action[b])
         yield from (MoveAnalysis(action, value, line=(action,), certain=True) for action in best)
-    visited = bool(result.visits[b].any())  # without any visit the network's value of the root is the only one
     for move in found:
-        expected = value if move.value is None and not visited else move.value
         prior = float(result.prior[b, move.action])
-        yield MoveAnalysis(move.action, expected, move.visits, move.line, certain=move.certain, prior=prior)
+        yield MoveAnalysis(move.action, move.value, move.visits, move.line, certain=move.certain, prior=prior)
 
 
 class _Watch:

@@ -81,8 +81,8 @@ class BatchAnalyzer:
             moves, searched = exact_moves(solver, position, nodes=nodes)
         finally:
             self._solvers.put(solver)
-        found = Analysis(moves, searched, time.monotonic() - start_s, moves[0].value) if moves else None
-        return found, searched
+        seconds = time.monotonic() - start_s
+        return Analysis(moves, searched, seconds, moves[0].value, proven=True) if moves else None, searched
 
     def _searched(self, positions: Sequence[Position], left: list[int]) -> dict[int, Analysis]:
         start_s = time.monotonic()

@@ -89,11 +89,11 @@ class AnalyzeRequest:
             yield unsaid
 
     def line(self, game: Game, analysis: Analysis) -> str:
-        """Return the moves of an analysis, best first; those without a visit only if they are proven.
+        """Return the moves of an analysis, best first; those without a visit only if they are proven or the best.
 
         A move's winning rate, 0 to 1, is half of its value, -1 to 1, plus a half: a draw is half a win.
         """
-        shown = [move for move in analysis.moves if move.visits or move.certain] or list(analysis.moves[:1])
+        shown = [analysis.judged_best, *(move for move in analysis.moves[1:] if move.visits or move.certain)]
         return " ".join(_info(game, move, order, self.kata) for order, move in enumerate(shown[: self.most]))
 
 
@@ -107,7 +107,8 @@ def evaluation(game: Game, analysis: Analysis) -> str:
 
 def variation(game: Game, analysis: Analysis) -> str:
     """Return the best move's value and line: `value +0.312, 120 visits: d3 c4 e6`, `+4 discs, exact: d3 c4`."""
-    return f"{analysis.best.judgement}: {' '.join(analysis.best.line_names(game))}"
+    best = analysis.judged_best
+    return f"{best.judgement}: {' '.join(best.line_names(game))}"
 
 
 def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:

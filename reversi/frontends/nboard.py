@@ -97,7 +97,7 @@ class NBoard:
         self._say("status thinking")
         if not self._session.position.is_over:
             analysis = self._session.analyse(self._interrupted, self._limit)
-            for move in analysis.moves[: max(1, count)]:
+            for move in (analysis.judged_best, *analysis.moves[1 : max(1, count)]):
                 self._say_line(move)
             self._nodestats(analysis)
         self._say("status")
@@ -106,7 +106,7 @@ class NBoard:
         """Print the move to play, with its value and time; a forced move has neither."""
         self._say("status thinking")
         analysis = self._session.choose(self._interrupted, self._limit)
-        game, best = self._session.position.game, analysis.best
+        game, best = self._session.position.game, analysis.judged_best
         text = name_of(game, best.action)
         if analysis.nodes:
             self._say_line(best)
@@ -137,7 +137,7 @@ class NBoard:
             margin, empties = position.margin, position.empties
             return margin + (empties if margin > 0 else -empties if margin < 0 else 0)
         analysis = self._session.analyzer.analyse(position, self._limit, self._interrupted)
-        return _discs(position.game, analysis.best)
+        return _discs(position.game, analysis.judged_best)
 
     def _say_line(self, move: MoveAnalysis) -> None:
         """Print a move with its value, if known: `100%` marks an exact margin, `100%W` a proven result."""

@@ -18,11 +18,15 @@ MOST_S = 2.0
 POLL_S = 0.002
 """Interval at which a running solve checks `stop`."""
 
+REMEMBERED = 256
+"""Most unsolved positions that are remembered, the newest: those of several games."""
+
 
 class SolverAnalyzer:
     """Scores every move exactly if at most `empties` squares are empty and the time suffices, else uses `analyzer`.
 
-    Scores are for the side to move.
+    Scores are for the side to move.  A position that was not solved in a time is not tried again in as much or less:
+    a front end that asks for ever deeper analyses of it loses that time once.
     """
 
     def __init__(
@@ -43,6 +47,8 @@ class SolverAnalyzer:
         self._analyzer, self._empties = analyzer, empties
         self._choose_empties = empties if choose_empties is None else choose_empties
         self._solver = Solver(analyzer.game, winner_takes_empties=winner_takes_empties)
+        self._unsolved: dict[Position, float] = {}
+        """The seconds that did not suffice, oldest first."""
 
     def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
         """Solve the position, or use the rest of the limit for the other analyzer."""
@@ -66,13 +72,24 @@ class SolverAnalyzer:
     ) -> Analysis:
         start_s = time.monotonic()
         most_s = MOST_S if limit.seconds is None else min(MOST_S, limit.seconds / 2)
+        if most_s <= self._unsolved.get(position, -1.0):
+            return otherwise(position, limit, stop)
         moves, nodes = self._solve(position, most_s, stop, lines)
         spent_s = time.monotonic() - start_s
         if moves:
-            return Analysis(moves, nodes, spent_s, moves[0].value)
+            return Analysis(moves, nodes, spent_s, moves[0].value, proven=True)
+        if spent_s >= most_s:  # else it was stopped
+            self._remember(position, most_s)
         left_s = None if limit.seconds is None else max(0.0, limit.seconds - spent_s)
         found = otherwise(position, Limit(limit.simulations, left_s), stop)
-        return replace(found, nodes=nodes + found.nodes, seconds=spent_s + found.seconds)
+        return replace(found, seconds=spent_s + found.seconds)
+
+    def _remember(self, position: Position, seconds: float) -> None:
+        """Note that the position was not solved in so many seconds."""
+        self._unsolved.pop(position, None)
+        self._unsolved[position] = seconds
+        if len(self._unsolved) > REMEMBERED:
+            del self._unsolved[next(iter(self._unsolved))]
 
     def _solve(
         self, position: Position, most_s: float, stop: Callable[[], bool], lines: bool

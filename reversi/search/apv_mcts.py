@@ -19,7 +19,7 @@ from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
 from reversi.search.exact import solve_roots
 from reversi.search.params import params_of
-from reversi.search.report import ActionReport, report
+from reversi.search.report import ActionReport, is_proven, report
 from reversi.search.root import read_priors, read_roots, set_roots
 from reversi.search.tree import make_leaves, make_trees
 from reversi.search.walk import expand_leaves, select_leaves
@@ -85,6 +85,10 @@ class Search:
     def report(self, b: int) -> list[ActionReport]:
         """Return a report of every action of position b of the last `run`: the one to play first, then by visits."""
         return report(self._trees, b, int(self._played[b]))
+
+    def is_proven(self, b: int) -> bool:
+        """Return whether the result of perfect play is known in position b of the last `run`."""
+        return is_proven(self._trees, b)
 
     def _simulate(self, games: int, stop: Callable[[], bool]) -> None:
         """Grow every tree to the config's simulations, a batch of leaves at a time, or until `stop` returns true."""

@@ -95,7 +95,21 @@ def back_up_settled(tree: Tree, params: SearchParams, node: int) -> None:
 
 
 @bare_kernel
-def is_worse(tree: Tree, index: int) -> bool:
-    """Return whether an edge of the root is proven worse than another one."""
-    lower = tree.nodes[0].lower
-    return bool(edge_upper(tree, index) <= lower and edge_lower(tree, index) < lower)
+def is_worse(tree: Tree, params: SearchParams, index: int) -> bool:
+    """Return whether an edge of the root is proven worse than another one: it is at most as good, and may be worse.
+
+    With `params.bounds` so is an edge with a known result below one that is at least as good and may be better: a
+    proven loss below every move that is not proven lost, a proven draw below a move that draws at least.  A proven draw
+    is not below a move that may lose: there the mean values decide.  Without `params.bounds` a search is AlphaZero's,
+    whose visits decide.
+    """
+    root, lower, upper = tree.nodes[0], edge_lower(tree, index), edge_upper(tree, index)
+    if upper > root.lower:
+        return False
+    if lower < root.lower:
+        return True
+    if params.bounds and not is_settled(tree, 0):  # the result is known, and it is the root's lower bound
+        for i in range(root.first, root.first + root.degree):
+            if edge_lower(tree, i) == lower and edge_upper(tree, i) > upper:
+                return True
+    return False

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from reversi.search.exact import MIN_UTILITY
 from reversi.search.tree import NODES, UNVISITED, Trees
 
 
@@ -24,7 +25,13 @@ class ActionReport:
     line: tuple[int, ...]
     """The action, followed by the most visited action of each node below it."""
     certain: bool
-    """Whether the bounds prove that `value` is the result of perfect play."""
+    """Whether the bounds prove that `value` is the action's result under perfect play."""
+
+
+def is_proven(trees: Trees, g: int) -> bool:
+    """Return whether the result of perfect play is known at tree g's root."""
+    root = trees.nodes[g, 0]
+    return bool(root["lower"] == root["upper"])
 
 
 def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
@@ -38,7 +45,7 @@ def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
     nodes, edges = trees.nodes[g], trees.edges[g]
     order = sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i]))
     found = [_action(nodes, edges, index, played) for index in order]
-    best = next((each.value for each in found if each.action == played), None)
+    best = next((each for each in found if each.action == played), None)
     return sorted(found, key=lambda each: (each.action != played, _rank(each, best)))
 
 
@@ -48,11 +55,14 @@ def _place(edge: Any) -> tuple[float, float]:
     return -visits, 0.0 if visits else -float(edge["prior"])
 
 
-def _rank(found: ActionReport, best: float | None) -> tuple[int, float]:
+def _rank(found: ActionReport, best: ActionReport | None) -> tuple[int, float]:
     """Sorts actions proven to be at least as good as `best` before, and those proven to be worse after all others."""
-    if not found.certain or found.value is None or best is None:
+    if not found.certain or found.value is None:
         return 1, 0.0
-    return (0 if found.value >= best else 2), -found.value
+    if best is None or best.value is None or found.value < best.value:
+        return 2, -found.value
+    lost = found.value == MIN_UTILITY and not best.certain  # at worst what is played is lost too
+    return (2 if lost else 0), -found.value
 
 
 def _action(nodes: Any, edges: Any, index: int, played: int) -> ActionReport:
@@ -61,7 +71,7 @@ def _action(nodes: Any, edges: Any, index: int, played: int) -> ActionReport:
     if visits:
         below = nodes[edges[index]["child"]]
         lowest, highest = -float(below["upper"]), -float(below["lower"])
-        value = min(max(float(edges[index]["total"]) / visits, lowest), highest)
+        value = min(max(float(edges[index]["total"]) / visits, lowest), highest) + 0.0  # not -0.0, which prints as -0
         certain = lowest == highest
     if action == played and root["lower"] == root["upper"]:  # what is played reaches the root's known result
         value, certain = float(root["lower"]), True

@@ -97,22 +97,24 @@ def draw_root_noise(
 def root_policy(tree: Tree, params: SearchParams, out: NDArray[np.float32]) -> None:
     """Write the search's policy at the root, which sums to 1, to `out` (float32[A], zero before).
 
-    PUCT: each action's share of the visits, or the priors if there are none; actions proven worse get 0.  Gumbel: the
-    improved policy, without the noise.  A finished game writes nothing.
+    PUCT: each action's share of the visits, or of the priors if there are none; actions proven worse (`is_worse`) get
+    0.  Gumbel: the improved policy, without the noise.  A finished game writes nothing.
     """
     if params.gumbel:
         improved_policy(tree, params, out)
         return
     root = tree.nodes[0]
-    visits = 0
+    visits, mass = 0, np.float32(0)
     for i in range(root.first, root.first + root.degree):
-        visits += 0 if is_worse(tree, i) else tree.edges[i].visits
+        if not is_worse(tree, params, i):
+            visits += tree.edges[i].visits
+            mass += tree.edges[i].prior
     for i in range(root.first, root.first + root.degree):
         edge = tree.edges[i]
-        if visits == 0:
+        if visits == 0 and mass == 0:  # all are worse, where the root's result is known before that of its moves
             out[edge.action] = edge.prior
-        elif not is_worse(tree, i):
-            out[edge.action] = np.float32(edge.visits / visits)
+        elif not is_worse(tree, params, i):
+            out[edge.action] = np.float32(edge.visits / visits) if visits > 0 else edge.prior / mass
 
 
 @bare_kernel
@@ -130,19 +132,19 @@ def root_action(tree: Tree, params: SearchParams) -> int:
     if params.gumbel:
         return int(tree.edges[best_root_edge(tree, params)].action)
     best, last = root.first, root.first + root.degree - 1
-    while best < last and is_worse(tree, best):  # all may be, where the root's result is known before its moves'
+    while best < last and is_worse(tree, params, best):  # all may be, where the root's result is known first
         best += 1
     for i in range(best + 1, root.first + root.degree):
         edge, leader = tree.edges[i], tree.edges[best]
         more = edge.visits > leader.visits or (edge.visits == leader.visits == 0 and edge.prior > leader.prior)
-        if more and not is_worse(tree, i):
+        if more and not is_worse(tree, params, i):
             best = i
     if (params.min_visit_share < 1 or params.bounds) and tree.edges[best].visits > 0:
         needed = params.min_visit_share * np.float32(tree.edges[best].visits)
         for i in range(root.first, root.first + root.degree):
             edge = tree.edges[i]
             enough = edge.visits >= needed or (params.bounds and edge_lower(tree, i) == edge_upper(tree, i))
-            if enough and not is_worse(tree, i) and bounded_mean(tree, i) > bounded_mean(tree, best):
+            if enough and not is_worse(tree, params, i) and bounded_mean(tree, i) > bounded_mean(tree, best):
                 best = i
     return int(tree.edges[best].action)
 

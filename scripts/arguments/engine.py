@@ -120,22 +120,25 @@ def model_of(args: argparse.Namespace) -> tuple[Game, Weights]:
     return game_named(weights.game) if args.size is None else reversi_of_size(args.size), weights
 
 
-def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> SearchAnalyzer:
-    """Return a search with the model, ready to answer; raises IncompatibleModelError for a model of another game."""
+def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float | None = None) -> SearchAnalyzer:
+    """Return a search with the model, ready to answer; raises IncompatibleModelError for a model of another game.
+
+    threads  of the network
+    margin   weight of the disc margin against the result; None is that of play
+    """
     from reversi.frontends.analysis import MOST_LEAVES, SearchAnalyzer
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
     from reversi.players import PLAYING
 
     weights.check_game(game)
-    margin = args.margin if "margin" in args else None
     margin_weight = PLAYING.margin_weight if margin is None else margin
     precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
     evaluate = open_evaluator(
         weights,
         precision=precision,
         batch=MOST_LEAVES,
-        threads=args.threads,
+        threads=threads,
         margin_weight=margin_weight,
     )
     analyzer = SearchAnalyzer(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
@@ -143,29 +146,30 @@ def search_analyzer(args: argparse.Namespace, weights: Weights, game: Game) -> S
     return analyzer
 
 
-def solving(args: argparse.Namespace, analyzer: Analyzer, *, winner_takes_empties: bool = True) -> Analyzer:
-    """Return `analyzer`, on a Reversi board with exact scores from --solve empty squares on.
+def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool) -> Analyzer:
+    """Return `analyzer`, on a Reversi board with exact scores from `solve` empty squares on, as --solve says them.
 
+    solve                 None for the defaults in play and in analysis, 0 for none
     winner_takes_empties  whether the winner's score counts squares that stay empty, as other engines' does
     """
     from reversi.frontends.solver_analysis import SolverAnalyzer
     from reversi.games.rules import TICTACTOE
 
-    if args.solve == 0 or analyzer.game.id == TICTACTOE:
+    if solve == 0 or analyzer.game.id == TICTACTOE:
         return analyzer
     return SolverAnalyzer(
         analyzer,
-        analysed_empties(args, analyzer.game),
-        choose_empties=SOLVED_EMPTIES if args.solve is None else args.solve,
+        analysed_empties(analyzer.game, solve),
+        choose_empties=SOLVED_EMPTIES if solve is None else solve,
         winner_takes_empties=winner_takes_empties,
     )
 
 
-def analysed_empties(args: argparse.Namespace, game: Game) -> int:
-    """Return the empty squares from which --solve solves in analysis; 0 in a game that is not Reversi."""
+def analysed_empties(game: Game, solve: int | None) -> int:
+    """Return the empty squares from which analysis solves, None for the default; 0 in a game that is not Reversi."""
     if game.name not in ANALYSED_EMPTIES:
         return 0
-    return ANALYSED_EMPTIES[game.name] if args.solve is None else int(args.solve)
+    return ANALYSED_EMPTIES[game.name] if solve is None else solve
 
 
 def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:
@@ -211,4 +215,9 @@ def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
 
 def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
     game, weights = model_of(args)
-    return game, lambda each: solving(args, search_analyzer(args, weights, each))
+
+    def analyzer_of(each: Game) -> Analyzer:
+        search = search_analyzer(weights, each, threads=args.threads, margin=args.margin)
+        return solving(search, args.solve, winner_takes_empties=True)
+
+    return game, analyzer_of

@@ -7,7 +7,7 @@ answered by one line, in order; one that cannot be parsed is answered by `{"erro
 
 Every move has its exact score where at most --solve squares are empty and the solver finishes.  Elsewhere a search
 values the moves: it ends at --simulations, or when the result of every move is proven.  With 0 simulations the network
-answers without search.
+answers without search or solver.
 
 Positions that are there at the same time are searched in parallel, and share a limit on the positions that the solver
 searches, some 2 s of one thread for every 256: a thousand take seconds.  Those of a pipe are answered as they arrive,
@@ -70,7 +70,7 @@ class PositionAnalysis:
         visits = {each["move"]: each["visits"] for each in moves}
         values |= {"move": best["move"], "value": round(self._value, 6)}
         values |= {"policy": {move: policy[move] for move in legal}, "visits": {move: visits[move] for move in legal}}
-        values |= {name: best[name] for name in ("score", "certain", "line")}
+        values |= {"score": best["score"], "certain": self.analysis.proven, "line": best["line"]}
         return json.dumps(values | {"moves": moves})
 
     def __str__(self) -> str:
@@ -96,16 +96,17 @@ class PositionAnalysis:
         return self.analysis.value
 
     def _policy(self) -> list[float]:
-        """Return each move's share: equal ones for the best moves if the best is proven, else of the visits of all that
-        are not proven worse, or the priors without a visit."""
+        """Return each move's share: equal ones for the best moves if the result is proven, else of the visits of those
+        that are not proven lost, or of their priors without a visit."""
         assert self.analysis is not None
         moves, best = self.analysis.moves, self.analysis.best
-        if best.certain:
+        if self.analysis.proven:
             weights = [float(move.certain and (move.score, move.value) == (best.score, best.value)) for move in moves]
-        elif any(move.visits for move in moves):
-            weights = [float(0 if move.certain and move.value == -1 else move.visits) for move in moves]
         else:
-            weights = [move.prior or 0.0 for move in moves]
+            open_ = [not (move.certain and move.value == -1) for move in moves]
+            weights = [float(move.visits * counts) for move, counts in zip(moves, open_, strict=True)]
+            if not any(weights):
+                weights = [(move.prior or 0.0) * counts for move, counts in zip(moves, open_, strict=True)]
         return [weight / sum(weights) for weight in weights]
 
 
@@ -162,8 +163,8 @@ def _at_once(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[An
     from reversi.players.model import batch_of
 
     simulations = SIMULATIONS if args.simulations is None else args.simulations
-    empties = analysed_empties(args, game) if simulations else 0
     evaluate = open_evaluator(weights, batch=batch_of(simulations), threads=args.threads)
+    empties = analysed_empties(game, _solve(args))
     analyzer = BatchAnalyzer(game, evaluate, simulations, empties, threads=args.threads)
     return analyzer.analyse, analyzer.batch
 
@@ -173,9 +174,15 @@ def _one_by_one(args: argparse.Namespace, game: Game, weights: Weights) -> tuple
     from reversi.frontends.analysis import Limit
     from scripts.arguments.engine import search_analyzer, solving
 
-    analyzer = solving(args, search_analyzer(args, weights, game), winner_takes_empties=False)
+    search = search_analyzer(weights, game, threads=args.threads)
+    analyzer = solving(search, _solve(args), winner_takes_empties=False)
     limit = Limit(args.simulations, args.seconds)
     return lambda positions: [analyzer.analyse(position, limit, lambda: False) for position in positions], 1
+
+
+def _solve(args: argparse.Namespace) -> int | None:
+    """Return --solve, None for the default; 0 with 0 simulations, where the network answers."""
+    return 0 if args.simulations == 0 else args.solve
 
 
 def _judgement(move: MoveAnalysis, share: float) -> str:

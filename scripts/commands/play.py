@@ -69,8 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--first-random", action="store_true", help="begin the game with a random move")
     add_ascii(parser)
     add_players(parser)
-    # what the analyzer of hints is made from, as in `scripts/arguments/engine.py`; not arguments here
-    parser.set_defaults(threads=os.cpu_count() or 1, margin=None, solve=None)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -142,8 +140,8 @@ def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: Player)
     if model is None:
         analyzer: Analyzer = PlayerAnalyzer(game, opponent)
     else:
-        analyzer = search_analyzer(args, load_model(model, args.registry), game)
-    return solving(args, analyzer, winner_takes_empties=False)  # as the result is counted
+        analyzer = search_analyzer(load_model(model, args.registry), game, threads=os.cpu_count() or 1)
+    return solving(analyzer, None, winner_takes_empties=False)  # as the result is counted
 
 
 def _random_move(game: Game, seed: int) -> str:

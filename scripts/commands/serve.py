@@ -97,8 +97,8 @@ def _of_model(args: argparse.Namespace) -> Thinker:
     from reversi.frontends.web.thinking import Opponent, Thinker
 
     game, weights = model_of(args)
-    search = search_analyzer(args, weights, game)
-    exact = solving(args, search, winner_takes_empties=False)  # as the page counts
+    search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
+    exact = solving(search, args.solve, winner_takes_empties=False)  # as the page counts
     levels = [Opponent(f"model:{number}", _level(weights.version, number), search, Limit(number)) for number in LEVELS]
     asked = Limit(args.simulations, args.seconds)
     limit = Limit(STRONGEST) if asked == Limit() else asked

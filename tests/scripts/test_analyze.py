@@ -4,6 +4,8 @@ import json
 import random
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,13 @@ def analyzed(reversi: Reversi, registry: Path, lines: list[str], simulations: in
     return [json.loads(line) for line in answer.out.splitlines()]
 
 
-def random_positions(count: int) -> list[str]:
+def random_positions(count: int, name: str = "reversi6", plies: range = range(30)) -> list[str]:
+    """Return positions after random moves, as many as drawn from `plies` while the game goes on."""
     rng = random.Random(0)
     positions: list[str] = []
     while len(positions) < count:
-        position = Position.start("reversi6")
-        for _ in range(rng.randrange(30)):
+        position = Position.start(name)
+        for _ in range(rng.choice(plies)):
             if not position.is_over:
                 position = position.play(rng.choice(position.legal_moves()))
         positions.append(str(position))
@@ -70,6 +73,7 @@ def test_no_simulations_are_the_bare_network(reversi: Reversi, registry: Path) -
     assert list(found["policy"].values()) == pytest.approx(list(weights / weights.sum()), abs=0.01)
     assert set(found["visits"].values()) == {0}
     assert found["move"] == max(found["policy"], key=lambda move: found["policy"][move])
+    assert [each["value"] for each in found["moves"]] == [None] * 4
 
 
 def test_a_pass_and_a_finished_game(reversi: Reversi, registry: Path) -> None:
@@ -171,7 +175,18 @@ def test_the_solver_scores_every_move_and_gives_perfect_play(reversi: Reversi, r
     assert text == f"{ENDGAME}  c1  +1.000  +8  {moves}  line: {' '.join(found['line'])}\n"
 
 
-@pytest.mark.parametrize("options", [("--solve", 15), ("--solve", 0), ("--simulations", 0)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--solve", 15),
+        ("--solve", 0),
+        ("--simulations", 0),
+        ("--simulations", 0, "--solve", 16),
+        ("--simulations", 0, "--seconds", 20),
+        ("--simulations", 0, "--seconds", 20, "--solve", 16),
+        ("--simulations", 9, "--seconds", 20, "--solve", 15),
+    ],
+)
 def test_the_solver_may_be_told_to_come_later_or_not_at_all(
     reversi: Reversi, registry: Path, options: tuple[object, ...]
 ) -> None:
@@ -201,6 +216,40 @@ def test_a_position_may_have_a_time(reversi: Reversi, registry: Path) -> None:
     assert (endgame["score"], over["score"], bad["line"]) == (8, -36, 4)
     few = reversi("analyze", "--registry", registry, "--json", "--seconds", 30, "--simulations", 7, stdin=START)
     assert sum(json.loads(few.out)["visits"].values()) == 7
+
+
+@cache
+def solve(position: Position) -> int:
+    """Return the result of perfect play for the side to move, 1, 0 or -1, by looking at everything."""
+    if position.is_over:
+        return int(np.sign(position.margin))
+    return max(-solve(position.play(action)) for action in position.legal_actions())
+
+
+def test_a_position_is_certain_only_where_its_result_is_proven(reversi: Reversi, tmp_path: Path) -> None:
+    Registry(str(tmp_path), create=True).publish(weights("tictactoe"), "first", None)
+    positions = random_positions(1000, "tictactoe", range(3, 7))
+    counts = Counter[str]()
+    for found in analyzed(reversi, tmp_path, positions, simulations=24):
+        if not found["moves"]:  # the game is over
+            continue
+        best = found["moves"][0]
+        lost = {each["move"] for each in found["moves"] if each["certain"] and each["value"] == -1}
+        assert sum(found["policy"].values()) == pytest.approx(1, abs=1e-5)
+        if found["certain"]:
+            counts["certain"] += 1
+            assert found["value"] == best["value"] == solve(Position.parse(found["position"]))
+            reached = {each["move"] for each in found["moves"] if each["certain"] and each["value"] == found["value"]}
+            assert {move for move, share in found["policy"].items() if share} == reached
+        else:
+            assert not all(each["certain"] for each in found["moves"])
+            assert best["move"] not in lost
+            assert all(found["policy"][move] == 0 for move in lost)
+            counts["some lost"] += bool(lost)
+            counts["only the best is proven"] += best["certain"]
+    assert counts["certain"] > 20
+    assert counts["some lost"] > 20
+    assert counts["only the best is proven"] > 0, counts
 
 
 def test_a_model_of_tic_tac_toe_has_no_solver(reversi: Reversi, tmp_path: Path) -> None:

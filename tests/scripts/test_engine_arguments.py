@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from reversi.frontends.analysis import Limit
+from reversi.games.position import Position
+from reversi.model.registry import load_model
+from scripts.arguments.engine import search_analyzer, solving
 from tests.scripts.conftest import Reversi
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +64,22 @@ def test_a_model_speaks_gtp(reversi: Reversi, registry: Path) -> None:
     assert found[2].endswith(" model 3")
     assert re.fullmatch("=4 (c2|b3|e4|d5)", found[3])
     assert found[4:] == ["=5 white", ""]
+
+
+SIXTEEN_LEFT = Position.parse("X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X")
+
+
+@pytest.mark.parametrize(
+    ("solve", "analysed", "chosen"), [(None, True, False), (16, True, True), (15, False, False), (0, False, False)]
+)
+def test_the_solver_comes_when_it_is_told_to(registry: Path, solve: int | None, analysed: bool, chosen: bool) -> None:
+    weights = load_model("gated", str(registry))
+    search = search_analyzer(weights, SIXTEEN_LEFT.game, threads=1)
+    analyzer = solving(search, solve, winner_takes_empties=False)
+    assert (analyzer is search) == (solve == 0)
+    for ask, solved in ((analyzer.analyse, analysed), (analyzer.choose, chosen)):
+        best = ask(SIXTEEN_LEFT, Limit(4, 60.0), lambda: False).best
+        assert best.score == (8 if solved else None)
 
 
 def test_a_model_speaks_nboard(reversi: Reversi, registry: Path) -> None:

@@ -85,10 +85,14 @@ def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: 
         assert page.evaluate(f"{wide}.length") == 0
 
 
-def analysis(*moves: tuple[str, float | None, int | None], nodes: int = 1) -> dict[str, Any]:
-    """Return an analysis as the server sends it."""
+def analysis(
+    *moves: tuple[str, float | None, int | None], visits: int = 1, certain: bool = False, proven: bool = False
+) -> dict[str, Any]:
+    """Return an analysis as the server sends it; the first move is `certain` and has the visits, others one."""
     keys = ("move", "value", "score")
-    return {"nodes": nodes, "moves": [{**dict(zip(keys, move, strict=True)), "certain": False} for move in moves]}
+    found = [{**dict(zip(keys, move, strict=True)), "visits": 1, "certain": False} for move in moves]
+    found[0] |= {"visits": visits, "certain": certain}
+    return {"nodes": 1, "moves": found, "proven": proven}
 
 
 @pytest.mark.parametrize(
@@ -128,16 +132,24 @@ def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, 
 
 
 def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:  # noqa: F811
-    exact, deep, shallow = analysis(("c2", 1, 4)), analysis(("c2", 0.5, None), nodes=9), analysis(("c2", 0.2, None))
-    proven = analysis(("c2", 1, None))
-    proven["moves"][0]["certain"] = True
+    b2 = ("b2", 0.1, None)
+    shallow, deep = analysis(("c2", 0.2, None), b2), analysis(("c2", 0.5, None), b2, visits=9)
+    shallow["nodes"] = 40_000_000  # of a solver that did not finish
+    draw = analysis(("c2", 0, None), b2, certain=True)  # another move may win
+    proven = analysis(("c2", 1, None), b2, visits=3, certain=True, proven=True)
+    every = analysis(("c2", 1, None), certain=True, proven=True)
+    exact = analysis(("c2", 1, 4), certain=True, proven=True)
     better = "async ([known, found]) => (await import('/static/review.js')).betterOf(known ?? undefined, found)"
     for known, found, expected in (
         (None, shallow, shallow),
         (deep, shallow, deep),
         (shallow, deep, deep),
+        (deep, draw, deep),
+        (draw, deep, deep),
         (deep, proven, proven),
-        (proven, exact, exact),
+        (proven, deep, proven),
+        (proven, every, every),
+        (every, exact, exact),
         (exact, deep, exact),
     ):
         assert page.evaluate(better, [known, found]) == expected

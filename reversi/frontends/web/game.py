@@ -109,6 +109,7 @@ def analysis_json(game: Game, analysis: Analysis) -> dict[str, Any]:
         "moves": [move.as_json(game) for move in analysis.moves],
         "nodes": analysis.nodes,
         "seconds": round(analysis.seconds, 3),
+        "proven": analysis.proven,
     }
 
 

@@ -86,8 +86,8 @@ def test_a_search_goes_on_after_the_result_is_proven_until_that_of_every_move_is
     position = Position.parse("X--O--XXOO--XXXO--OOXO--OO-OX-O--O-- X")
     analyzer = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400)
     chosen, analysis = (ask(position, Limit(simulations=20_000), never) for ask in (analyzer.choose, analyzer.analyse))
-    assert chosen.best.certain
-    assert not all(move.certain for move in chosen.moves)
+    assert (chosen.proven, chosen.best.certain, chosen.complete) == (True, True, False)
+    assert (analysis.proven, analysis.complete) == (True, True)
     solved = Solver(GAME).solve_moves(position.own, position.opp, wdl=True)
     assert {move.action: (move.value, move.certain) for move in analysis.moves} == {
         action: (score, True) for action, score in solved.moves.items()
@@ -113,7 +113,37 @@ def test_without_simulations_the_network_says_the_move_and_the_value() -> None:
     analysis = SearchAnalyzer("m", GAME, evaluate, 40).analyse(START, Limit(simulations=0), never)
     logits, value = evaluate(np.array([START.own], np.uint64), np.array([START.opp], np.uint64))
     assert analysis.best.action == max(START.legal_actions(), key=lambda action: logits[0, action])
-    assert analysis.best.value == pytest.approx(value[0])
+    assert analysis.value == analysis.judged_best.value == pytest.approx(value[0])
+    assert (analysis.proven, analysis.visits) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "stop"), [(Limit(simulations=0), False), (Limit(seconds=0.0), False), (Limit(simulations=64), True)]
+)
+def test_a_move_without_a_visit_has_no_value(limit: Limit, stop: bool) -> None:
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 40).analyse(START, limit, lambda: stop)
+    assert {(move.value, move.visits, move.certain) for move in analysis.moves} == {(None, 0, False)}
+    assert analysis.judged_best.value == analysis.value is not None
+
+
+def test_a_proven_best_move_has_its_value_without_a_visit() -> None:
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 40).analyse(SOLVED, Limit(simulations=1), never)
+    best, *others = analysis.moves
+    assert (analysis.proven, best.certain, best.value) == (True, True, analysis.value)
+    assert analysis.judged_best is best
+    assert [move.value is None for move in others] == [move.visits == 0 for move in others]
+
+
+@pytest.mark.parametrize(("text", "simulations"), [("XOX----XO O", 24), ("--O--XXO- X", 64)])
+def test_a_best_move_that_is_proven_drawn_does_not_prove_the_position(text: str, simulations: int) -> None:
+    position = Position.parse(text)
+    analyzer = SearchAnalyzer("m", position.game, HashEvaluator(position.game), 40)
+    few = analyzer.analyse(position, Limit(simulations), never)
+    assert (str(few.best.value), few.best.certain, few.proven, few.complete) == ("0.0", True, False, False)
+    assert few.visits == simulations
+    many = analyzer.analyse(position, Limit(2000), never)
+    assert (many.best.certain, many.proven, many.complete) == (True, True, True)
+    assert many.visits == many.nodes - 1 < 2000
 
 
 def test_time_ends_a_search_before_it_is_up() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reversi.frontends.analysis import Limit
+from reversi.frontends.analysis import Analysis, Limit, MoveAnalysis
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp
 from reversi.frontends.gtp_analysis import STEPS, AnalyzeRequest
@@ -155,6 +155,28 @@ def test_a_move_has_its_prior_in_both_notations() -> None:
     assert len(whole) == len(shares) == 4
     assert sum(map(float, shares)) == pytest.approx(1.0, abs=1e-5)
     assert [int(each) for each in whole] == [round(10_000 * float(share)) for share in shares]
+
+
+def test_without_a_visit_only_the_best_move_has_a_value_that_of_the_position() -> None:
+    session = model_session(0, Limit(simulations=0))
+    graphics, line = heard("reversi-evaluation\nreversi-variation\n", session).removesuffix("\n\n").split("\n\n")
+    best, value = re.fullmatch(r"= COLOR green (\w+)\nTEXT value (\S+), 0 visits: \1", graphics, re.A).groups()  # type: ignore[union-attr]
+    assert line == f"= value {value}, 0 visits: {best}"
+    analysis = session.analyse(lambda: False)
+    assert f"{analysis.value:+.3f}" == value
+    lines = AnalyzeRequest(kata=True).line(session.position.game, analysis)
+    assert lines.count("info") == 1
+    assert f"info move {best} visits 1 winrate {(1 + analysis.value) / 2:.6f} " in lines  # type: ignore[operator]
+
+
+def test_the_best_move_is_first_even_if_others_have_all_the_visits() -> None:
+    moves = (MoveAnalysis(1), MoveAnalysis(4, -1.0, 3, (4,), certain=True), MoveAnalysis(11))
+    game = session_of().position.game
+    lines = AnalyzeRequest(kata=False).line(game, Analysis(moves, 4, 0.1, -0.5))
+    assert re.findall(r"move (\w+) visits (\d+) winrate (\d+) order (\d)", lines) == [
+        ("b1", "1", "2500", "0"),
+        ("a2", "3", "0", "1"),
+    ]
 
 
 def test_the_interval_is_the_shortest_time_between_lines() -> None:

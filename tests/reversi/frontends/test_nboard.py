@@ -230,6 +230,18 @@ def test_a_model_judges_every_position_of_a_game(solve: int, limit: Limit) -> No
     assert sum(line.startswith("analysis ") for line in said) == len(moves) + 1
 
 
+@pytest.mark.parametrize("limit", [Limit(simulations=0), Limit(seconds=0.0)], ids=["no simulations", "no time"])
+def test_without_a_visit_only_the_best_move_has_a_value_that_of_the_position(limit: Limit) -> None:
+    game = GgfGame(Position.start("reversi6"))
+    said = heard(f"set game {game}\nhint 9\ngo\nanalyze\n", model_session(0, limit))
+    hint, go = (line for line in said if line.startswith("search "))
+    assert hint == go
+    assert re.fullmatch(r"search \w+ -?\d+\.\d\d 0 1 0 simulations", hint)
+    (answer,) = (line for line in said if line.startswith("==="))
+    assert answer.split("/")[:2] == [f"=== {hint.split()[1]}", hint.split()[2]]
+    assert f"analysis 0 {hint.split()[2]}" in said
+
+
 def test_a_certain_result_is_no_margin() -> None:
     game = GgfGame(Position.parse("X--X--XXXX-OXOXXXOXXOX-OX-XXX---X--- O"))
     said = heard(f"set game {game}\nhint 1\n", model_session(0, Limit(simulations=3000)))

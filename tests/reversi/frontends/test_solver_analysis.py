@@ -6,10 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from reversi.frontends.analysis import Limit
+from reversi.frontends.analysis import Limit, SearchAnalyzer, deepening
 from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
+from reversi.search.signature import HashEvaluator
 
 from .stubs import FirstMove
 
@@ -54,7 +55,7 @@ def test_near_the_end_every_move_has_its_exact_score(name: str, seed: int) -> No
         action: -minimax(position.play(action)) for action in position.legal_actions()
     }
     assert analysis.best.score == minimax(position)
-    assert analysis.value == np.sign(minimax(position))
+    assert (analysis.value, analysis.proven, analysis.complete) == (np.sign(minimax(position)), True, True)
     assert analyzer.limits == []
     for move in analysis.moves:
         assert move.score is not None
@@ -104,7 +105,7 @@ def test_what_is_not_solved_in_half_of_the_time_is_left_to_the_other_mind() -> N
     analyzer = FirstMove(position.game)
     analysis = SolverAnalyzer(analyzer, 30).analyse(position, Limit(7, 0.2), never)
     assert all(move.score is None for move in analysis.moves)
-    assert analysis.nodes >= 20  # those of the stub, and what the solver got through
+    assert (analysis.nodes, analysis.proven) == (20, False)  # what the solver got through depends on the machine
     (limit,) = analyzer.limits
     assert limit.simulations == 7
     assert limit.seconds is not None
@@ -120,6 +121,64 @@ def test_a_solution_stops_when_it_is_told_to() -> None:
     )
     assert time.monotonic() - begun_s < 1.5
     assert analysis.best.score is None
+
+
+def test_a_position_that_was_not_solved_is_tried_again_only_with_more_time() -> None:
+    position, other = (near_the_end(GAMES["reversi8"], 24, seed) for seed in (0, 1))
+    analyzer = FirstMove(position.game)
+    solving = SolverAnalyzer(analyzer, 30)
+    for asked, seconds, tried in (
+        (position, 0.2, True),
+        (position, 0.2, False),
+        (position, 0.1, False),
+        (other, 0.2, True),
+        (position, 0.2, False),  # the one before is still known
+        (position, 0.4, True),
+        (position, 0.4, False),
+        (position, 0.3, False),
+    ):
+        for ask in (solving.analyse, solving.choose) if not tried else (solving.analyse,):
+            ask(asked, Limit(7, seconds), never)
+            left_s = analyzer.limits.pop().seconds
+            assert left_s is not None
+            assert left_s <= seconds / 2 if tried else left_s == seconds
+
+
+def test_the_unsolved_positions_that_are_remembered_are_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reversi.frontends.solver_analysis.REMEMBERED", 2)
+    positions = [near_the_end(GAMES["reversi8"], 24, seed) for seed in range(3)]
+    analyzer = FirstMove(positions[0].game)
+    solving = SolverAnalyzer(analyzer, 30)
+    tried = []
+    for number in (0, 1, 2, 2, 1, 0, 2, 1):
+        solving.analyse(positions[number], Limit(7, 0.1), never)
+        tried.append(analyzer.limits.pop() != Limit(7, 0.1))
+    assert tried == [True, True, True, False, False, True, False, True]
+
+
+def test_a_solve_that_was_stopped_is_tried_again() -> None:
+    position = near_the_end(GAMES["reversi6"], 14, 0)
+    analyzer = FirstMove(position.game)
+    solving = SolverAnalyzer(analyzer, 14)
+    solving.analyse(position, LIMIT, lambda: True)
+    found = solving.analyse(position, LIMIT, never)
+    assert len(analyzer.limits) <= 1
+    assert found.best.score is not None
+
+
+@pytest.mark.parametrize("step_s", [None, 20.0])
+def test_deeper_analyses_of_an_unsolved_position_are_the_searches_alone(
+    step_s: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The solver's work, which varies, does not count: the search deepens to the last step."""
+    monkeypatch.setattr("reversi.frontends.solver_analysis.MOST_S", 0.1)
+    position = near_the_end(GAMES["reversi6"], 26, 0)
+    search = SearchAnalyzer("hash", position.game, HashEvaluator(position.game), 20)
+    solving, steps = SolverAnalyzer(search, 32), (16, 32, 64, 128)
+    found, alone = (list(deepening(each, position, steps, lambda done: False, step_s)) for each in (solving, search))
+    assert [(each.moves, each.nodes) for each in found] == [(each.moves, each.nodes) for each in alone]
+    assert [each.visits for each in found] == list(steps)
+    assert found[0].seconds >= 0.1
 
 
 def test_half_of_the_time_is_left_to_the_search() -> None:

@@ -112,7 +112,7 @@ def test_an_analysis_keeps_what_is_known_of_each_move() -> None:
         MoveAnalysis(4, 1.0, certain=True),
     )
     unasked = {"prior": None, "line": list[str]()}
-    assert analysis_json(GAME, Analysis(moves, 9, 0.12345)) == {
+    assert analysis_json(GAME, Analysis(moves, 9, 0.12345, proven=True)) == {
         "moves": [
             {"move": "b1", "value": 0.1235, "score": None, "visits": 7, "certain": False}
             | {"prior": 0.25, "line": ["b1", "a1"]},
@@ -121,4 +121,5 @@ def test_an_analysis_keeps_what_is_known_of_each_move() -> None:
         ],
         "nodes": 9,
         "seconds": 0.123,
+        "proven": True,
     }

@@ -13,13 +13,13 @@ from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search
 from reversi.search.bounds import is_settled, is_worse, propagate_bounds
 from reversi.search.config import SearchConfig
-from reversi.search.params import params_of
+from reversi.search.params import SearchParams, params_of
 from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree, add_node
 from reversi.search.walk import expand
 
-from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions
+from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
 BOUNDED = params_of(SearchConfig(bounds=True, min_visit_share=0.5))
@@ -104,18 +104,118 @@ def test_a_proven_win_is_the_end_of_it() -> None:
     assert is_settled(tree, 0), "nothing can be better, whatever the other three moves are worth"
 
 
-def test_a_move_that_is_certain_to_be_no_better_is_not_played() -> None:
-    """By hand: a bad move, one worth at most a draw that stands at 0, and a proven draw, which was visited less."""
-    tree = two_plies([], [])
-    expand(tree, REVERSI4.id, BOUNDED, 0, np.zeros(REVERSI4.actions, np.float32))
+Move = tuple[int, float, float, float]
+"""Visits, mean value and the bounds of a move."""
+
+
+def one_ply(*moves: Move, params: SearchParams = BOUNDED) -> Tree:
+    """Return the tree of 4x4's start, whose first moves are these; the others have no visit."""
+    tree = make_tree(REVERSI4, 50)
+    set_root(tree, REVERSI4.id, params, np.uint64(REVERSI4.start_own), np.uint64(REVERSI4.start_opp))
+    expand(tree, REVERSI4.id, params, 0, np.log(np.arange(1, REVERSI4.actions + 1, dtype=np.float32)))
     first = int(tree.nodes["first"][0])
-    for number, (visits, mean, low, high) in enumerate([(40, -0.3, -1, 1), (40, 0.0, -1, 0), (30, 0.0, 0, 0)]):
+    for number, (visits, mean, low, high) in enumerate(moves):
         node, edge = child(tree, 0, number), first + number
         tree.edges["visits"][edge], tree.edges["total"][edge] = visits, visits * mean
         tree.nodes["lower"][node], tree.nodes["upper"][node] = -high, -low
         propagate_bounds(tree, node)
-    assert [is_worse(tree, first + number) for number in range(3)] == [False, True, False]
-    assert root_action(tree, BOUNDED) == tree.edges["action"][first + 2]
+    return tree
+
+
+def policy_of(tree: Tree, params: SearchParams = BOUNDED) -> list[float]:
+    """Return the policy of the four moves."""
+    out = np.zeros(REVERSI4.actions, np.float32)
+    root_policy(tree, params, out)
+    return [float(out[action]) for action in root_edges(tree)["action"]]
+
+
+LOST, DRAWN, WON = (-1, -1, -1), (0, 0, 0), (1, 1, 1)
+"""Mean value and bounds of proven results."""
+
+
+@pytest.mark.parametrize(
+    ("moves", "worse", "played"),
+    [
+        # a bad move, one worth at most a draw that stands at 0, and a proven draw, which was visited less
+        ([(40, -0.3, -1, 1), (40, 0.0, -1, 0), (30, *DRAWN)], [1], 2),
+        ([(40, *LOST), (3, -0.97, -1, 1), (2, -0.98, -1, 1), (2, -0.99, -1, 1)], [0], 1),  # anything but a proven loss
+        ([(40, *LOST), (3, -0.97, -1, 0), (20, *LOST), (2, -0.99, -1, 0.5)], [0, 2], 1),
+        ([(40, *LOST), (20, *LOST), (30, *LOST)], [0, 1, 2], 3),  # the last one is open and has no visit
+        ([(40, *LOST), (20, *LOST), (30, *LOST), (10, *LOST)], [], 0),
+        ([(9, *DRAWN), (40, -0.1, -1, 1)], [], 0),  # the better expected value
+        ([(9, *DRAWN), (40, 0.1, -1, 1)], [], 1),
+        ([(40, *DRAWN), (9, 0.5, 0, 1), (9, *LOST)], [0, 2], 1),  # a draw that may be a win
+        ([(40, *DRAWN), (9, 0.5, -1, 1), (9, *LOST)], [2], 0),  # few visits: its value says little
+        ([(40, 0.9, -1, 1), (5, *WON), (9, *DRAWN)], [0, 2, 3], 1),
+    ],
+)
+def test_what_is_proven_worse_is_not_played(moves: list[Move], worse: list[int], played: int) -> None:
+    tree = one_ply(*moves)
+    first = int(tree.nodes["first"][0])
+    assert [number for number in range(4) if is_worse(tree, BOUNDED, first + number)] == worse
+    assert root_action(tree, BOUNDED) == tree.edges["action"][first + played]
+    policy = policy_of(tree)
+    assert sum(policy) == pytest.approx(1)
+    assert all(policy[number] == 0 for number in worse)
+    assert policy[played] > 0
+
+
+def test_without_a_visit_of_a_move_that_is_not_lost_the_priors_of_those_are_the_policy() -> None:
+    tree = one_ply((40, *LOST), (20, *LOST))
+    priors = root_edges(tree)["prior"][2:]
+    assert policy_of(tree) == pytest.approx([0, 0, *(priors / priors.sum())])
+    assert root_action(tree, BOUNDED) == root_edges(tree)["action"][3], "the larger prior"
+
+
+def test_a_search_without_bounds_goes_by_its_visits_alone() -> None:
+    params = params_of(SearchConfig())
+    tree = one_ply((40, *LOST), (10, -0.9, -1, 1), params=params)
+    assert policy_of(tree, params) == pytest.approx([0.8, 0.2, 0, 0])
+    assert root_action(tree, params) == root_edges(tree)["action"][0]
+
+
+@pytest.mark.parametrize("every_move", [False, True])
+@pytest.mark.parametrize(
+    ("game", "plies", "simulations"), [(GAMES["tictactoe"], 3, 16), (GAMES["tictactoe"], 4, 16), (REVERSI6, 21, 64)]
+)
+def test_a_proven_loss_is_played_only_where_every_move_is_lost(
+    game: Game, plies: int, simulations: int, every_move: bool
+) -> None:
+    config = SearchConfig(simulations=simulations, bounds=True, min_visit_share=0.5, wipeouts=True, solve_empties=8)
+    search = Search(game, config, HashEvaluator(game), 1, every_move=every_move)
+    mixed = 0
+    for position in some(game, 150, plies):
+        result = search.run(*position.as_batch())
+        found = search.report(0)
+        lost = [each.action for each in found if each.certain and each.value == -1]
+        assert (found[0].action in lost) == search.is_proven(0) * (result.value[0] == -1)
+        if 0 < len(lost) < len(found) and not search.is_proven(0):
+            mixed += 1
+            assert {each.action for each in found[-len(lost) :]} == set(lost), "they are the last ones"
+            assert not result.policy[0, lost].any()
+            assert result.policy[0].sum() == pytest.approx(1)
+    assert mixed > 5
+
+
+def test_a_position_is_proven_where_its_result_is_known() -> None:
+    """All tic-tac-toe positions of some games: proven ones have the result of perfect play; a best move that is proven
+    drawn does not prove one."""
+    game = GAMES["tictactoe"]
+    config = SearchConfig(simulations=24, bounds=True, min_visit_share=0.5)
+    search, proven, best_alone = Search(game, config, HashEvaluator(game), 1, every_move=True), 0, 0
+    for plies in range(9):
+        for position in some(game, 20, plies):
+            result = search.run(*position.as_batch())
+            best, *others = search.report(0)
+            if search.is_proven(0):
+                proven += 1
+                assert (best.certain, best.value, result.value[0]) == (True, solve(position), solve(position))
+            else:
+                best_alone += best.certain
+                assert not all(each.certain for each in (best, *others))
+                assert best.value != 1
+    assert proven > 20
+    assert best_alone > 0
 
 
 @pytest.mark.parametrize(("game", "plies"), [(REVERSI4, 6), (REVERSI6, 25)])

@@ -15,11 +15,13 @@ export function isExact(analysis) {
   return analysis !== undefined && analysis.moves[0].score !== null;
 }
 
-/** The one of two analyses of a position that knows more; `known` may be undefined. */
+/** The one of two analyses of a position that knows more, of equals the deeper one; `known` may be undefined. */
 export function betterOf(known, found) {
-  const rank = ({ moves: [best] }) => (best.score !== null ? 2 : best.certain ? 1 : 0);
+  const isComplete = ({ moves }) => moves.every(({ certain }) => certain);
+  const rank = (analysis) => (isExact(analysis) ? 3 : isComplete(analysis) ? 2 : analysis.proven ? 1 : 0);
+  const visits = ({ moves }) => moves.reduce((sum, move) => sum + move.visits, 0);
   if (known === undefined || rank(found) > rank(known)) return found;
-  return rank(found) === rank(known) && found.nodes >= known.nodes ? found : known;
+  return rank(found) === rank(known) && visits(found) >= visits(known) ? found : known;
 }
 
 /** Black's expected result at a ply, or null. */
