@@ -23,7 +23,7 @@ def run_of(jobs: Jobs, job: Job) -> RunState | None:
     """Return the state of a job's run; None if there is no run in its folder.
 
     The run may not have made the folder yet, or have removed it because nothing had been trained.  RunError if the head
-    cannot read it, UnreachableError if it does not answer.
+    cannot read it or does not answer in time.
     """
     folder = Path(job.folder)
     if (folder / "config.yaml").is_file():
