@@ -153,7 +153,7 @@ def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> No
     moves.nth(4).click()
     page.fill("#text", "nonsense")
     page.click("#load")
-    status(page, "expected a move like d3")
+    status(page, "expected a position, moves like f5d6c3")
     assert page.inner_text("#review") == "Reviewing…"
     assert line.wishes == asked
     line.release()
