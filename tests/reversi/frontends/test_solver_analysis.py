@@ -10,8 +10,7 @@ from reversi.frontends.analysis import Limit
 from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-
-from .stubs import FirstMove
+from tests.reversi.frontends.stubs import FirstMove
 
 LIMIT = Limit(64, 20.0)
 
