@@ -12,7 +12,7 @@ import pytest
 from reversi.games.position import Position
 from reversi.ggf import GgfGame, GgfMove, parse_ggf
 from reversi.search.endgame import Solver
-from tests.scripts.test_serve import address, discs, load, page, play_on, status  # noqa: F401 - fixtures
+from tests.scripts.page import discs, load, play_on, status
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -52,7 +52,7 @@ def ending(empties: int, seed: int) -> tuple[GgfGame, list[Judged]]:
     return GgfGame(start, tuple(GgfMove(action) for action in actions)), judged
 
 
-def review(page: Page) -> None:  # noqa: F811 - the browser's
+def review(page: Page) -> None:
     page.click("#review")
     page.locator("#review", has_text="Reviewing").wait_for(state="detached")
 
@@ -64,7 +64,7 @@ def text_of(judged: Judged, shown: str) -> str:
     return " ".join(filter(None, words)) + (f", best {best}" if judged.mark else "")
 
 
-def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: Page) -> None:  # noqa: F811
+def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: Page) -> None:
     game, judged = ending(15, 18)  # play solves from 14 empty squares on
     assert set(MARKS) <= {each.mark for each in judged}
     load(page, str(game))
@@ -85,7 +85,7 @@ def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: 
         assert page.evaluate(f"{wide}.length") == 0
 
 
-def test_a_reviewed_position_stays_exact_when_it_is_evaluated(page: Page) -> None:  # noqa: F811
+def test_a_reviewed_position_stays_exact_when_it_is_evaluated(page: Page) -> None:
     game, judged = ending(15, 18)
     load(page, str(game))
     page.locator("#moves li").nth(len(judged) - 1).wait_for()
@@ -125,7 +125,7 @@ def analysis(*moves: tuple[str, float | None, int | None], nodes: int = 1) -> di
         (analysis(("c2", 0.5, None), ("b2", 0.5, None)), None, None),
     ],
 )
-def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, expected: Any) -> None:  # noqa: F811
+def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, expected: Any) -> None:
     found = page.evaluate(
         """async ([before, after]) => {
           const { lossOf, markOf } = await import("/static/review.js");
@@ -138,7 +138,7 @@ def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, 
     assert found == expected
 
 
-def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:  # noqa: F811
+def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:
     exact, deep, shallow = analysis(("c2", 1, 4)), analysis(("c2", 0.5, None), nodes=9), analysis(("c2", 0.2, None))
     proven = analysis(("c2", 1, None))
     proven["moves"][0]["certain"] = True
@@ -154,7 +154,7 @@ def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:  # noqa: F811
         assert page.evaluate(better, [known, found]) == expected
 
 
-def opened(page: Page, url: str, width: int = 1280, height: int = 900) -> Page:  # noqa: F811
+def opened(page: Page, url: str, width: int = 1280, height: int = 900) -> Page:
     """Return a fresh tab that shows the address."""
     assert page.context.browser is not None
     tab = page.context.browser.new_page(viewport={"width": width, "height": height})
@@ -162,7 +162,7 @@ def opened(page: Page, url: str, width: int = 1280, height: int = 900) -> Page: 
     return tab
 
 
-def test_a_link_and_ggf_hold_the_start_of_a_game(page: Page) -> None:  # noqa: F811
+def test_a_link_and_ggf_hold_the_start_of_a_game(page: Page) -> None:
     load(page, FIVE_LEFT)
     status(page, "Black to move")
     page.evaluate("document.querySelector('.square.legal.mine').click()")
@@ -183,7 +183,7 @@ def test_a_link_and_ggf_hold_the_start_of_a_game(page: Page) -> None:  # noqa: F
     assert discs(other) == FIVE_LEFT[:36]
 
 
-def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:  # noqa: F811
+def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:
     load(page, FIVE_LEFT)
     status(page, "Black to move")
     other = opened(page, page.evaluate("location.href"))
@@ -207,8 +207,8 @@ def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:  # n
     ],
 )
 def test_a_link_that_cannot_be_read_is_said_in_a_fresh_tab(
-    page: Page,  # noqa: F811
-    address: str,  # noqa: F811
+    page: Page,
+    address: str,
     link: str,
     reason: str,
 ) -> None:
@@ -224,7 +224,7 @@ def test_a_link_that_cannot_be_read_is_said_in_a_fresh_tab(
 
 
 @pytest.fixture
-def narrow(page: Page, address: str) -> Iterator[Page]:  # noqa: F811
+def narrow(page: Page, address: str) -> Iterator[Page]:
     """Return the page in a window of a telephone's size."""
     tab = opened(page, address, 375, 700)
     status(tab, "Your move")
