@@ -26,7 +26,7 @@ from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.ray.placement import Node, cluster_placement
 from scripts.run.preflight import check_kept
-from tests.scripts.test_train import wait_for
+from tests.scripts.runs import wait_for
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 TEXT, WHOLE, FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}

@@ -17,18 +17,13 @@ from scripts.bench.setup import Settings, random_weights
 from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.metric_docs import text
+from tests.documents import blocks
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     path
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md"))
 )
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-
-
 SNIPPETS = [(page, code) for page in PAGES for code in blocks(page, "python")]
 COMMANDS = [line for page in PAGES for code in blocks(page, "sh") for line in code.splitlines() if line.strip()]
 

@@ -16,9 +16,8 @@ from scripts.bench import measure
 from scripts.drill.outcome import Outcome
 from scripts.ray.jobs import Job
 from tests.scripts.conftest import Reversi, registry, reversi  # noqa: F401 - fixtures
-from tests.scripts.test_scale import held, made
-from tests.scripts.test_soak import rows as soak_rows
-from tests.scripts.test_soak import write
+from tests.scripts.written_runs import held, made, write
+from tests.scripts.written_runs import rows as soak_rows
 
 PAGES = Path(__file__).parent.parent / "docs"
 

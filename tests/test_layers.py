@@ -105,5 +105,16 @@ def test_the_rules_and_the_search_need_numpy_and_numba_alone() -> None:
         assert outside <= LIGHT, name(path)
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=name)
+def test_no_file_imports_a_test_module(path: Path) -> None:
+    """What several of them need is in a plain module or a `conftest.py` beside them."""
+    modules = imported(path)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    for module in modules:
+        assert top(module) != "tests" or not any(part.startswith("test_") for part in module.split(".")), module
+
+
 def test_there_are_files_to_check() -> None:
     assert len(list(sources())) > 40

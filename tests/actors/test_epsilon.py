@@ -9,30 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from actors.config import EpsilonActorConfig
 from actors.epsilon import EpsilonPlay
 from reversi.errors import ConfigError
 from reversi.games.position import Position
 from reversi.games.rules import game_named
 from reversi.record import OPENING, UNSEARCHED, Records, check
 from reversi.search.signature import HashEvaluator
-from tests.actors.test_selfplay import same
+from tests.actors.games import EPSILON, same
 
-EPSILON = EpsilonActorConfig(
-    kind="epsilon",
-    count=1,
-    threads=1,
-    games=8,
-    opponent="self",
-    side="both",
-    random_first=False,
-    epsilon=0.0,
-    final_epsilon=0.0,
-    epsilon_share=1.0,
-    weights="latest",
-    backend="auto",
-    round_games=50,
-)
 AGAINST_RANDOM: dict[str, Any] = {"opponent": "random"}
 
 

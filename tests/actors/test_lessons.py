@@ -17,8 +17,7 @@ from reversi.search.endgame import Solver
 from reversi.search.endgame_last import EVALUATION_COUNT
 from reversi.search.parallel import Threads
 from reversi.search.params import params_of
-from tests.actors.test_rescore import positions_of, sign
-from tests.actors.test_selfplay import played, same, selfplay
+from tests.actors.games import played, positions_of, same, selfplay, sign
 
 EMPTIES = 12
 

@@ -9,12 +9,11 @@ import pytest
 
 from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
-from reversi.games.position import Position
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import Solver
 from reversi.search.endgame_last import EVALUATION_COUNT
-from tests.actors.test_selfplay import SEARCH, played, selfplay
+from tests.actors.games import SEARCH, played, positions_of, selfplay, sign
 
 EMPTIES = 13
 
@@ -27,21 +26,6 @@ def _time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 def self_played(name: str, empties: int, search: SearchConfig = SEARCH) -> Records:
     player: SelfPlay = selfplay(name, games=16, search=search, rescore_empties=empties)
     return played(player, 500)
-
-
-def positions_of(records: Records) -> list[list[Position]]:
-    """Every game's positions before its plies."""
-    games, actions = [], iter(records.actions.tolist())
-    for plies in records.plies:
-        games.append([Position.start(records.game)])
-        for _ in range(plies):
-            games[-1].append(games[-1][-1].play(next(actions)))
-        games[-1].pop()
-    return games
-
-
-def sign(score: int) -> int:
-    return (score > 0) - (score < 0)
 
 
 @pytest.mark.parametrize(("name", "empties"), [("reversi4", 8), ("reversi6", EMPTIES), ("reversi8", EMPTIES)])

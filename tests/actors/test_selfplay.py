@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from actors.config import SearchActorConfig
 from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
 from reversi.errors import ConfigError
-from reversi.games.bitboard import Masks
 from reversi.games.rules import (
-    Game,
     game_named,
     legal_actions_mask,
     play,
@@ -23,66 +18,15 @@ from reversi.games.rules import (
     square_of_action,
     wipeouts,
 )
-from reversi.games.symmetry import action_table, canonical
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.endgame import solve_batch
 from reversi.search.endgame_search import NO_SCORE
-from reversi.search.evaluate import Evaluate, Immediate, UniformEvaluate
-from reversi.search.signature import HashEvaluator
+from reversi.search.evaluate import Immediate, UniformEvaluate
+from tests.actors.games import ACTORS, SEARCH, ImageEvaluator, played, same, selfplay
 
-ACTORS = SearchActorConfig(
-    kind="search",
-    count=1,
-    device="cpu",
-    threads=1,
-    tree_threads=1,
-    games=8,
-    groups=2,
-    cache_positions=0,
-    weights="latest",
-    backend="auto",
-    precision="float32",
-    opening_plies=4,
-    temperature=1.0,
-    temperature_plies=8,
-    rescore_empties=0,
-    lessons=0,
-    lesson_empties=20,
-    round_batches=32,
-)
-SEARCH = SearchConfig(simulations=8)
 GUMBEL = SearchConfig(simulations=8, method="gumbel")
-
-
-class ImageEvaluator:
-    """An `Evaluate` by hashes that answers a position's images alike, as a perfectly trained network would."""
-
-    def __init__(self, game: Game) -> None:
-        self._game, self._hash, self._table = game, HashEvaluator(game), action_table(game)
-        self.asked = 0
-
-    def __call__(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        self.asked += len(own)
-        keys = [canonical(self._game.id, mover, other) for mover, other in zip(own, opp, strict=True)]
-        mover, other = (np.array([key[side] for key in keys], np.uint64) for side in (0, 1))
-        logits, value = self._hash(mover, other)
-        turned = np.take_along_axis(logits, self._table[[key[2] for key in keys]], axis=1)
-        return turned, value
-
-
-def selfplay(
-    name: str, seed: int = 1, *, search: SearchConfig = SEARCH, evaluate: Evaluate | None = None, **changed: Any
-) -> SelfPlay:
-    game, config = game_named(name), dataclasses.replace(ACTORS, **changed)
-    return SelfPlay(game, config, search, Immediate(evaluate or ImageEvaluator(game)), seed)
-
-
-def played(player: SelfPlay, batches: int) -> Records:
-    records = player.play(batches, 3)
-    assert records is not None
-    return records
 
 
 def games_of(records: Records) -> set[tuple[bytes, bytes, bytes]]:
@@ -94,12 +38,6 @@ def games_of(records: Records) -> set[tuple[bytes, bytes, bytes]]:
         (columns[0][a:b].tobytes(), columns[1][a:b].tobytes(), columns[2][a:b].tobytes())
         for a, b in zip(starts, ends, strict=True)
     }
-
-
-def same(first: Records, second: Records) -> bool:
-    return all(
-        np.array_equal(getattr(first, field.name), getattr(second, field.name)) for field in dataclasses.fields(Records)
-    )
 
 
 def test_a_round_ends_by_time_after_a_batch_of_every_group() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,56 +16,13 @@ from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi import record
 from reversi.games.rules import game_named
-from reversi.model.config import ResNetConfig
-from reversi.model.weights import Weights
 from reversi.record import Records, check, decode
 from reversi.search.config import SearchConfig
-from tests.actors.test_epsilon import EPSILON
-from tests.actors.test_selfplay import ACTORS
+from tests.actors.games import ACTORS, EPSILON
+from tests.actors.workers import SEARCHING, Sink, Source, weights, worker
 from tests.reversi.wthor_files import transcript
 
-GAME = game_named("reversi4")
-
-
-def weights(version: int) -> bytes:
-    import torch
-
-    from reversi.model.network import DualNetwork, fold
-
-    torch.manual_seed(version)
-    return fold(DualNetwork(ResNetConfig(blocks=1, channels=8), GAME.size), GAME, version).to_bytes()
-
-
-class Source:
-    """Weights that a test sets."""
-
-    def __init__(self) -> None:
-        self.data: bytes | None = None
-
-    def fetch(self, channel: str, newer_than: int) -> bytes | None:
-        assert channel == "latest"
-        if self.data is None or Weights.from_bytes(self.data, "test").version <= newer_than:
-            return None
-        return self.data
-
-
-class Sink:
-    """Records that a test reads."""
-
-    def __init__(self) -> None:
-        self.data: list[bytes] = []
-
-    def push(self, data: bytes) -> None:
-        self.data.append(data)
-
-
-SEARCHING = dataclasses.replace(ACTORS, games=8, opening_plies=2, cache_positions=1 << 12)
 EXPLORING = dataclasses.replace(EPSILON, epsilon=0.5, final_epsilon=0.1, round_games=10)
-
-
-def worker(source: Source, sink: Sink, config: ActorConfig = SEARCHING, **rest: Any) -> Worker:
-    search = SearchConfig(simulations=4)
-    return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink, **rest)
 
 
 def test_only_rounds_in_the_background_end_by_time() -> None:

@@ -8,19 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.ledger import BatchKey, Entry, Ledger
+from evaluator.ledger import Entry, Ledger
 from reversi.errors import CorruptFileError, RunError
-
-KEY = BatchKey(game="reversi6", a="greedy", b="mcts:3:64", a_model=None, b_model="ab" * 32, openings="cd" * 32, seed=7)
-
-ENTRY = Entry(
-    key=KEY,
-    black=(1, 0, 1),
-    white=(0, 1, 1),
-    pairs=(1, 0, 0, 1, 0),
-    forfeits=(1, 0),
-    seconds=0.5,
-)
+from tests.evaluator.ledgers import ENTRY, KEY
 
 
 def under_seed(seed: int) -> Entry:

@@ -15,7 +15,7 @@ from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
 from scripts.cli import main
 from scripts.drill.network import Relay
-from tests.scripts.test_train import command, metrics, wait_for
+from tests.scripts.runs import command, metrics, wait_for
 
 
 class Door(Relay):

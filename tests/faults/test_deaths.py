@@ -10,21 +10,12 @@ import subprocess
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from learner.replay.memory import STATE_FORMAT
 from reversi import archive
 from scripts.run.processes import children, runs
-from tests.scripts.test_train import command, metrics, wait_for
-
-ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}
-REPLAY = "AsyncReplay"
-
-
-def processes(driver: int, role: str) -> list[psutil.Process]:
-    """Return the processes of a role; Ray names them after their class."""
-    return [child for child, title in children(driver) if f"ray::{ROLES.get(role, role)}" in title]
+from tests.scripts.runs import REPLAY, ROLES, command, metrics, processes, wait_for
 
 
 @pytest.mark.parametrize("role", ROLES)

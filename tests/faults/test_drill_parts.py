@@ -29,7 +29,7 @@ from scripts.drill.log import LogFollower
 from scripts.drill.network import Relay
 from scripts.drill.outcome import Outcome, to_json
 from scripts.drill.run import DrillRun
-from tests.scripts.test_train import wait_for
+from tests.scripts.runs import wait_for
 
 DRILL = Outcome(drill="actor", asked=2, kills=2, went_on_s=[1.5, 4.0], lost_games=0, kept=True, seen="nothing")
 

@@ -17,7 +17,7 @@ from reversi.errors import ConfigError
 from scripts.drill import namespaces as drill_namespaces
 from scripts.drill.machines import FAR, NEAR, spread_run
 from scripts.drill.namespaces import Machine, Network, network
-from tests.scripts.test_train import wait_for
+from tests.scripts.runs import wait_for
 
 PORT, SENT = 9999, 2000
 

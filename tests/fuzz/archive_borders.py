@@ -56,7 +56,7 @@ def _replay_state(folder: Path) -> Opened:
 
 
 def _learner_state(folder: Path) -> Opened:
-    from tests.learner.test_learner import Pool, Shelf, learner
+    from tests.learner.learners import Pool, Shelf, learner
 
     trained = learner(Pool(2), Shelf())
     trained.round(0.1)
@@ -85,7 +85,7 @@ def _gate_state(folder: Path) -> Opened:
 
 
 def _actor_state(folder: Path) -> Opened:
-    from tests.actors.test_worker import Sink, Source, weights, worker
+    from tests.actors.workers import Sink, Source, weights, worker
 
     source = Source()
     source.data = weights(0)
@@ -127,7 +127,7 @@ def _registry_files(name: str, folder: Path) -> Opened:
 
 def _ledger(folder: Path) -> Opened:
     from evaluator.ledger import FORMAT, Ledger
-    from tests.evaluator.test_ledger import ENTRY
+    from tests.evaluator.ledgers import ENTRY
 
     line = json.dumps({"format": FORMAT, **ENTRY.columns()}).encode()
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from learner.algorithms.config import AlphaZeroConfig
+from learner.algorithms.config import AlphaZeroConfig, DqnConfig, SupervisedConfig
 from learner.batches import TrainingBatch, training_batch
 from learner.config import LearnerConfig
 from learner.replay.samples import Samples, samples_of
+from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from learner.trainer import Trainer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
@@ -22,6 +23,11 @@ from tests.random_games import random_records
 GAME = GAMES["reversi4"]
 NETWORK = ResNetConfig(blocks=2, channels=16, policy_channels=8, value_channels=2, value_hidden=16)
 ALGORITHM = AlphaZeroConfig(name="alphazero", value_weight=1.0, margin_weight=0.5, owner_weight=0.3, value_mix=0.1)
+DQN = DqnConfig(
+    name="dqn", discount=0.9, n_step=2, target_every_steps=3, reward="result", every_move=False, loss="squared"
+)
+RULE = TargetConfig(n_step=2, discount=0.9, win=False, every_move=False)
+SUPERVISED = SupervisedConfig(name="supervised", value_weight=0.5, validation_every_steps=2, patience=2)
 CONFIG = LearnerConfig(
     device="cpu",
     threads=1,
@@ -84,3 +90,12 @@ def samples(count: int, seed: int = 5, name: str = "reversi4") -> Samples:
 def batch(count: int = 32, seed: int = 5, pinned: bool = False) -> TrainingBatch:
     symmetry = np.zeros(count, np.int64)
     return training_batch(GAME, samples(count, seed), symmetry, ALGORITHM.value_mix, pinned=pinned)
+
+
+def transitions(
+    count: int, seed: int = 5, name: str = "reversi4", rule: TargetConfig = RULE, games: int = 30
+) -> Transitions:
+    """`count` transitions of random games, drawn with repetition."""
+    records = random_records(name, games, seed)
+    pool = transitions_of(replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8)), rule)
+    return pool.take(np.random.default_rng(seed).integers(0, len(pool), count))

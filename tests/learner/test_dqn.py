@@ -12,7 +12,7 @@ import torch
 from learner.algorithms.config import DqnConfig
 from learner.algorithms.dqn import Dqn, TransitionBatch, transition_batch
 from learner.algorithms.reports import DqnLosses, losses_of
-from learner.replay.transitions import TargetConfig, Transitions, transitions_of
+from learner.replay.transitions import TargetConfig
 from learner.trainer import Trainer
 from reversi.games.planes import write_planes
 from reversi.games.position import Position
@@ -21,32 +21,17 @@ from reversi.games.symmetry import action_table, transform_mask
 from reversi.model.config import StackConfig
 from reversi.model.network import fold
 from reversi.model.torch_backend import TorchBackend
-from reversi.record import UNSEARCHED
-from tests.learner.jobs import CONFIG, GAME, stack, true_value
-from tests.random_games import random_records
+from tests.learner.jobs import CONFIG, DQN, GAME, RULE, stack, transitions, true_value
 
 CONVOLUTIONS = stack(filters=(4, 4), width=2, padding="valid", hidden=(16,), planes=4)
-ALGORITHM = DqnConfig(
-    name="dqn", discount=0.9, n_step=2, target_every_steps=3, reward="result", every_move=False, loss="squared"
-)
-RULE = TargetConfig(n_step=2, discount=0.9, win=False, every_move=False)
 CPU = torch.device("cpu")
-
-
-def transitions(
-    count: int, seed: int = 5, name: str = "reversi4", rule: TargetConfig = RULE, games: int = 30
-) -> Transitions:
-    """`count` transitions of random games, drawn with repetition."""
-    records = random_records(name, games, seed)
-    pool = transitions_of(replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8)), rule)
-    return pool.take(np.random.default_rng(seed).integers(0, len(pool), count))
 
 
 def batch(count: int, seed: int = 5) -> TransitionBatch:
     return transition_batch(GAME, transitions(count, seed), np.zeros(count, np.int64))
 
 
-def trainer(network: StackConfig = CONVOLUTIONS, algorithm: DqnConfig = ALGORITHM, **changes: Any) -> Trainer:
+def trainer(network: StackConfig = CONVOLUTIONS, algorithm: DqnConfig = DQN, **changes: Any) -> Trainer:
     return Trainer(GAME, network, replace(CONFIG, ema_decay=0.0, **changes), algorithm, 7)
 
 
@@ -80,15 +65,15 @@ def test_one_symmetry_turns_a_decision_and_where_it_led_alike(s: int) -> None:
 def test_only_networks_with_convolutions_are_shown_all_sides() -> None:
     sample, plain = transitions(64), batch(64)
     for network, same in ((CONVOLUTIONS, False), (stack(), True)):
-        made = Dqn(GAME, ALGORITHM, network, CPU).batch(sample, np.random.default_rng(0), False)
+        made = Dqn(GAME, DQN, network, CPU).batch(sample, np.random.default_rng(0), False)
         assert torch.equal(made.planes, plain.planes) == same
         assert torch.equal(made.planes.sum((2, 3)), plain.planes.sum((2, 3)))
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_losses_equal_a_slow_twin(loss: Any) -> None:
-    objective, target = Dqn(GAME, replace(ALGORITHM, loss=loss), CONVOLUTIONS, CPU), batch(40)
-    judge = Trainer(GAME, CONVOLUTIONS, CONFIG, ALGORITHM, 3)._network.eval()
+    objective, target = Dqn(GAME, replace(DQN, loss=loss), CONVOLUTIONS, CPU), batch(40)
+    judge = Trainer(GAME, CONVOLUTIONS, CONFIG, DQN, 3)._network.eval()
     for parameter in judge.parameters():
         parameter.data *= 8  # large enough that huber's line is reached
     objective.before_step(0, judge)
@@ -112,8 +97,8 @@ def test_losses_equal_a_slow_twin(loss: Any) -> None:
 
 def test_an_illegal_action_is_never_bootstrapped_from() -> None:
     """However much the target network thinks of it."""
-    objective, target = Dqn(GAME, ALGORITHM, CONVOLUTIONS, CPU), batch(60)
-    judge = Trainer(GAME, CONVOLUTIONS, CONFIG, ALGORITHM, 3)._network.eval()
+    objective, target = Dqn(GAME, DQN, CONVOLUTIONS, CPU), batch(60)
+    judge = Trainer(GAME, CONVOLUTIONS, CONFIG, DQN, 3)._network.eval()
     judge.get_parameter("agents.0.output.weight").data.zero_()
     judge.get_parameter("agents.0.output.bias").data[:] = torch.arange(16)  # the last square is thought best
     objective.before_step(0, judge)
@@ -125,7 +110,7 @@ def test_an_illegal_action_is_never_bootstrapped_from() -> None:
 
 
 def test_only_the_action_taken_gets_a_gradient() -> None:
-    objective, target = Dqn(GAME, ALGORITHM, CONVOLUTIONS, CPU), batch(20)
+    objective, target = Dqn(GAME, DQN, CONVOLUTIONS, CPU), batch(20)
     outputs = torch.ones(20, GAME.actions, requires_grad=True)
     objective.losses(outputs, target)[0].backward()
     assert outputs.grad is not None
@@ -172,7 +157,7 @@ def test_without_an_average_the_network_itself_is_published() -> None:
 def test_tic_tac_toe_is_learned() -> None:
     """From the moves of random games: the values come close to the results of perfect play."""
     game = GAMES["tictactoe"]
-    algorithm = replace(ALGORITHM, n_step=1, discount=1.0, target_every_steps=30)
+    algorithm = replace(DQN, n_step=1, discount=1.0, target_every_steps=30)
     config = replace(CONFIG, optimiser="adam", weight_decay=0.0, learning_rate=0.01, ema_decay=0.0)
     made = Trainer(game, stack(hidden=(128,)), config, algorithm, 1)
     rule = TargetConfig(n_step=1, discount=1.0, win=False, every_move=True)
@@ -199,7 +184,7 @@ def test_tic_tac_toe_is_learned() -> None:
 
 @pytest.mark.parametrize("network", [CONVOLUTIONS, stack(), stack(agents=2)])
 def test_chances_of_a_win_are_published_as_wins_minus_losses(network: StackConfig) -> None:
-    chances = trainer(network, replace(ALGORITHM, reward="win"))
+    chances = trainer(network, replace(DQN, reward="win"))
     as_learned = fold(chances._average, GAME, 0)
     own, opp = np.array([GAME.start_own], np.uint64), np.array([GAME.start_opp], np.uint64)
     learned, played = (

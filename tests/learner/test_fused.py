@@ -12,27 +12,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from learner.fused import activate, finish_gradient, finish_norm, norm_gradient, relu_gradient, sum_features
-
-FILLED, PERIOD, CHANNELS = 3, 4, 5
+from tests.learner.strip_rows import CHANNELS, FILLED, PERIOD, separators, squares, stored
 
 
 def some(seed: int, dtype: torch.dtype = torch.float32, rows: int = 6 * 3 * 8) -> Tensor:
     """SampleColumns [R, C]: boards of three columns, and a separator after each."""
     return (torch.randn(rows, CHANNELS, generator=torch.Generator().manual_seed(seed)) * 2 + 1).to(dtype)
-
-
-def stored(rows: Tensor) -> np.ndarray:
-    """The memory of `rows` as the kernels want it."""
-    return rows.view(torch.int16).numpy().view(np.uint16) if rows.dtype == torch.bfloat16 else rows.numpy()
-
-
-def squares(rows: Tensor) -> Tensor:
-    """The rows that are squares of a board."""
-    return rows.view(-1, PERIOD, CHANNELS)[:, :FILLED].reshape(-1, CHANNELS)
-
-
-def separators(rows: Tensor) -> Tensor:
-    return rows.view(-1, PERIOD, CHANNELS)[:, FILLED:]
 
 
 def norm() -> nn.BatchNorm1d:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,59 +10,14 @@ from learner.algorithms.config import QTableConfig
 from learner.algorithms.reports import KINDS, AlphaZeroLosses
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
-from learner.replay.samples import Samples
 from reversi.errors import ConfigError, CorruptFileError
-from reversi.games.rules import GAMES, Game
+from reversi.games.rules import GAMES
 from reversi.model.config import TableConfig
 from reversi.model.weights import Weights
-from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, samples, stack
-from tests.learner.test_dqn import ALGORITHM as DQN
-from tests.learner.test_dqn import transitions
+from tests.learner.jobs import ALGORITHM, CONFIG, DQN, GAME, NETWORK, samples, stack, transitions
+from tests.learner.learners import Pool, Shelf, learner
 
 Q_TABLE = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
-
-
-class Pool:
-    """A `BatchSource` with so many chunks, each from a seed of its own."""
-
-    def __init__(self, chunks: int, first: int = 0, breaks: bool = False) -> None:
-        self.left, self.seed, self.breaks = chunks, first, breaks
-        self.asked: list[tuple[int, int]] = []
-
-    def sample(self, n_batches: int, batch: int) -> Samples | None:
-        self.asked.append((n_batches, batch))
-        if not self.left and self.breaks:
-            raise CorruptFileError("the replay is gone")
-        if not self.left:
-            return None
-        self.left, self.seed = self.left - 1, self.seed + 1
-        return samples(n_batches * batch, self.seed)
-
-
-class Shelf:
-    """A `WeightSink` that keeps everything."""
-
-    def __init__(self) -> None:
-        self.taken: list[tuple[bytes, bool]] = []
-
-    def publish(self, data: bytes, candidate: bool) -> None:
-        self.taken.append((data, candidate))
-
-    @property
-    def versions(self) -> list[int]:
-        return [Weights.from_bytes(data, "shelf").version for data, _ in self.taken]
-
-
-def learner(source: Pool, sink: Shelf, game: Game = GAME, **changes: float | None) -> Learner:
-    return Learner(
-        config=replace(CONFIG, **changes),
-        algorithm=ALGORITHM,
-        network=NETWORK,
-        game=game,
-        source=source,
-        sink=sink,
-        seed=7,
-    )
 
 
 def test_the_first_round_publishes_untrained_weights_even_without_samples() -> None:

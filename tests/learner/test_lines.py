@@ -22,8 +22,7 @@ from reversi.model.network import DualNetwork
 from reversi.search.parallel import Threads
 from tests.learner import jobs
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, batch
-from tests.learner.test_fused import separators, squares, stored
-from tests.learner.test_strips import gradients, network, planes_of
+from tests.learner.strip_rows import gradients, network, planes_of, separators, squares, stored
 
 SMALL = replace(jobs.NETWORK, lines=True)
 

@@ -5,53 +5,23 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
-from torch import Tensor
 from torch.nn import functional
 
 from learner.strips import StripPass
-from reversi.games.planes import PLANES, write_planes
-from reversi.games.rules import Game, game_named
+from reversi.games.planes import PLANES
+from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
-from reversi.model.network import DualNetwork, Outputs
+from reversi.model.network import Outputs
 from reversi.search.parallel import Threads
-from tests.reversi.games import oracle
+from tests.learner.strip_rows import NETWORK, gradients, network, planes_of
 
-NETWORK = ResNetConfig(blocks=2, channels=24, policy_channels=8, value_channels=3, value_hidden=16)
 BOTH = pytest.mark.parametrize("config", [NETWORK, replace(NETWORK, lines=True)], ids=str)
 ALL = pytest.mark.parametrize(
     "config", [NETWORK, replace(NETWORK, lines=True), replace(NETWORK, channels=PLANES)], ids=str
 )
 """As many channels as planes among them."""
-
-
-def planes_of(game: Game, boards: int) -> Tensor:
-    """Discs thrown at random: more patterns than games reach."""
-    planes = np.zeros((boards, PLANES, game.size, game.size), np.float32)
-    write_planes(game.id, *oracle.scattered(game, boards, seed=game.size), planes)
-    return torch.from_numpy(planes)
-
-
-def network(size: int, config: ResNetConfig = NETWORK) -> DualNetwork:
-    torch.manual_seed(3)
-    made = DualNetwork(config, size)
-    with torch.no_grad():  # the last layers begin near zero, which would hide the tower
-        for parameter in made.parameters():
-            parameter += 0.1 * torch.randn_like(parameter)
-    return made.train()
-
-
-def some_loss(outputs: Outputs) -> Tensor:
-    generator = torch.Generator().manual_seed(1)
-    return sum((torch.rand(part.shape, generator=generator) * part).sum() for part in outputs)  # type: ignore[return-value]
-
-
-def gradients(made: DualNetwork, outputs: Outputs) -> dict[str, Tensor]:
-    made.zero_grad()
-    some_loss(outputs).backward()
-    return {name: parameter.grad.clone() for name, parameter in made.named_parameters() if parameter.grad is not None}
 
 
 @ALL

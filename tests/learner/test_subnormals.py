@@ -12,8 +12,7 @@ from learner.algorithms.config import AlgorithmConfig
 from learner.subnormals import subnormals_as_zero
 from learner.trainer import Trainer
 from reversi.model.config import NetworkConfig
-from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, batch, stack
-from tests.learner.test_supervised import ALGORITHM as SUPERVISED
+from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, SUPERVISED, batch, stack
 
 SUBNORMAL = 1e-40
 

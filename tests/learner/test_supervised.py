@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from learner.algorithms.config import SupervisedConfig
 from learner.algorithms.reports import SupervisedLosses
 from learner.algorithms.supervised import Supervised, move_logits, ranks
 from learner.batches import TrainingBatch, training_batch
@@ -18,9 +17,8 @@ from learner.replay.samples import samples_of
 from learner.trainer import Trainer
 from reversi.model.config import NetworkConfig
 from reversi.model.network import Outputs
-from tests.learner.jobs import CONFIG, GAME, NETWORK, moves, stack
+from tests.learner.jobs import CONFIG, GAME, NETWORK, SUPERVISED, moves, stack
 
-ALGORITHM = SupervisedConfig(name="supervised", value_weight=0.5, validation_every_steps=2, patience=2)
 POLICY = stack(head="policy", filters=(16, 16), hidden=(), square_bias=True, planes=2)
 NAMES = [field.name for field in fields(SupervisedLosses)]
 
@@ -32,7 +30,7 @@ def batch(count: int, seed: int = 5) -> TrainingBatch:
 
 
 def trainer(network: NetworkConfig = POLICY, **changes: Any) -> Trainer:
-    return Trainer(GAME, network, replace(CONFIG, weight_decay=0.0, **changes), ALGORITHM, 7)
+    return Trainer(GAME, network, replace(CONFIG, weight_decay=0.0, **changes), SUPERVISED, 7)
 
 
 def three_positions() -> TrainingBatch:
@@ -46,7 +44,7 @@ def three_positions() -> TrainingBatch:
 
 
 def test_losses_by_hand() -> None:
-    objective, target = Supervised(GAME, ALGORITHM), three_positions()
+    objective, target = Supervised(GAME, SUPERVISED), three_positions()
     logits = torch.zeros(3, GAME.actions)
     logits[:, 3] = math.log(3)  # 3/4 for move 3, 1/4 for move 5
     logits[:, 7] = 50  # illegal
@@ -82,7 +80,7 @@ def test_moves_are_learned_by_heart(network: NetworkConfig) -> None:
 
 @pytest.mark.parametrize("seed", [7, 2**63 - 1])
 def test_dropout_leaves_out_the_same_in_a_resumed_training(seed: int) -> None:
-    made, again = (Trainer(GAME, replace(POLICY, dropout=0.5), CONFIG, ALGORITHM, seed) for _ in range(2))
+    made, again = (Trainer(GAME, replace(POLICY, dropout=0.5), CONFIG, SUPERVISED, seed) for _ in range(2))
     made.step(batch(24), 0.0)
     torch.manual_seed(123)
     again.restore({name: array.copy() for name, array in made.arrays().items()}, 1)

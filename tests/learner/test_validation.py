@@ -18,7 +18,7 @@ from learner.validation import Validation
 from reversi.errors import CorruptFileError
 from reversi.model.weights import Weights
 from tests.learner.jobs import CONFIG, GAME, moves, stack
-from tests.learner.test_learner import Shelf
+from tests.learner.learners import Shelf
 
 ALGORITHM = SupervisedConfig(name="supervised", value_weight=0.0, validation_every_steps=2, patience=3)
 NETWORK = stack(head="policy", filters=(16,), hidden=(), square_bias=True, planes=2)

@@ -23,8 +23,8 @@ from reversi.model.registry import Registry
 from scripts.cli import main
 from scripts.drill.faults import AGENTS
 from scripts.run.processes import children, kill_children, runs
-from tests.scripts.test_resume import FORMATS
-from tests.scripts.test_train import command, metrics, wait_for
+from tests.scripts.run_states import FORMATS
+from tests.scripts.runs import command, metrics, wait_for
 
 FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gate.wins=31", "gate.simulations=1000")
 """The first model and the last candidate are all that is judged, and the last match takes some seconds."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +17,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S
 from scripts.run.sitting import Sitting
 from scripts.run.state import read_run
-from tests.scripts.test_sitting import PARTS, sitting
+from tests.scripts.sittings import PARTS, driver, sitting
 
 End = Callable[[Sitting], None]
 
@@ -220,48 +218,6 @@ def test_of_a_run_of_an_older_version_only_the_summary_tells(folder: RunFolder) 
     folder.write_json("summary.json", {})
     assert read_ending(folder.path) == Ending(how="finished", trained=True, lost=False, checkpoint="000001", error=None)
     assert state_of(folder) == "finished"
-
-
-DRIVER = """
-import io, sys, time
-from reversi.errors import RunError
-from scripts.config.compose import compose
-from scripts.config.job import job_of
-from scripts.run.ending import last_word
-from scripts.run.folder import RunFolder
-from scripts.run.interrupt import Interrupt
-from scripts.run.progress import Progress
-from scripts.run.sitting import Sitting
-path, does = sys.argv[1:]
-with Interrupt() as interrupt:
-    folder = RunFolder.resume(path)
-    interrupt.asked = folder.note_stop
-    sitting = Sitting(job_of(compose(["cluster=serial"])), folder, interrupt, Progress([], io.StringIO()))
-    with last_word(sitting) as word:
-        sitting.begin()
-        print("held", flush=True)
-        while not interrupt.requested:
-            time.sleep(0.01)
-        if does == "hangs":
-            time.sleep(60)
-        if does == "fails":
-            raise RunError("no room")
-        time.sleep(1)  # a save takes its time
-        sitting.save({}, at_end=True)
-        word.say("stopped")
-    folder.close()
-"""
-"""A run that trains nothing until it is told to end: the real folder, signals, checkpoint and ending."""
-
-
-def driver(run: Path, does: str) -> subprocess.Popen[str]:
-    """Start `DRIVER`, which then `saves`, `fails` or `hangs`, and wait until it holds the run."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, run, does], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
 
 
 def test_a_second_signal_says_that_something_is_lost(folder: RunFolder) -> None:

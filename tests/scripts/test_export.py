@@ -17,9 +17,9 @@ from reversi.model.config import TableConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.model.export import to_onnx
 from reversi.model.registry import load_model
+from tests.documents import blocks
 from tests.reversi.model.samples import LINES, STACKS, positions, weights
 from tests.scripts.conftest import Reversi
-from tests.test_docs import blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from scripts.drill.nodes import ROOT, ray_nodes
-from tests.scripts.test_train import TINY, metrics, wait_for
+from tests.scripts.runs import TINY, metrics, wait_for
 
 
 def test_a_node_lost_while_a_run_starts_costs_its_actor_alone(tmp_path: Path) -> None:

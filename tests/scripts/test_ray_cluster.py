@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reversi import __version__
-from tests.scripts.test_train import TINY, metrics, wait_for
+from tests.scripts.runs import TINY, metrics, wait_for
 from tests.scripts.two_nodes import TwoNodes, two_nodes
 
 GROUPS = (

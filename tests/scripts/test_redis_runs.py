@@ -31,7 +31,7 @@ from scripts.run.preflight import check_machine
 from scripts.run.redis_run import forget, redis_of
 from scripts.run.sitting import Sitting
 from tests.random_games import random_records
-from tests.scripts.test_train import TINY, command, resume, train, wait_for
+from tests.scripts.runs import TINY, command, resume, train, wait_for
 
 REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0")
 

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from actors import worker
-from evaluator import gate
-from learner import learner
-from learner.replay import memory
-from reversi import archive
 from reversi.errors import ConfigError
-from scripts.config.compose import compose
-from scripts.config.job import JobConfig, job_of
+from scripts.config.job import JobConfig
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.serial import run_serial
 from scripts.run.sitting import Sitting
+from tests.scripts.run_states import TABLE, differences, job_in, whole_state
 
-FORMATS = {
-    "actor": worker.STATE_FORMAT,
-    "gate": gate.STATE_FORMAT,
-    "learner": learner.STATE_FORMAT,
-    "replay": memory.STATE_FORMAT,
-}
-"""The format of each kind of state in a checkpoint."""
-
-COUNTED = (
-    "cluster=serial",
-    "tracking=jsonl",
-    "run.minutes=null",
-    "run.checkpoint_minutes=60",
-    "actors.count=1",
-    "registry.keep_rejected=1",
-)
 TREES = (
     "game=reversi4",
     "network.blocks=1",
@@ -65,21 +42,6 @@ TREES = (
     "gate.truth_positions=4",
     "run.games=120",
 )
-TABLE = (
-    "experiment=tictactoe_qlearning",
-    "gate.opening_plies=3",
-    "actors.games=10",
-    "actors.round_games=10",
-    "replay.min_positions=100",
-    "replay.bucket_capacity=5000",
-    "learner.batch=64",
-    "learner.publish_every_steps=2",
-    "learner.candidate_every_steps=6",
-    "gate.games=8",
-    "gate.wins=3",
-    "gate.simulations=0",
-    "run.games=400",
-)
 DQN = (
     "experiment=dqn6",
     "game=tictactoe",
@@ -101,9 +63,6 @@ DQN = (
 )
 JOBS = {"alphazero": TREES, "q_table": TABLE, "dqn": DQN}
 
-CLOCKS = ("at_s", "playing_s", "waiting_s", "between_s", "match_s", "seconds")
-"""What is measured, and differs from run to run."""
-
 
 class Killed(BaseException):
     """The process has died here."""
@@ -121,10 +80,6 @@ class Turns(Progress):
         self.turns += 1
         if self.turns == self._at:
             self._act()
-
-
-def job_in(folder: Path, name: str, *overrides: str) -> JobConfig:
-    return job_of(compose([f"run.dir={folder}", f"run.name={name}", *COUNTED, *overrides]))
 
 
 def sit(job: JobConfig, *, stop: int | None = None, kill: int | None = None) -> int:
@@ -152,46 +107,12 @@ def sit(job: JobConfig, *, stop: int | None = None, kill: int | None = None) -> 
     return turns.turns
 
 
-def without_clocks(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without_clocks(inner) for name, inner in value.items() if name not in CLOCKS}
-    return [without_clocks(inner) for inner in value] if isinstance(value, list) else value
-
-
-def whole_state(run: Path) -> dict[str, Any]:
-    """Return all that a run is: every array and number of every part, and every model with its verdict."""
-    found: dict[str, Any] = {}
-    files = RunFolder(run, io.StringIO(), begun=True).newest_checkpoint()
-    for name, data in files.items():
-        if name.endswith(".safetensors"):
-            part = name.removesuffix(".safetensors")
-            kind = part.partition("-")[0]
-            arrays, header = archive.unpack(data, kind, FORMATS[kind], name)
-            found[part] = without_clocks(dict(header))
-            found |= {f"{part}.{key}": (array.dtype, array.shape, array.tobytes()) for key, array in arrays.items()}
-    numbers = json.loads(files["run.json"])
-    found["counts"] = without_clocks({name: numbers[name] for name in ("games", "progress", "end")})
-    for model in sorted((run / "registry" / "models").glob("*/model.json")):
-        info = json.loads(model.read_text())
-        found[f"model {model.parent.name}"] = {name: info[name] for name in ("version", "verdict", "sha256")} | {
-            "match": without_clocks(info["match"]),
-            "weights": (model.parent / "model.safetensors").exists(),
-        }
-    found["gated"] = (run / "registry" / "gated.json").read_text()
-    return found
-
-
 @pytest.fixture(scope="module", params=JOBS)
 def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, int]:
     """Return a kind of job, the folder of a run of it that was left alone, and its turns."""
     folder = tmp_path_factory.mktemp("whole")
     turns = sit(job_in(folder, "whole", *JOBS[request.param]))
     return request.param, folder / "whole", turns
-
-
-def differences(one: Path, other: Path) -> list[str]:
-    expected, found = whole_state(one), whole_state(other)
-    return sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name))
 
 
 def test_a_run_stopped_and_killed_is_the_uninterrupted_one(

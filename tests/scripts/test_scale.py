@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from scripts.config.compose import compose, to_yaml
 from scripts.run.control import CONTROL, read_target
 from tests.scripts.conftest import Reversi
-
-
-def made(folder: Path, *overrides: str) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "config.yaml").write_text(to_yaml(compose(["actors.count=1", *overrides])))
-    return folder
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run, as its driver does."""
-    with open(folder / "run.lock", "a+", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
-        yield
+from tests.scripts.written_runs import held, made
 
 
 @pytest.fixture(autouse=True)

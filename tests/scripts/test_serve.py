@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import signal
-import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,84 +18,12 @@ from reversi.games.position import Position
 from reversi.model.registry import Registry
 from tests.reversi.model.samples import weights
 from tests.scripts.conftest import Reversi
+from tests.scripts.page import discs, load, play_on, served, status
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-ROOT = Path(__file__).parents[2]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ALMOST_OVER = "OOOOOOOOXXXXOXOXXXOXXOXXOXOXOXO----- X"
-
-
-@contextmanager
-def served(*arguments: object, code: int = 0) -> Iterator[str]:
-    """Run `reversi serve` on a free port, yield its address, end it by SIGTERM."""
-    command = [sys.executable, "-m", "scripts.cli", "serve", "--port", "0", *map(str, arguments)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            found = re.search(r"http://\S+/", line)
-            assert found, line + process.communicate(timeout=60)[1]
-            yield found[0]
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == code
-            assert process.stderr is not None
-            assert process.stderr.read() == ""
-        finally:
-            process.kill()
-
-
-@pytest.fixture(scope="module")
-def address(registry: Path) -> Iterator[str]:
-    """Return the address of a server with a 6x6 model."""
-    with served("--registry", registry, "--simulations", 8) as url:
-        yield url
-
-
-@pytest.fixture
-def page(address: str) -> Iterator[Page]:
-    """Return the page in a browser; no error may have come up there in the end."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium")
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address)
-        page.locator("#status", has_text="Your move").wait_for()
-        yield page
-        browser.close()
-        assert [error for error in errors if "400 (Bad Request)" not in error] == []  # a game that was refused
-
-
-def load(page: Page, text: str) -> None:
-    page.locator("summary").click()
-    page.fill("#text", text)
-    page.click("#load")
-
-
-def play_on(page: Page, end: str) -> None:
-    """Click on legal squares until the status says that the game has ended."""
-    for _ in range(600):
-        if re.search(end, page.inner_text("#status")):
-            return
-        page.evaluate("document.querySelector('.square.legal.mine')?.click()")
-        page.wait_for_timeout(50)
-    pytest.fail(f"the game did not end: {page.inner_text('#status')}")
-
-
-def status(page: Page, text: str) -> None:
-    page.locator("#status", has_text=text).wait_for()
-
-
-def discs(page: Page) -> str:
-    """Return the board as the page shows it, in the letters of a position."""
-    labels = [each.get_attribute("aria-label") or "" for each in page.locator(".square").all()]
-    return "".join({"black": "X", "white": "O"}.get(label.split(", ")[1], "-") for label in labels)
 
 
 def test_a_model_offers_levels_and_an_analysis(address: str) -> None:

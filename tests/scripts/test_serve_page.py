@@ -3,58 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pytest
 
 from reversi.games.position import Position
-from reversi.ggf import GgfGame, GgfMove, parse_ggf
-from reversi.search.endgame import Solver
-from tests.scripts.test_serve import address, discs, load, page, play_on, status  # noqa: F401 - fixtures
+from reversi.ggf import parse_ggf
+from tests.scripts.page import discs, load, play_on, review, status
+from tests.scripts.reviewed_game import MARKS, Judged, ending
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 FIVE_LEFT = "OOOOOOOOXXXXOXOXXXOXXOXXOXOXOXO----- X"
-MARKS = ("??", "?", "?!")
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A move and what the solver says of it."""
-
-    side: str
-    name: str
-    lost: int
-    mark: str
-    best: set[str]
-
-
-def ending(empties: int, seed: int) -> tuple[GgfGame, list[Judged]]:
-    """Return random moves from a position with `empties` empty squares to the end, and the solver's judgement."""
-    rng, solver = np.random.default_rng(seed), Solver("reversi6")
-    start = Position.start("reversi6")
-    while start.empties > empties:
-        start = start.play(int(rng.choice(start.legal_actions())))
-    position, actions, judged = start, list[int](), list[Judged]()
-    while not position.is_over:
-        scores = solver.solve_moves(position.own, position.opp).moves
-        actions.append(int(rng.choice(position.legal_actions())))
-        most, got = max(scores.values()), scores[actions[-1]]
-        mark = ("", "?", "??")[int(np.sign(most) - np.sign(got))] or ("?!" if most - got >= 10 else "")
-        names = dict(zip(position.legal_actions(), position.legal_moves(), strict=True))
-        best = {names[action] for action, score in scores.items() if score == most}
-        side = "Black" if position.black_to_move else "White"
-        judged.append(Judged(side, names[actions[-1]], most - got, mark, best))
-        position = position.play(actions[-1])
-    return GgfGame(start, tuple(GgfMove(action) for action in actions)), judged
-
-
-def review(page: Page) -> None:  # noqa: F811 - the browser's
-    page.click("#review")
-    page.locator("#review", has_text="Reviewing").wait_for(state="detached")
 
 
 def text_of(judged: Judged, shown: str) -> str:
@@ -64,7 +25,7 @@ def text_of(judged: Judged, shown: str) -> str:
     return " ".join(filter(None, words)) + (f", best {best}" if judged.mark else "")
 
 
-def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: Page) -> None:  # noqa: F811
+def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: Page) -> None:
     game, judged = ending(15, 18)  # play solves from 14 empty squares on
     assert set(MARKS) <= {each.mark for each in judged}
     load(page, str(game))
@@ -118,7 +79,7 @@ def analysis(
         (analysis(("c2", 0.5, None), ("b2", 0.5, None)), None, None),
     ],
 )
-def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, expected: Any) -> None:  # noqa: F811
+def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, expected: Any) -> None:
     found = page.evaluate(
         """async ([before, after]) => {
           const { lossOf, markOf } = await import("/static/review.js");
@@ -131,7 +92,7 @@ def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, 
     assert found == expected
 
 
-def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:  # noqa: F811
+def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:
     b2 = ("b2", 0.1, None)
     shallow, deep = analysis(("c2", 0.2, None), b2), analysis(("c2", 0.5, None), b2, visits=9)
     shallow["nodes"] = 40_000_000  # of a solver that did not finish
@@ -155,7 +116,7 @@ def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:  # noqa: F811
         assert page.evaluate(better, [known, found]) == expected
 
 
-def opened(page: Page, url: str, width: int = 1280, height: int = 900) -> Page:  # noqa: F811
+def opened(page: Page, url: str, width: int = 1280, height: int = 900) -> Page:
     """Return a fresh tab that shows the address."""
     assert page.context.browser is not None
     tab = page.context.browser.new_page(viewport={"width": width, "height": height})
@@ -163,7 +124,7 @@ def opened(page: Page, url: str, width: int = 1280, height: int = 900) -> Page: 
     return tab
 
 
-def test_a_link_and_ggf_hold_the_start_of_a_game(page: Page) -> None:  # noqa: F811
+def test_a_link_and_ggf_hold_the_start_of_a_game(page: Page) -> None:
     load(page, FIVE_LEFT)
     status(page, "Black to move")
     page.evaluate("document.querySelector('.square.legal.mine').click()")
@@ -184,7 +145,7 @@ def test_a_link_and_ggf_hold_the_start_of_a_game(page: Page) -> None:  # noqa: F
     assert discs(other) == FIVE_LEFT[:36]
 
 
-def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:  # noqa: F811
+def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:
     load(page, FIVE_LEFT)
     status(page, "Black to move")
     other = opened(page, page.evaluate("location.href"))
@@ -208,8 +169,8 @@ def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:  # n
     ],
 )
 def test_a_link_that_cannot_be_read_is_said_in_a_fresh_tab(
-    page: Page,  # noqa: F811
-    address: str,  # noqa: F811
+    page: Page,
+    address: str,
     link: str,
     reason: str,
 ) -> None:
@@ -224,7 +185,7 @@ def test_a_link_that_cannot_be_read_is_said_in_a_fresh_tab(
     status(tab, "Your move")
 
 
-def test_a_server_that_does_not_answer_is_no_fault_of_the_link(page: Page, address: str) -> None:  # noqa: F811
+def test_a_server_that_does_not_answer_is_no_fault_of_the_link(page: Page, address: str) -> None:
     tab = opened(page, address)
     status(tab, "Your move")
     tab.route("**/api/game", lambda route: route.abort())
@@ -246,7 +207,7 @@ def test_a_server_that_does_not_answer_is_no_fault_of_the_link(page: Page, addre
     status(tab, "After ply 2 of 3")
 
 
-def test_a_game_that_the_browser_kept_is_not_called_a_link(page: Page, address: str) -> None:  # noqa: F811
+def test_a_game_that_the_browser_kept_is_not_called_a_link(page: Page, address: str) -> None:
     tab = opened(page, address)
     status(tab, "Your move")
     tab.evaluate("history.replaceState({ mine: 'X', opponent: 'greedy', start: null, moves: ['f5'] }, '')")
@@ -257,7 +218,7 @@ def test_a_game_that_the_browser_kept_is_not_called_a_link(page: Page, address: 
 
 
 @pytest.fixture
-def narrow(page: Page, address: str) -> Iterator[Page]:  # noqa: F811
+def narrow(page: Page, address: str) -> Iterator[Page]:
     """Return the page in a window of a telephone's size."""
     tab = opened(page, address, 375, 700)
     status(tab, "Your move")
@@ -317,7 +278,7 @@ CONTRAST = """(selector) => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read_in_light_and_in_the_dark(page: Page, scheme: Literal["light", "dark"]) -> None:  # noqa: F811
+def test_text_can_be_read_in_light_and_in_the_dark(page: Page, scheme: Literal["light", "dark"]) -> None:
     page.emulate_media(color_scheme=scheme)
     load(page, str(ending(15, 18)[0]))
     review(page)

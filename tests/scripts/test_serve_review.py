@@ -11,8 +11,8 @@ import pytest
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
 from reversi.ggf import GgfGame, GgfMove
-from tests.scripts.test_serve import address, load, page, status  # noqa: F401 - fixtures
-from tests.scripts.test_serve_page import ending, review
+from tests.scripts.page import load, review, status
+from tests.scripts.reviewed_game import ending
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
@@ -24,7 +24,7 @@ LAST_MOVE_LOSES = "XXXX-OXXXX-OXXXOOOOOOOOO--OOOO--OOOO X"  # a5 ends the game, 
 class Line:
     """The page's connection to the server: what is said there, and answers that come when a test wants them."""
 
-    def __init__(self, page: Page) -> None:  # noqa: F811 - the browser's
+    def __init__(self, page: Page) -> None:
         self.sent: list[dict[str, Any]] = []
         self.received: list[dict[str, Any]] = []
         self.holds = False
@@ -78,7 +78,7 @@ class Line:
 
 
 @pytest.fixture
-def line(page: Page) -> Line:  # noqa: F811
+def line(page: Page) -> Line:
     """Return the connection of the page, which is loaded again."""
     line = Line(page)
     page.reload()
@@ -86,7 +86,7 @@ def line(page: Page) -> Line:  # noqa: F811
     return line
 
 
-def begin_review(page: Page, line: Line, game: str) -> Locator:  # noqa: F811
+def begin_review(page: Page, line: Line, game: str) -> Locator:
     """Load a game, hold its review's answers, and return its moves."""
     load(page, game)
     moves = page.locator("#moves button")
@@ -97,11 +97,11 @@ def begin_review(page: Page, line: Line, game: str) -> Locator:  # noqa: F811
     return moves
 
 
-def wait_for_end(page: Page) -> None:  # noqa: F811
+def wait_for_end(page: Page) -> None:
     page.locator("#review", has_text="Reviewing").wait_for(state="detached")
 
 
-def test_moves_can_be_pressed_while_a_review_goes_on(page: Page, line: Line) -> None:  # noqa: F811
+def test_moves_can_be_pressed_while_a_review_goes_on(page: Page, line: Line) -> None:
     game, judged = ending(15, 18)
     moves = begin_review(page, line, str(game))
     numbers = range(len(judged) - 1, len(judged) - 11, -1)
@@ -119,7 +119,7 @@ def test_moves_can_be_pressed_while_a_review_goes_on(page: Page, line: Line) -> 
     assert moves.first.locator("xpath=..").get_attribute("class") == ("marked" if judged[0].mark else "")
 
 
-def test_a_review_takes_neither_focus_nor_scroll(page: Page, line: Line) -> None:  # noqa: F811
+def test_a_review_takes_neither_focus_nor_scroll(page: Page, line: Line) -> None:
     game, judged = ending(15, 18)
     moves = begin_review(page, line, str(game))
     moves.nth(2).focus()
@@ -136,7 +136,7 @@ def test_a_review_takes_neither_focus_nor_scroll(page: Page, line: Line) -> None
     assert page.evaluate(focused) == 2
 
 
-def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> None:  # noqa: F811
+def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> None:
     game, judged = ending(15, 18)
     moves = begin_review(page, line, str(game))
     asked = line.wishes
@@ -163,7 +163,7 @@ def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> No
     assert len(points) == len(judged) + 1
 
 
-def test_a_review_that_was_stopped_goes_on_where_it_was(page: Page, line: Line) -> None:  # noqa: F811
+def test_a_review_that_was_stopped_goes_on_where_it_was(page: Page, line: Line) -> None:
     begin_review(page, line, OPENING)
     assert line.sent[-1]["plies"] == [0, 1, 2, 3]
     line.give(2)
@@ -185,7 +185,7 @@ def test_a_review_that_was_stopped_goes_on_where_it_was(page: Page, line: Line) 
     assert line.sent[-1]["plies"] == [0, 1, 2, 3, 4]  # nothing was left
 
 
-def test_an_exact_score_is_not_asked_for_again(page: Page, line: Line) -> None:  # noqa: F811
+def test_an_exact_score_is_not_asked_for_again(page: Page, line: Line) -> None:
     game, judged = ending(15, 18)
     load(page, str(game))
     page.locator("#moves li").nth(len(judged) - 1).wait_for()
@@ -202,7 +202,7 @@ def test_an_exact_score_is_not_asked_for_again(page: Page, line: Line) -> None: 
     assert line.sent[-1]["plies"] == []
 
 
-def test_a_shallow_analysis_does_not_replace_a_deeper_one(page: Page, line: Line) -> None:  # noqa: F811
+def test_a_shallow_analysis_does_not_replace_a_deeper_one(page: Page, line: Line) -> None:
     load(page, OPENING)
     page.locator("#moves li").nth(2).wait_for()
     page.check("#hints")
@@ -226,7 +226,7 @@ def test_a_shallow_analysis_does_not_replace_a_deeper_one(page: Page, line: Line
     assert depths == sorted(depths)
 
 
-def test_a_finished_game_has_its_whole_curve_without_evaluation(page: Page) -> None:  # noqa: F811
+def test_a_finished_game_has_its_whole_curve_without_evaluation(page: Page) -> None:
     start = Position.parse(LAST_MOVE_LOSES)
     load(page, str(GgfGame(start, (GgfMove(parse_action(start.game, "a5")),))))
     page.locator("#moves li").wait_for()
@@ -248,7 +248,7 @@ def test_a_finished_game_has_its_whole_curve_without_evaluation(page: Page) -> N
     ],
 )
 def test_the_sums_say_of_how_many_moves_the_discs_are(
-    page: Page,  # noqa: F811
+    page: Page,
     discs: list[int | None],
     cover: str,
 ) -> None:

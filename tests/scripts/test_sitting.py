@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,20 +15,11 @@ from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
-from scripts.config.compose import compose
-from scripts.config.job import job_of
 from scripts.run.folder import RunFolder
-from scripts.run.interrupt import Interrupt
-from scripts.run.progress import Progress
 from scripts.run.sitting import IDLE_ROUNDS, Sitting
+from tests.scripts.sittings import PARTS, sitting
 
 HELD = MemoryReplay(game_named("reversi4"), ReplayConfig(), 1, None).report()
-PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}
-
-
-def sitting(folder: RunFolder, *overrides: str) -> Sitting:
-    job = job_of(compose(["cluster=serial", *overrides]))
-    return Sitting(job, folder, Interrupt(), Progress([], io.StringIO()))
 
 
 def after(folder: RunFolder, *overrides: str) -> Sitting:

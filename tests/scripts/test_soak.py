@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,34 +14,7 @@ from scripts.commands.soak import WARM_UP_S, Finding, judge
 from scripts.soak.memory_series import FILLING_BYTES, Series, series_of
 from scripts.soak.trend import LEAST_POINTS, slope_of
 from tests.scripts.conftest import Reversi
-
-Row = dict[str, Any]
-
-HOUR_S = 3600.0
-
-
-def write(run: Path, rows: list[Row]) -> None:
-    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def rows(learner_mb_per_h: float, hours: float = 2.0, begin_s: float = 0.0, every_s: float = 10.0) -> list[Row]:
-    """Rows of a run whose learner grows so fast, with the jitter of an allocator."""
-    rng = random.Random(7)
-    found: list[Row] = []
-    for index in range(int(hours * HOUR_S / every_s)):
-        at_s = index * every_s
-        found.append(
-            {
-                "step": index,
-                "elapsed_s": begin_s + at_s,
-                "run/sitting_s": at_s,
-                "run/resident_mb": 3000.0 + rng.uniform(-20, 20),
-                "health/learner/rss_mb": 500.0 + learner_mb_per_h * at_s / HOUR_S + rng.uniform(-5, 5),
-                "health/learner/alive": 1.0,
-                "health/learner/restarts": 0.0,
-            }
-        )
-    return found
+from tests.scripts.written_runs import HOUR_S, rows, write
 
 
 def answered(reversi: Reversi, run: Path, *arguments: object) -> tuple[int, dict[str, Any]]:

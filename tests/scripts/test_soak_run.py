@@ -17,7 +17,7 @@ import pytest
 from scripts import cli
 from scripts.commands.soak import GAIN
 from scripts.run.processes import children
-from tests.scripts.test_train import command, metrics, wait_for
+from tests.scripts.runs import command, metrics, wait_for
 
 ON_REDIS = ("cluster=local", "replay=redis", "tracking=jsonl", "run.name=soak", "run.summary_games=0")
 STEADY = ("replay.capacity_positions=20000", "replay.window_start=1000")

@@ -16,7 +16,7 @@ from scripts.run.folder import is_stopping
 from scripts.run.interrupt import TOGETHER_S
 from scripts.run.state import more
 from tests.scripts.conftest import Reversi
-from tests.scripts.test_ending import driver
+from tests.scripts.sittings import driver
 
 
 @pytest.fixture

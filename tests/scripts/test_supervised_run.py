@@ -17,9 +17,8 @@ from reversi.games.rules import game_named
 from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.run.serial import ReplaySink
-from tests.faults.test_deaths import REPLAY, processes
 from tests.reversi.wthor_files import transcript, wtb
-from tests.scripts.test_train import metrics, wait_for
+from tests.scripts.runs import REPLAY, metrics, processes, wait_for
 
 TINY = (
     "experiment=wthor",

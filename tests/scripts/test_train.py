@@ -17,45 +17,7 @@ import pytest
 from reversi.errors import ConfigError
 from scripts.commands import train as train_command
 from scripts.commands.train import _log_end_of_thread
-
-TINY = (
-    "game=reversi4",
-    "network.blocks=1",
-    "network.channels=8",
-    "search.simulations=4",
-    "actors.games=16",
-    "actors.opening_plies=2",
-    "actors.precision=float32",
-    "replay.min_positions=200",
-    "replay.bucket_capacity=5000",
-    "learner.batch=64",
-    "learner.publish_every_steps=10",
-    "learner.candidate_every_steps=40",
-    "gate.games=20",
-    "gate.wins=11",
-    "gate.simulations=4",
-    "gate.opening_plies=4",
-    "run.summary_games=20",
-    "tracking=[jsonl,tensorboard]",
-)
-
-
-def command(folder: Path, *overrides: str) -> list[str]:
-    return [sys.executable, "-m", "scripts.cli", "train", f"run.dir={folder}", *TINY, *overrides]
-
-
-def train(folder: Path, *overrides: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(folder, *overrides), text=True, capture_output=True, timeout=timeout_s, check=False)
-
-
-def resume(folder: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
-    arguments = [sys.executable, "-m", "scripts.cli", "train", f"resume={folder}", *overrides]
-    return subprocess.run(arguments, text=True, capture_output=True, timeout=240, check=False)
-
-
-def metrics(run: Path, prefix: str) -> list[dict[str, float]]:
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [row for row in rows if any(name.startswith(f"{prefix}/") for name in row)]
+from tests.scripts.runs import command, metrics, resume, train, wait_for
 
 
 @pytest.mark.parametrize("cluster", ["serial", "local"])
@@ -312,14 +274,6 @@ def test_a_full_disk_is_one_line_and_waited_for_until_the_user_will_not(tmp_path
         run.send_signal(signal.SIGINT)
         assert run.wait(timeout=60) == 1
     assert "Traceback" not in (tmp_path / "said").read_text()
-
-
-def wait_for(condition: object, timeout_s: float) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.2)
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,7 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.endgame import Solver
 from reversi.search.signature import HashEvaluator
-
-from .test_solver_analysis import near_the_end, never
+from tests.reversi.frontends.endgames import near_the_end, never
 
 GAME = GAMES["reversi6"]
 MIXED = [near_the_end(GAME, left, left) for left in (9, 25, 13, 10, 14, 30, 9, 9)]

@@ -6,8 +6,7 @@ from reversi.errors import IllegalMoveError, IncompatibleModelError
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-
-from .stubs import session_of
+from tests.reversi.frontends.stubs import session_of
 
 GAME = GAMES["reversi4"]
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"

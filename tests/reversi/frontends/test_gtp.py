@@ -18,8 +18,7 @@ from reversi.frontends.gtp import Gtp
 from reversi.frontends.gtp_words import parse_line
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
-
-from .stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
+from tests.reversi.frontends.stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
 
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""

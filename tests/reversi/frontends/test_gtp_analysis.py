@@ -16,8 +16,7 @@ from reversi.frontends.gtp_analysis import STEPS, AnalyzeRequest
 from reversi.frontends.gtp_words import GtpError
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
-
-from .stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
+from tests.reversi.frontends.stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
 
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"
 LATE = "-XXOOX-XXOO--XXXOXXXOOOXXOOOO-XOOOO- X"

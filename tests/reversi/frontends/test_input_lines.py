@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from reversi.frontends.input_lines import LONGEST_LINE, MOST_WAITING, InputLines
-
-from .stubs import lines_of
+from tests.reversi.frontends.stubs import lines_of
 
 
 def every(lines: InputLines) -> list[str]:

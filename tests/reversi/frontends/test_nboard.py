@@ -19,8 +19,7 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.ggf import GgfGame, name_of
 from reversi.players import GreedyPlayer
-
-from .stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
+from tests.reversi.frontends.stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
 
 PASSING = "(;GM[Othello]TY[4]BO[4 -*O*OOOO-*OO*OOO *];)"
 """Black passes, White plays a1 or a3, Black passes again, White plays the other: 14 to 2."""

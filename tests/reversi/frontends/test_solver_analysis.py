@@ -9,31 +9,12 @@ import pytest
 from reversi.frontends.analysis import Limit, SearchAnalyzer, deepening
 from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
-from reversi.games.rules import GAMES, Game
+from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
-
-from .stubs import FirstMove
+from tests.reversi.frontends.endgames import empties, near_the_end, never
+from tests.reversi.frontends.stubs import FirstMove
 
 LIMIT = Limit(64, 20.0)
-
-
-def never() -> bool:
-    return False
-
-
-def empties(position: Position) -> int:
-    return position.game.squares - (position.own | position.opp).bit_count()
-
-
-def near_the_end(game: Game, left: int, seed: int) -> Position:
-    """Return an unfinished position with `left` empty squares and a choice."""
-    rng = np.random.default_rng(seed)
-    while True:
-        position = Position.start(game)
-        while not position.is_over and empties(position) > left:
-            position = position.play(int(rng.choice(position.legal_actions())))
-        if len(position.legal_actions()) > 1:
-            return position
 
 
 @cache

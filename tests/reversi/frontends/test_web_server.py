@@ -24,8 +24,7 @@ from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer, serve
 from reversi.frontends.web.thinking import STEPS, Opponent, Thinker
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
-
-from .stubs import FirstMove, ThinksUntilStopped
+from tests.reversi.frontends.stubs import FirstMove, ThinksUntilStopped
 
 ROOT = Path(__file__).parents[3]
 GAME = GAMES["reversi4"]

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from reversi.games.bitboard import Masks
+from reversi.games.planes import PLANES, write_planes
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
@@ -93,3 +94,10 @@ def positions(game: Game, count: int, seed: int = 0) -> tuple[Masks, Masks]:
         if position.is_over:
             position = Position.start(game.name)
     return own, opp
+
+
+def planes_of(game: Game, count: int, seed: int = 0) -> torch.Tensor:
+    own, opp = positions(game, count, seed)
+    planes = np.zeros((count, PLANES, game.size, game.size), np.float32)
+    write_planes(game.id, own, opp, planes)
+    return torch.from_numpy(planes)

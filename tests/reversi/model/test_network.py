@@ -6,8 +6,7 @@ import torch
 
 from reversi.games.rules import GAMES, game_named
 from reversi.model.network import DualNetwork, fold
-from tests.reversi.model.samples import LINES, SMALL, network
-from tests.reversi.model.test_stack_network import planes_of
+from tests.reversi.model.samples import LINES, SMALL, network, planes_of
 
 
 @pytest.mark.parametrize("config", [SMALL, LINES], ids=str)

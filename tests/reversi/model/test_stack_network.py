@@ -9,23 +9,15 @@ import pytest
 import torch
 
 from reversi.errors import ConfigError, IncompatibleModelError
-from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named
 from reversi.model.config import StackConfig, TableConfig
 from reversi.model.network import build_network, fold
 from reversi.model.stack_network import StackNetwork
 from reversi.model.weights import Weights, array_shapes
-from tests.reversi.model.samples import SMALL, STACKS, positions, stack
+from tests.reversi.model.samples import SMALL, STACKS, planes_of, stack
 
 EVERY_STACK = pytest.mark.parametrize("config", STACKS.values(), ids=STACKS)
 GAME = game_named("reversi6")
-
-
-def planes_of(game, count, seed=0):
-    own, opp = positions(game, count, seed)
-    planes = np.zeros((count, PLANES, game.size, game.size), np.float32)
-    write_planes(game.id, own, opp, planes)
-    return torch.from_numpy(planes)
 
 
 @EVERY_STACK

@@ -13,8 +13,7 @@ from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
 from reversi.search.signature import HashEvaluator
-
-from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
+from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 METHODS = ["puct", "gumbel"]
 

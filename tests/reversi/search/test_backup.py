@@ -16,8 +16,7 @@ from reversi.search.params import params_of
 from reversi.search.root import set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree
-
-from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions
+from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions
 
 START = Position.start("reversi4")
 B1, A2, D3 = 1, 4, 11

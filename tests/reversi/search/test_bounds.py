@@ -18,8 +18,7 @@ from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree, add_node
 from reversi.search.walk import expand
-
-from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
+from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
 BOUNDED = params_of(SearchConfig(bounds=True, min_visit_share=0.5))

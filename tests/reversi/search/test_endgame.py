@@ -20,8 +20,8 @@ from reversi.obf import parse_problem
 from reversi.search.endgame import Solver, solve_batch, solve_small
 from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION
 from reversi.search.endgame_search import NO_SCORE
+from tests.reversi.search.endgames import BOARDS, empties, hard, minimax, positions, solver
 
-BOARDS = ("reversi4", "reversi6", "reversi8")
 FFO = Path(__file__).parents[4] / "shared" / "data" / "ffo" / "fforum-1-19.obf"
 
 PERFECT_6 = "c2b4c5d2e4e3d1c1b1d5d6f4b3b2f3f2e2b6a4c6a6a2b5a5e6e5a3a1f5f6e1f1"
@@ -32,35 +32,6 @@ PERFECT_8 = (
     "H8H7H6"
 )
 """Takizawa, 2023: a draw."""
-
-
-def empties(position: Position) -> int:
-    return position.game.squares - (position.own | position.opp).bit_count()
-
-
-def minimax(position: Position) -> tuple[int, int]:
-    """The score if empty squares are nobody's, and if they are the winner's: every line to its end."""
-    if position.is_over:
-        margin = position.margin
-        return margin, margin + empties(position) * ((margin > 0) - (margin < 0))
-    below = [minimax(position.play(action)) for action in position.legal_actions()]
-    return max(-score for score, _ in below), max(-score for _, score in below)
-
-
-def positions(name: str, count: int, most: int, seed: int) -> list[Position]:
-    """Positions of random games with up to `most` empty squares, forced passes and finished games among them."""
-    rng, found = random.Random(seed), list[Position]()
-    while len(found) < count:
-        position, target = Position.start(name), rng.randint(0, most)
-        while not position.is_over and empties(position) > target:
-            position = position.play(rng.choice(position.legal_actions()))
-        found.append(position)
-    return found
-
-
-@cache
-def solver(name: str, winner: bool = False) -> Solver:
-    return Solver(GAMES[name], winner_takes_empties=winner, table_bits=16)
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -140,14 +111,6 @@ def test_images_of_a_position_have_its_scores() -> None:
                 own, opp = (int(transform_mask(game.id, np.uint64(mask), s)) for mask in (position.own, position.opp))
                 image = solver(name).solve_moves(own, opp).moves
                 assert image == {int(table[s, action]): score for action, score in moves.items()}
-
-
-def hard(count: int) -> Position:
-    """A position of 8x8 with so many empty squares."""
-    position, rng = Position.start("reversi8"), random.Random(5)
-    while empties(position) > count:
-        position = position.play(rng.choice(position.legal_actions()))
-    return position
 
 
 def test_a_limit_of_positions_gives_no_score() -> None:

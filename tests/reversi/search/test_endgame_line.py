@@ -10,8 +10,7 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.endgame import Solver
 from reversi.search.endgame_line import LONGEST
-
-from .test_endgame import BOARDS, empties, hard, minimax, positions, solver
+from tests.reversi.search.endgames import BOARDS, empties, hard, minimax, positions, solver
 
 
 def end_of(position: Position, line: tuple[int, ...]) -> Position:

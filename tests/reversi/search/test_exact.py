@@ -13,8 +13,7 @@ from reversi.search.endgame import Solver, solve_batch
 from reversi.search.endgame_search import NO_SCORE
 from reversi.search.exact import is_solvable, solve_moves, utility
 from reversi.search.params import params_of
-
-from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
+from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 REVERSI6 = GAMES["reversi6"]
 

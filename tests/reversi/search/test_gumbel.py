@@ -18,8 +18,7 @@ from reversi.search.gumbel import considered_visits, mixed_value
 from reversi.search.params import params_of
 from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.tree import tree_of
-
-from .stubs import Answer, TableEvaluator, arrays, grow, make_tree, root_edges
+from tests.reversi.search.stubs import Answer, TableEvaluator, arrays, grow, make_tree, root_edges
 
 REVERSI4 = GAMES["reversi4"]
 START = Position.start("reversi4")  # Black plays b1, a2, d3 or c4: actions 1, 4, 11, 14

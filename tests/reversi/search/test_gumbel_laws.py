@@ -18,9 +18,8 @@ from reversi.search.root import draw_root_noise, root_action, root_policy, root_
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import TERMINAL, Tree, back_up
 from reversi.search.walk import expand, walk
-
-from .gumbel_reference import Node, schedule
-from .stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
+from tests.reversi.search.gumbel_reference import Node, schedule
+from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
 PARAMS = params_of(SearchConfig(method="gumbel"))

@@ -14,8 +14,7 @@ from reversi.search.params import params_of
 from reversi.search.root import root_value, set_root, set_roots
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
 from reversi.search.walk import expand, expand_leaves, select_leaves, walk
-
-from .stubs import Answer, TableEvaluator, arrays, random_positions
+from tests.reversi.search.stubs import Answer, TableEvaluator, arrays, random_positions
 
 REVERSI4 = GAMES["reversi4"]
 START = Position.start("reversi4")  # Black plays b1, a2, d3 or c4: actions 1, 4, 11, 14

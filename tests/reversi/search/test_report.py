@@ -9,8 +9,7 @@ from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.signature import HashEvaluator
-
-from .stubs import CountingHashEvaluator, TableEvaluator, random_positions
+from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 GAME = GAMES["reversi6"]
 

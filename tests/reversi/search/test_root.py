@@ -16,8 +16,7 @@ from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_room, has_root, keep_subtree, mix_root_noise, root_action, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import NODES, PENDING, TERMINAL, UNVISITED, Tree, tree_of
-
-from .stubs import CountingHashEvaluator, grow, make_tree, random_positions, root_edges
+from tests.reversi.search.stubs import CountingHashEvaluator, grow, make_tree, random_positions, root_edges
 
 REVERSI6 = GAMES["reversi6"]
 PARAMS = params_of(SearchConfig())

@@ -16,8 +16,7 @@ from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_root, keep_subtree, root_action, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import tree_of
-
-from .stubs import grow, make_tree, random_positions
+from tests.reversi.search.stubs import grow, make_tree, random_positions
 
 
 @pytest.mark.parametrize("method", ["puct", "gumbel"])

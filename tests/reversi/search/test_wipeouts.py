@@ -14,8 +14,7 @@ from reversi.search.params import params_of
 from reversi.search.root import set_root
 from reversi.search.tree import PENDING, TERMINAL, add_node
 from reversi.search.walk import expand
-
-from .stubs import CountingHashEvaluator, TableEvaluator, arrays, make_tree
+from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, arrays, make_tree
 
 REVERSI6 = GAMES["reversi6"]
 

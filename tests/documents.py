@@ -1,0 +1,10 @@
+"""What the documentation contains."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)

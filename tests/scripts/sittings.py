@@ -1,0 +1,64 @@
+"""A sitting without parts, and a process that holds one."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.run.folder import RunFolder
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.sitting import Sitting
+
+PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}
+
+
+def sitting(folder: RunFolder, *overrides: str) -> Sitting:
+    job = job_of(compose(["cluster=serial", *overrides]))
+    return Sitting(job, folder, Interrupt(), Progress([], io.StringIO()))
+
+
+DRIVER = """
+import io, sys, time
+from reversi.errors import RunError
+from scripts.config.compose import compose
+from scripts.config.job import job_of
+from scripts.run.ending import last_word
+from scripts.run.folder import RunFolder
+from scripts.run.interrupt import Interrupt
+from scripts.run.progress import Progress
+from scripts.run.sitting import Sitting
+path, does = sys.argv[1:]
+with Interrupt() as interrupt:
+    folder = RunFolder.resume(path)
+    interrupt.asked = folder.note_stop
+    sitting = Sitting(job_of(compose(["cluster=serial"])), folder, interrupt, Progress([], io.StringIO()))
+    with last_word(sitting) as word:
+        sitting.begin()
+        print("held", flush=True)
+        while not interrupt.requested:
+            time.sleep(0.01)
+        if does == "hangs":
+            time.sleep(60)
+        if does == "fails":
+            raise RunError("no room")
+        time.sleep(1)  # a save takes its time
+        sitting.save({}, at_end=True)
+        word.say("stopped")
+    folder.close()
+"""
+"""A run that trains nothing until it is told to end: the real folder, signals, checkpoint and ending."""
+
+
+def driver(run: Path, does: str) -> subprocess.Popen[str]:
+    """Start `DRIVER`, which then `saves`, `fails` or `hangs`, and wait until it holds the run."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, run, does], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
