@@ -65,8 +65,8 @@ class Sitting:
     reading: int = 0
     """How often the files of a run that learns from game files have been begun again: whenever the replay has died."""
     trained: bool = False
-    """Whether anything was trained in this sitting: its clock started, an actor finished a round or a model was
-    published, whichever came first."""
+    """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
+    learner trained or a model was published, whichever came first."""
     saved: bool = False
     """Whether this sitting has written a checkpoint."""
     repeats: bool = False
@@ -158,13 +158,16 @@ class Sitting:
 
     def actor(self, report: ActorReport) -> None:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
-        self._has_trained()
+        if report.version >= 0:  # before the first weights a round is empty; games of files can be read again
+            self._has_trained()
         if report.finished and report.reading == self.reading and not self._files_read:
             self._files_read = self._due = True
         self.progress.actor(report)
 
     def learner(self, report: LearnerReport) -> None:
         """Take the report of a round of training."""
+        if report.steps:
+            self._has_trained()
         self._learned |= report.finished
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)

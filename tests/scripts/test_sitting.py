@@ -159,16 +159,21 @@ def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) 
     assert run.progress.state()["steps"] == 25
 
 
-@pytest.mark.parametrize("first", ["a round of play", "a model"])
+@pytest.mark.parametrize("first", ["a round of play", "a step", "a model"])
 def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFolder) -> None:
     """Though its clock has not: a run whose start never ends is kept."""
     run = sitting(folder)
     run.gate(GateReport(summary="no model yet"))
+    run.actor(replace(played(games=0), version=-1))  # the learner is still starting
+    run.actor(replace(played(games=9), version=-1))  # games of files, which are read again by the next start
+    run.learner(learned(steps=0, step=0))
     assert (run.trained, folder.begun, folder.disposable) == (False, False, True)
     if first == "a model":
         run.gate(GateReport(summary="champion version 0, no match yet", verdict="first", champion_version=0))
+    elif first == "a step":
+        run.learner(learned(steps=1, step=1))
     else:
-        run.actor(played(games=4))
+        run.actor(played(games=0))
     assert (run.trained, folder.begun, folder.disposable) == (True, True, False)
     assert not run.saved
     run.save(PARTS)
