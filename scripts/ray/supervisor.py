@@ -78,7 +78,7 @@ class Supervisor:
         self.replay_account = ReplayAccount(sitting, keeps_all=parts.stateless)
         """The replay's reports."""
         self.ending = False
-        """Whether an error ends the run: what its actors do is no reason not to save it."""
+        """Whether an error ends the run: what actors do, and what ends the last rounds of others, stops no save."""
         self._stall_s = sitting.job.cluster.stall_s
         self._pending: dict[Any, _Call] = {}
         self._measuring: dict[Any, tuple[Role, Any]] = {}
@@ -201,6 +201,8 @@ class Supervisor:
         if self.ending and role.group is not None:
             log.error("%s failed while the run ends: %s", role.name, error)
             self._down(role, None)
+        elif self.ending and call.works and isinstance(cause, ReversiError):
+            log.error("the last round of the %s failed: %s", role.name, cause)
         elif isinstance(cause, UnreachableError) and role.group is not None:
             self._cut_off(role, cause)
         elif isinstance(cause, ReversiError):

@@ -118,6 +118,23 @@ def test_a_run_that_all_its_actors_end_at_once_is_saved(scene: Scene) -> None:
     assert scene.saved() >= ESSENTIAL
 
 
+@pytest.mark.parametrize("first", ["actors", "learner"])
+def test_a_run_whose_last_rounds_all_fail_is_saved(first: str, scene: Scene) -> None:
+    """Without the Redis server the learner's round fails like those of the actors, before or after them."""
+    roles = ["learner", "actor-0", "actor-1", "actor-2"]
+    for name in roles:
+        scene.hang(name, "round")
+        scene.process[name].answers["round"] = cut_off
+    for name in roles[1:] if first == "actors" else roles[:1]:
+        scene.process[name].hangs.clear()
+    with pytest.raises(UnreachableError) as ended:
+        scene.turn_until(lambda: False)
+    for name in roles:
+        scene.process[name].hangs.clear()
+    scene.driver.save_despite(ended.value)
+    assert scene.saved() >= ESSENTIAL
+
+
 def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> None:
     assert scene.driver.save()
     scene.parts.learner.restart_policy = RestartPolicy(0)
