@@ -75,8 +75,7 @@ class Supervisor:
 
     def __init__(self, sitting: Sitting, parts: Parts) -> None:
         self._sitting, self._parts = sitting, parts
-        self.replay_account = ReplayAccount(sitting, keeps_all=parts.stateless)
-        """The replay's reports."""
+        self._replay_account = ReplayAccount(sitting)
         self.ending = False
         """Whether an error ends the run: what actors do, and what ends the last rounds of others, stops no save."""
         self._stall_s = sitting.job.cluster.stall_s
@@ -146,6 +145,11 @@ class Supervisor:
             done += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
         for reference in done:
             self._heard(reference)
+
+    def settled(self, report: ReplayReport) -> bool:
+        """Take the replay's report for a checkpoint; return whether the actors were started again since they gave their
+        states, which are then void."""
+        return self._replay_account.settle(report) and self._read_again()
 
     def drop(self, role: Role) -> None:
         """End the process of a role that is no longer needed and forget its calls.
@@ -246,7 +250,7 @@ class Supervisor:
         Actors do not count as stalled while the replay is full or its server cannot write: they wait for the learner,
         or for a disk.
         """
-        now, held = time.monotonic(), self.replay_account.held
+        now, held = time.monotonic(), self._replay_account.held
         if held and (held.tokens >= self._sitting.job.replay.bucket_capacity or not held.server_writes):
             self._full = now
         silent_s = {call.role: 0.0 for call in self._pending.values()}
@@ -355,8 +359,6 @@ class Supervisor:
         log.warning(BACK, role.name)
         if role is self._parts.weights:
             self._champion_due = time.monotonic()
-        else:
-            self.replay_account.died()
 
     def _send_champion(self) -> None:
         """Send a restarted weights actor the champion, which the gate announces only once, when the registry has it."""
@@ -373,8 +375,23 @@ class Supervisor:
             self._champion_due = time.monotonic() + SEND_AGAIN_S
 
     def _hear_replay(self, report: ReplayReport) -> None:
-        self.replay_account.hear(report)
+        if self._replay_account.hear(report):
+            self._read_again()
         self._parts.replay.hear(report)
+
+    def _read_again(self) -> bool:
+        """After a death of the replay start the actor that reads game files, if there is one, again; return whether.
+
+        Without its state it delivers all games under the same names, and the replay takes those that it lacks.
+        """
+        if not self._sitting.reads_files:
+            return False
+        self._sitting.read_again()
+        for role in self._parts.actors.members:
+            self.drop(role)
+            role.saved = None
+            self.start(role)
+        return True
 
 
 def _nothing(answer: Any) -> None:

@@ -9,7 +9,7 @@ import logging
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -62,8 +62,6 @@ class Sitting:
     """The last candidate's results on all validation games."""
     last_offered: bool = False
     """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
-    reading: int = 0
-    """How often the files of a run that learns from game files have been begun again: whenever the replay has died."""
     trained: bool = False
     """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
     learner trained or a model was published, whichever came first."""
@@ -79,7 +77,6 @@ class Sitting:
     _files_read: bool = False
     _learned: bool = False
     _idle_rounds: int = 0
-    _replay_process: str = ""
 
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
@@ -160,9 +157,9 @@ class Sitting:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
         if report.version >= 0:  # before the first weights a round is empty; games of files can be read again
             self._has_trained()
-        if report.finished and report.reading == self.reading and not self._files_read:
+        if report.finished and not self._files_read:
             self._files_read = self._due = True
-        self.progress.actor(report)
+        self.progress.actor(replace(report, games=0, positions=0) if self.reads_files else report)
 
     def learner(self, report: LearnerReport) -> None:
         """Take the report of a round of training."""
@@ -191,17 +188,22 @@ class Sitting:
             self.progress.validated(validation)
 
     def replay(self, report: ReplayReport) -> None:
-        """Take the replay's report.
-
-        If the replay of a run over game files has died, all of them are read again: it takes what it lacks.
-        """
-        if isinstance(self.job.actors, GamesActorConfig) and self._replay_process not in ("", report.process):
-            log.warning("the replay has died: the game files are read again from the first")
-            self.reading += 1
-            self._files_read, self._idle_rounds = False, 0
-        self._replay_process = report.process
+        """Take the replay's report."""
         self.games = report.games_total
+        if self.reads_files:
+            self.progress.taken(report)
         self.progress.replay(report)
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the games come from files: after a death they are delivered again, and only the replay counts each
+        once."""
+        return isinstance(self.job.actors, GamesActorConfig)
+
+    def read_again(self) -> None:
+        """Note that the games of files, which may all have been read, are delivered again from the first."""
+        log.warning("the replay has died: the game files are read again from the first")
+        self._files_read, self._idle_rounds = False, 0
 
     @property
     def checkpoint_due(self) -> bool:

@@ -121,35 +121,33 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
     assert not second.last_offered
 
 
-def test_a_replay_that_has_died_has_the_game_files_read_again(folder: RunFolder) -> None:
+def test_game_files_are_read_again_to_their_end(folder: RunFolder) -> None:
     run = trained(folder, "experiment=wthor", "run.minutes=9")
     read = ActorReport(games=9, version=-1, playing_s=1, waiting_s=0, between_s=0, finished=True)
-    run.replay(replace(HELD, process="one"))
     assert not run.checkpoint_due
     run.actor(read)
     assert run.checkpoint_due
     run.save(PARTS)
     assert not run.checkpoint_due
     run.learner(learned(steps=0, step=7))
-    run.replay(replace(HELD, process="one"))
     assert not run.plays_on
-    run.replay(replace(HELD, process="two"))
-    assert run.plays_on
-    run.actor(read)  # a round that began before
+    run.read_again()
     assert run.plays_on
     for _ in range(IDLE_ROUNDS):
         run.learner(learned(steps=0, step=7))
     assert run.goes_on
-    run.actor(replace(read, reading=run.reading))
+    run.actor(read)
     assert not run.plays_on
     assert run.checkpoint_due
 
 
-def test_a_run_that_plays_its_games_goes_on_with_a_replay_that_has_died(folder: RunFolder) -> None:
-    run = trained(folder, "run.minutes=9")
-    for process in ("one", "two"):
-        run.replay(replace(HELD, process=process))
-    assert run.reading == 0
+def test_games_of_files_are_counted_by_the_replay_however_often_they_are_delivered(folder: RunFolder) -> None:
+    run = trained(folder, "experiment=wthor", "run.minutes=9")
+    for taken in (5, 9, 3, 9):  # the replay died, and went on from a checkpoint with three of them
+        run.actor(replace(played(games=5), version=-1, positions=50))
+        run.replay(replace(HELD, games_total=taken, positions_total=10 * taken))
+        assert run.progress.state()["games"] >= taken
+    assert (run.progress.games, run.progress.state()["positions"]) == (9, 90)
 
 
 def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) -> None:
