@@ -71,7 +71,7 @@ class Sitting:
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
     _number: int = 0
     _before_s: float = 0.0
-    _began: float = field(default_factory=time.monotonic)
+    _began: float | None = None
     _saved: float = field(default_factory=time.monotonic)
     _due: bool = False
     _files_read: bool = False
@@ -133,8 +133,8 @@ class Sitting:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds of training, earlier sittings included."""
-        return self._before_s + time.monotonic() - self._began
+        """Seconds of training, earlier sittings included; what comes before `begin` is no training."""
+        return self._before_s + (0.0 if self._began is None else time.monotonic() - self._began)
 
     @property
     def fraction(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +71,21 @@ def learned(steps: int, step: int) -> LearnerReport:
         training_s=1,
         waiting_s=0,
     )
+
+
+def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint of a run that an error ends before all its parts are up says so too."""
+    now_s = time.monotonic()
+    monkeypatch.setattr("scripts.run.sitting.time.monotonic", lambda: now_s)
+    first = sitting(folder, "run.minutes=9")
+    now_s += 200
+    assert first.fraction == 0
+    first.save(PARTS)
+    second = after(folder, "run.minutes=9")
+    now_s += 100
+    second.begin()
+    now_s += 30
+    assert second.elapsed_s == 30
 
 
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
