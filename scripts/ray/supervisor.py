@@ -193,7 +193,7 @@ class Supervisor:
         if role.handle is None:
             return  # the callback has removed it
         if not role.up and call.works:
-            role.up = True
+            role.up = role.was_up = True
             role.restart_policy.started(time.monotonic())
             if role.restarts:
                 log.warning(BACK, role.name)
@@ -290,12 +290,13 @@ class Supervisor:
     def _cut_off(self, role: Role, error: UnreachableError) -> None:
         """Restart an actor that could not reach Redis, if another one may; else raise `error`.
 
+        One that was never up, as it waits for a node, does not count: it may wait for ever.
         It is a new process under a new producer name, as the server may or may not have the last delivery.
         """
         if self._left(role):
             return
         role.cut_off = True
-        if all(each.cut_off for each in self._parts.actors.members if not each.leaving):
+        if all(each.cut_off or not each.was_up for each in self._parts.actors.members if not each.leaving):
             raise error
         pause_s = role.restart_policy.cut_off(time.monotonic())
         log.error("%s is started again in %.0f s, as others may reach the server: %s", role.name, pause_s, error)

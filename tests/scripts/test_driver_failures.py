@@ -91,6 +91,17 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
+def test_an_actor_that_waits_for_a_node_is_not_one_that_reaches_redis(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock)
+    scene.process["actor-2"].hangs.add("*")
+    scene.begin()
+    scene.turn_until(lambda: all(role.up for role in scene.pool.members[:2]))
+    for index in range(2):
+        scene.process[f"actor-{index}"].answers["round"] = cut_off
+    with pytest.raises(UnreachableError, match="redis at redis://far"):
+        scene.turn_until(lambda: False)
+
+
 def test_an_actor_that_leaves_need_not_reach_redis(scene: Scene) -> None:
     leaver = scene.process["actor-2"]
     leaver.answers["round"] = cut_off
