@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from reversi.errors import RunError
 from scripts import cli
 from scripts.bench import measure
 from scripts.drill.outcome import Outcome
@@ -152,6 +151,9 @@ def models(scene: Scene) -> Iterable[dict[str, Any]]:
 def status(scene: Scene) -> Iterable[dict[str, Any]]:
     run = made(scene.folder / "runs" / "night")
     yield scene.one("status", run)
+    said = {"how": "failed", "trained": True, "lost": True, "checkpoint": None, "error": "no room"}
+    (run / "ended.json").write_text(json.dumps({"format": 1, **said}))
+    yield scene.one("status", run)
     with held(run):
         scene.one("scale", run, 2)
         (run / "metrics.jsonl").write_text('{"run/games": 5, "health/actors/alive": 1.0}\n')
@@ -226,7 +228,7 @@ def on_cluster(scene: Scene) -> None:
             return {}
 
         def ask(self, *_: object, **__: object) -> str:
-            raise RunError("no folder")
+            return "null"
 
     scene.patch.setattr("scripts.ray.jobs.Jobs", Cluster)
 

@@ -32,6 +32,7 @@ from reversi.files import write_atomic
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
+from reversi.runs import registry_with_champion
 from reversi.urls import masked
 
 TEXT_BYTES = 1 << 20
@@ -238,30 +239,15 @@ class Registry:
 
 
 def open_registry(url: str | Path | None) -> Registry:
-    """Return the registry at `url`; None is that of the newest run in the folder `runs`."""
-    return Registry(url if url is not None else newest_registry(Path("runs")))
-
-
-def newest_registry(runs: Path) -> str:
-    """Return the most recently changed registry in `runs`/*/registry, gated ones first."""
-    found = [path for path in runs.glob("*/registry") if path.is_dir()]
-    if not found:
-        raise NoGatedModelError(
-            f"no run in {runs}/ has a registry; make one with `reversi train` or name one with --registry"
-        )
-
-    def age(path: Path) -> tuple[bool, float]:
-        gated = path / "gated.json"
-        return gated.exists(), (gated if gated.exists() else path).stat().st_mtime
-
-    return str(max(found, key=age))
+    """Return the registry at `url`; None is that of the newest run with a champion in the folder `runs`."""
+    return Registry(url if url is not None else registry_with_champion())
 
 
 def load_model(spec: str | int | Path, registry_url: str | Path | None = None) -> Weights:
     """Return the weights specified by `spec`: `gated`, `latest`, a version number, or the path of a model.
 
     A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself; a `Path` is never a
-    version.  The default registry is the newest run's.
+    version.  The default registry is that of the newest run with a champion.
     """
     name = "" if isinstance(spec, Path) else str(spec)
     if _is_name(name):

@@ -1,4 +1,4 @@
-"""What the commands about jobs on a Ray cluster share: how the cluster is named, and how a job calls `reversi`."""
+"""How the commands about jobs on a Ray cluster name the cluster."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import argparse
 import os
 
 from scripts.ray.environment import ADDRESS_VARIABLE
-
-JOB_COMMAND = ("python", "-m", "scripts.cli")
-"""How a job calls `reversi`: the code that is installed on the nodes, or that was sent with the job."""
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:

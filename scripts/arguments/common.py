@@ -103,7 +103,10 @@ def add_json(parser: argparse.ArgumentParser, what: str) -> None:
 def add_registry(parser: argparse.ArgumentParser) -> None:
     """Add --registry."""
     parser.add_argument(
-        "--registry", type=given, metavar="URL", help="folder or fsspec URL of models (default: the newest run's)"
+        "--registry",
+        type=given,
+        metavar="URL",
+        help="folder or fsspec URL of models (default: that of the newest run with a champion)",
     )
 
 

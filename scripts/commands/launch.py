@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, UsageError
 from reversi.urls import has_password
-from scripts.arguments.cluster import JOB_COMMAND, add_cluster
+from scripts.arguments.cluster import add_cluster
 from scripts.arguments.common import add_json
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and submit the job; with --follow wait until it ends and return its exit code."""
     order = order_of(args.overrides)
+    from scripts.ray.job_runs import JOB_COMMAND
     from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)

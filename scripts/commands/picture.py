@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 
+from reversi.runs import find_run
 from scripts.arguments.common import file_path
 from scripts.run.learning_curves import PICTURE, picture_of
-from scripts.run.state import find_run
 
 EXAMPLES = """
 reversi picture runs/long
@@ -24,7 +24,7 @@ reversi picture runs/long -o elo.svg
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run and where the picture goes."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest run)")
     parser.add_argument(
         "-o", "--output", type=file_path, metavar="FILE", help=f"file to write (default: RUN/{PICTURE})"
     )

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError, UsageError
-from scripts.arguments.cluster import JOB_COMMAND, add_cluster, names_cluster
+from reversi.runs import find_run
+from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, natural
-from scripts.run.state import find_run, lock_holder
+from scripts.run.state import lock_holder
 
 if TYPE_CHECKING:
     from scripts.config.job import JobConfig
@@ -73,6 +74,7 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
 def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     """Run the command on the head, where the run's folder is."""
+    from scripts.ray.job_runs import JOB_COMMAND
     from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)

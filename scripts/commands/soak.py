@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from reversi.errors import RunError
+from reversi.runs import find_run
 from scripts.arguments.common import add_json, file_path
 from scripts.curves import Curve, Panel, draw
 from scripts.run.metric_rows import rows_of
-from scripts.run.state import find_run
 from scripts.soak.memory_series import READ, ROLES, Series, series_of
 from scripts.soak.trend import slope_of
 
@@ -67,7 +67,7 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run, the bound and the output."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest)")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest run)")
     parser.add_argument(
         "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="allowed growth per part in MB/hour (default 20)"
     )

@@ -1,8 +1,8 @@
 """Show a run: games, versions, the champion, the health of its roles, the last checkpoint.
 
-RUN is a run's folder or its name in runs/, by default the newest.  With --address (or RAY_API_SERVER_ADDRESS) it is a
-job on a Ray cluster, by its run's name or its own; without RUN all jobs are listed.  If the run's folder is not on this
-machine, it is read on the cluster's head, which takes some seconds.
+RUN is a run's folder or its name in runs/, by default the newest run, the one that trained last.  With --address (or
+RAY_API_SERVER_ADDRESS) it is a job on a Ray cluster, by its run's name or its own; without RUN all jobs are listed.  If
+the run's folder is not on this machine, it is read on the cluster's head, which takes some seconds.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import RunError
-from scripts.arguments.cluster import JOB_COMMAND, add_cluster, names_cluster
+from reversi.runs import find_run
+from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
-from scripts.run.state import RunState, find_run, read_run
+from scripts.run.state import RunState, read_run
 
 if TYPE_CHECKING:
-    from scripts.ray.jobs import Job, Jobs
+    from scripts.ray.jobs import Job
 
 EXAMPLES = """
 reversi status
@@ -30,7 +30,9 @@ reversi status night --address http://head:8265
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run, the cluster and the output format."""
-    parser.add_argument("what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest)")
+    parser.add_argument(
+        "what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest run)"
+    )
     add_cluster(parser)
     add_json(parser, "one JSON object, or a list of jobs")
 
@@ -41,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
         state = read_run(find_run(args.what))
         _show(args.json, asdict(state), _lines(state))
         return 0
+    from scripts.ray.job_runs import run_of
     from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)
@@ -48,25 +51,15 @@ def run(args: argparse.Namespace) -> int:
         _list(args.json, jobs.all())
         return 0
     job = jobs.find(args.what)
-    run_state = _run_of(jobs, job)
+    run_state, why = None, f"nothing in {job.folder}; {job.message}"
+    try:
+        run_state = run_of(jobs, job)
+    except RunError as error:
+        why = str(error)
     lines = [f"job {job.id}: {job.state}, started {job.started} UTC{f', ended {job.ended}' if job.ended else ''}"]
-    lines += _lines(run_state) if run_state else [f"run {job.run}: nothing in {job.folder}; {job.message}"]
+    lines += _lines(run_state) if run_state else [f"run {job.run}: {why}"]
     _show(args.json, {"job": asdict(job), "run": asdict(run_state) if run_state else None}, lines)
     return 0
-
-
-def _run_of(jobs: Jobs, job: Job) -> RunState | None:
-    """Return the state of a job's run, read here if its folder is on this machine, else on the head."""
-    folder = Path(job.folder)
-    if (folder / "config.yaml").is_file():
-        return read_run(folder)
-    try:
-        answer = jobs.ask(
-            (*JOB_COMMAND, "status", job.folder, "--json"), run=job.run, runtime_env=jobs.runtime_env(job.id)
-        )
-    except RunError:  # the run has not made its folder yet, or removed it: nothing had been trained
-        return None
-    return RunState(**json.loads(answer))
 
 
 def _list(as_json: bool, jobs: list[Job]) -> None:
@@ -103,6 +96,10 @@ def _lines(state: RunState) -> list[str]:
         lines.append(f"  asked for by reversi scale: {asked}")
     if state.state == "training":
         return lines
+    if state.ended is not None and (state.ended.error or state.ended.lost):
+        lines.append(f"  the last sitting {state.ended.words}")
+    if state.ended is None and state.state == "died":
+        lines.append("  no word of its end: it was killed, or an older version of this program trained it")
     if state.resume_command is None:
         return [*lines, "nothing was saved; start it again under a new run.name"]
     return [*lines, f"go on with:  {state.resume_command}"]

@@ -1,7 +1,8 @@
 """Save and stop a run, wait until it has ended, and print the command that resumes it.
 
-RUN is a run's folder or its name in runs/, by default the newest; with --address (or RAY_API_SERVER_ADDRESS) a job on a
-Ray cluster, by its run's name or its own.  A run that has already ended is left as it is.
+RUN is a run's folder or its name in runs/, by default the newest run, the one that trained last; with --address (or
+RAY_API_SERVER_ADDRESS) a job on a Ray cluster, by its run's name or its own.  A run that has ended, or is stopping, is
+left alone.  Exit code 1 if it is not saved: training was lost, or it does not say how it ended.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from reversi.errors import RunError, UsageError
+from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
-from scripts.run.interrupt import NOTHING_KEPT, NOTHING_LOST, SAVED
-from scripts.run.state import find_run, lock_holder, read_run
+from scripts.run.ending import NOTHING_KEPT
+from scripts.run.folder import is_stopping
+from scripts.run.state import RunState, lock_holder, read_run
 
 EXAMPLES = """
 reversi stop
@@ -32,7 +35,9 @@ POLL_S = 0.2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run, the cluster, the time limit and the output format."""
-    parser.add_argument("what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest)")
+    parser.add_argument(
+        "what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest run)"
+    )
     add_cluster(parser)
     parser.add_argument("--timeout", type=positive, default=120, metavar="S", help="seconds to wait (default 120)")
     add_json(parser, "one JSON object")
@@ -51,9 +56,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
-    from scripts.run.folder import checkpoints_in
-
-    before = checkpoints_in(folder)
     held, pid = lock_holder(folder)
     if held and pid is None:
         raise RunError(
@@ -61,36 +63,55 @@ def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
         )
     began = time.monotonic()
     if pid is not None:
-        os.kill(pid, signal.SIGTERM)
+        if not is_stopping(folder):  # a second signal would end it unsaved
+            os.kill(pid, signal.SIGTERM)
         while lock_holder(folder)[0]:
             if time.monotonic() - began >= timeout_s:
                 raise RunError(f"run {folder.name!r} did not stop within {timeout_s:g} s; end it by `kill {pid}`")
             time.sleep(POLL_S)
-    if not folder.exists():  # nothing had been trained, so it has removed itself
+    if pid is not None and not (folder / "config.yaml").exists():  # nothing had been trained, so it has removed itself
         return {"run": folder.name, "said": NOTHING_KEPT, "saved": True, "resume": None}
     state = read_run(folder)
-    ended = SAVED if checkpoints_in(folder) != before else "ended without a new checkpoint"
-    said = f"{ended} in {time.monotonic() - began:.1f} s" if pid else f"was not running: {state.state}"
-    return {"run": folder.name, "said": said, "saved": state.checkpoint is not None, "resume": state.resume_command}
+    said = _ended_now(state, began) if pid else f"was not running: {_ended_before(state)}"
+    return {"run": folder.name, "said": said, "saved": state.is_saved, "resume": state.resume_command}
 
 
 def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
+    from scripts.ray.job_runs import run_of
     from scripts.ray.jobs import Jobs
 
     if args.what is None:
         raise UsageError("expected a job or a run's name with --address, got none; `reversi status` lists them")
     jobs = Jobs(args.address, args.token_file)
     job = jobs.find(args.what)
-    resume = f"reversi launch --address {shlex.quote(jobs.address)} resume={shlex.quote(job.folder)}"
-    if job.over:
-        return {"run": job.run, "job": job.id, "said": f"was not running: {job.state}", "saved": True, "resume": resume}
-    began = time.monotonic()
-    job = jobs.stop(job.id, args.timeout)
-    lines = [line for line in jobs.log(job.id).splitlines() if line.strip()]
-    if any(NOTHING_KEPT in line for line in lines[-20:]):
-        return {"run": job.run, "job": job.id, "said": NOTHING_KEPT, "saved": True, "resume": None}
-    if any(NOTHING_LOST in line for line in lines[-20:]):
-        return {"run": job.run, "job": job.id, "said": NOTHING_LOST, "saved": True, "resume": resume}
-    saved = any(SAVED in line for line in lines[-20:]) or job.state == "succeeded"
-    said = f"{SAVED} in {time.monotonic() - began:.1f} s" if saved else f"ended unsaved: {lines[-1] if lines else ''}"
-    return {"run": job.run, "job": job.id, "said": said, "saved": saved, "resume": resume}
+    was_over, began = job.over, time.monotonic()
+    if not was_over:
+        job = jobs.stop(job.id, args.timeout)
+    try:
+        state = run_of(jobs, job)
+    except RunError as error:
+        raise RunError(f"job {job.id} has {job.state}; whether its run is saved is not known: {error}") from error
+    answer = {"run": job.run, "job": job.id}
+    if state is None:
+        kept_nothing = job.state == "stopped" and not was_over
+        said = NOTHING_KEPT if kept_nothing else f"{job.state}: nothing in {job.folder}; {job.message}"
+        return answer | {"said": said, "saved": kept_nothing, "resume": None}
+    said = f"was not running: {job.state}; {_ended_before(state)}" if was_over else _ended_now(state, began)
+    return answer | {"said": said, "saved": state.is_saved, "resume": _launch_command(state, jobs.address)}
+
+
+def _ended_now(state: RunState, began: float) -> str:
+    words = state.ended.words if state.ended else "ended without a word"
+    return f"{words} in {time.monotonic() - began:.1f} s"
+
+
+def _ended_before(state: RunState) -> str:
+    return f"{state.state}, {state.ended.words}" if state.ended and state.ended.error else state.state
+
+
+def _launch_command(state: RunState, address: str) -> str | None:
+    """Return the command that launches a job's run again; None if it trains, or if nothing of it was kept."""
+    if state.state == "training" or state.resume_command is None:
+        return None
+    again = f"reversi launch --address {shlex.quote(address)} resume={shlex.quote(state.folder)}"
+    return " ".join(filter(None, (again, state.more)))

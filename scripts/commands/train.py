@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, RunError, UsageError
+from reversi.runs import find_run
 from reversi.urls import masked
 from scripts.config.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.ray.environment import in_job
-from scripts.run.interrupt import EXIT_INTERRUPTED, NOTHING_KEPT, NOTHING_LOST, SAVED, Interrupt
+from scripts.run.ending import NOTHING_KEPT, last_word
+from scripts.run.interrupt import EXIT_INTERRUPTED, Interrupt
 
 if TYPE_CHECKING:
     from scripts.config.job import JobConfig
@@ -83,6 +85,9 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     check_game_files(job)
     with Interrupt() as interrupt:
         folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
+        interrupt.asked = folder.note_stop
+        if interrupt.requested:
+            folder.note_stop()
         if counts_actors:
             forget_target(folder.path)
         try:
@@ -111,22 +116,24 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
         sitting.load_checkpoint()
     check_registry(job, sitting.open_registry())
     folder.write_setup(to_yaml(values))
-    announce(sitting)
-    warm(job)
-    if not interrupt.requested:
-        try:
-            _launch(sitting)
-        finally:
-            sitting.progress.end()
-    if interrupt.requested:
+    with last_word(sitting) as word:
+        announce(sitting)
+        warm(job)
+        if not interrupt.requested:
+            try:
+                _launch(sitting)
+            finally:
+                sitting.progress.end()
+        if not interrupt.requested:
+            summarise(sitting)
+            word.say("finished")
+            return 0
         if folder.disposable:
             _discard(job, folder)
             print(NOTHING_KEPT)
         else:
-            print(f"{SAVED if sitting.saved else NOTHING_LOST}; go on with:  {sitting.resume_command}")
+            print(f"{word.say('stopped').words}; go on with:  {sitting.resume_command}")
         return EXIT_INTERRUPTED
-    summarise(sitting)
-    return 0
 
 
 def _discard(job: JobConfig, folder: RunFolder) -> None:
@@ -152,9 +159,7 @@ def _launch(sitting: Sitting) -> None:
 
 
 def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
-    from scripts.run.folder import saved_config
-
-    return recompose(saved_config(path), overrides)
+    return recompose(find_run(path) / "config.yaml", overrides)
 
 
 def _sweep(overrides: list[str]) -> int:

@@ -105,15 +105,12 @@ class Driver:
         while time.monotonic() < deadline and (self._parts.learner.calls or self._playing()):
             self._supervisor.hear(POLL_S)
 
-    def save(self, judged: bool = False) -> bool:
-        """Write a checkpoint and continue; False if a role that must be part of it is down or does not answer.
-
-        judged  whether the match of the last candidate is over
-        """
+    def save(self) -> bool:
+        """Write a checkpoint and continue; False if a role that must be part of it is down or does not answer."""
         files = self._states()
         if not isinstance(files, dict):
             return False
-        place = self._sitting.save(files, judged)
+        place = self._sitting.save(files)
         self._parts.learner.handle.saved.remote(place)
         return True
 
@@ -130,7 +127,7 @@ class Driver:
                 self._unsavable = True
                 raise RunError(f"the {files.name} did not answer to 'state'")
             self._supervisor.hear(POLL_S)
-        self._sitting.save(files, judged)
+        self._sitting.save(files, at_end=True, judged=judged)
 
     def save_despite(self, error: Exception) -> None:
         """Write a checkpoint of a run that `error` ends, if the error is not that none can be written.

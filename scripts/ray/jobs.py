@@ -123,7 +123,8 @@ class Jobs:
         self._submit(command, id, runtime_env)
         try:
             job = self._wait(id, ANSWER_S, "answer")
-            lines = self.log(id).strip().splitlines()
+            # Ray's own line, which names the job, may come after all that a quick command prints
+            lines = [line for line in self.log(id).strip().splitlines() if id not in line]
         finally:
             self._call(lambda: self._client.delete_job(id))
         if job.state != "succeeded":

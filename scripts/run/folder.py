@@ -2,7 +2,7 @@
 
 runs/<name>/
     config.yaml  versions.json      what was asked for, and with which packages
-    run.lock                        held by the one process that trains it (its pid inside)
+    run.lock                        held by the one process that trains it (inside: its pid, whether it is stopping)
     metrics.jsonl  tensorboard/  wandb/
     checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
     registry/                       the models, unless `registry.url` says otherwise
@@ -12,6 +12,7 @@ runs/<name>/
     redis-*                         the run's key on a Redis server, which folder that belongs to, starts so far
     skipped.txt                     games in files that were left out, and why
     summary.json  learning.svg      what came out
+    ended.json                      how the last sitting ended
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ from typing import IO, Any
 from learner.replay.redis.key import KEY_FILE
 from reversi.errors import CorruptFileError, RunError
 from reversi.files import write_atomic
-from scripts.run.state import RUNS
+from reversi.runs import find_run
 
 KEPT_CHECKPOINTS = 2
 
 MANIFEST = "manifest.json"
 """The file of a checkpoint that holds the SHA-256 of each other file, so that half a file is never taken for one."""
+
+
+STOPPING = b"stopping\n"
+"""The last line of a run's lock once the run has been asked to stop."""
 
 
 @dataclass
@@ -75,8 +80,8 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: str) -> RunFolder:
-        """Open an existing run, which must not be held by another process."""
-        folder = saved_config(path).parent.absolute()
+        """Open an existing run, given as a folder or as a name in `runs`, which no other process may hold."""
+        folder = find_run(path)
         with _explained(folder):
             return cls(folder, _locked(folder), begun=True)
 
@@ -89,8 +94,14 @@ class RunFolder:
         """Release the lock on the run."""
         self._lock.close()
 
+    def note_stop(self) -> None:
+        """Note in the lock that the run is stopping, for `is_stopping`; a signal's handler may call this."""
+        with contextlib.suppress(OSError, ValueError):  # ValueError: it has been closed
+            os.write(self._lock.fileno(), STOPPING)
+
     def discard(self) -> None:
-        """Remove a run that is `disposable`."""
+        """Remove a run that is `disposable`; from the first moment on it is none any more."""
+        (self.path / "config.yaml").unlink(missing_ok=True)
         shutil.rmtree(self.path, ignore_errors=True)
 
     def write_setup(self, config_yaml: str) -> None:
@@ -135,11 +146,6 @@ class RunFolder:
         """Return the whole checkpoints, oldest first."""
         return checkpoints_in(self.path)
 
-    @property
-    def is_summarised(self) -> bool:
-        """Whether the newest checkpoint has a summary: nothing is left to be done but to train on."""
-        return is_summarised(self.path)
-
     def newest_checkpoint(self) -> dict[str, bytes]:
         """Return the files of the newest checkpoint that is as it was written, by name.
 
@@ -153,18 +159,17 @@ class RunFolder:
             return newest_whole(self.path)
 
 
+def is_stopping(folder: Path) -> bool:
+    """Return whether the run in `folder`, which some process holds, has been asked to stop."""
+    with contextlib.suppress(OSError):
+        return (folder / "run.lock").read_bytes().endswith(STOPPING)
+    return False
+
+
 def is_summarised(folder: Path) -> bool:
     """Return whether the summary of the run in `folder` is as new as its newest checkpoint."""
     summary, saved = folder / "summary.json", checkpoints_in(folder)[-1:]
     return summary.exists() and all(summary.stat().st_mtime >= each.stat().st_mtime for each in saved)
-
-
-def saved_config(run: str) -> Path:
-    """Return the configuration file of a run, given as a folder or as a name in `runs`; RunError if there is none."""
-    for file in (Path(run) / "config.yaml", RUNS / run / "config.yaml"):
-        if file.is_file():
-            return file
-    raise RunError(f"no such run: {run} (no config.yaml there, and no such name in {RUNS}/)")
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
@@ -234,7 +239,7 @@ def _locked(path: Path) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         lock.seek(0)
-        holder = lock.read().strip() or "unknown"
+        holder = " ".join(lock.read().split()[:1]) or "unknown"
         lock.close()
         raise RunError(
             f"run {path.name!r} is held by process {holder}; wait for it or stop it: reversi stop {quote(str(path))}"

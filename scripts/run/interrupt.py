@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -17,17 +18,16 @@ EXIT_INTERRUPTED = 130
 TOGETHER_S = 0.5
 """Signals that come within so many seconds are one: `timeout` signals its child and then the child's whole group."""
 
-SAVED = "stopped and saved"
-NOTHING_KEPT = "stopped before training began; nothing is kept"
-NOTHING_LOST = "stopped before training continued; nothing is lost"
-"""What a run that was stopped says at its end, and `reversi stop` finds in a job's output."""
-
 
 class Interrupt:
     """While entered, `requested` becomes true at the first signal; a second one ends the process at once."""
 
     def __init__(self) -> None:
         self.requested = False
+        self.asked: Callable[[], None] = _nothing
+        """Called when the end is asked for; `request` and a signal's handler call it."""
+        self.at_once: Callable[[], object] = _nothing
+        """Called before a second signal ends the process."""
         self._requested_at = 0.0
         self._previous: dict[int, Any] = {}
 
@@ -48,6 +48,7 @@ class Interrupt:
         """Ask the run to save and end, as the first signal does."""
         self.requested = True
         self._requested_at = time.monotonic()
+        self.asked()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
@@ -55,9 +56,13 @@ class Interrupt:
         if self.requested:
             _say(b"\nstopped now; what came after the last checkpoint is lost\n")
             kill_children(os.getpid())
+            self.at_once()
             os._exit(EXIT_INTERRUPTED)
         self.request()
         _say(b"\nstopping: saving the run (again to stop now)\n")
+
+
+def _nothing() -> None: ...
 
 
 def _say(words: bytes) -> None:

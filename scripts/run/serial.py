@@ -135,9 +135,9 @@ def _run(sitting: Sitting, parts: SerialParts) -> None:
         if sitting.checkpoint_due:
             parts.learner.saved(sitting.save(parts.state()))
     if not sitting.interrupt.requested:
-        parts.learner.saved(sitting.save(parts.state()))
+        parts.learner.saved(sitting.save(parts.state(), at_end=True))
         _finish(sitting, parts)
-    sitting.save(parts.state(), judged=sitting.last_offered)
+    sitting.save(parts.state(), at_end=True, judged=sitting.last_offered)
 
 
 def _turn(sitting: Sitting, parts: SerialParts) -> None:

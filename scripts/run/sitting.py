@@ -20,6 +20,7 @@ from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.model.registry import Registry
 from scripts.config.job import JobConfig
+from scripts.run.ending import read_ending
 from scripts.run.folder import RunFolder, read_json, versions
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
@@ -65,8 +66,8 @@ class Sitting:
     trained: bool = False
     """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
     learner trained or a model was published, whichever came first."""
-    saved: bool = False
-    """Whether this sitting has written a checkpoint."""
+    saved_all: bool = False
+    """Whether a checkpoint holds all that was trained in this sitting."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
     _number: int = 0
@@ -95,7 +96,8 @@ class Sitting:
             self.progress.restore(state["progress"])
             self.repeats = self.job.repeats and state["setup"] == self._setup
             end = state["end"]
-            over = end["reached"] and self.folder.is_summarised
+            last = read_ending(where)
+            over = end["reached"] and last is not None and last.how == "finished"
             if not over:
                 self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
                 self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
@@ -210,11 +212,12 @@ class Sitting:
         """True when the last save is `run.checkpoint_minutes` old, or older than the end of the game files."""
         return self._due or time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
-    def save(self, parts: Mapping[str, bytes], judged: bool = False) -> str:
+    def save(self, parts: Mapping[str, bytes], *, at_end: bool = False, judged: bool = False) -> str:
         """Write a checkpoint of all `parts` (file name to archive) and of the sitting itself; return the path of the
         newest one, or "none yet" if none could be written.
 
-        judged  whether the last candidate's match is over, so that the run is at its end
+        at_end  whether training is over, so that nothing follows that the checkpoint lacks
+        judged  whether the last candidate's match is over too
 
         A full disk does not end a run in progress: one line reports it, and the next checkpoint tries again.  At the
         end of a run this retries for `LAST_SAVE_S` and then raises RunError, or at once if a signal requested the end.
@@ -225,7 +228,7 @@ class Sitting:
         while True:
             try:
                 self.folder.save_checkpoint(number, files)
-                self._number, self.saved = number, True
+                self._number, self.saved_all = number, at_end
                 break
             except RunError as error:
                 if self.interrupt.requested or time.monotonic() > last_try:

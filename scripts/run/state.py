@@ -11,10 +11,9 @@ from shlex import quote
 from typing import Any, Literal
 
 from reversi.errors import ConfigError, ReversiError, RunError
+from scripts.run.ending import ENDED, Ending, read_ending
+from scripts.run.folder import checkpoints_in
 from scripts.run.metric_rows import newest_values
-
-SAVED_S = 15.0
-"""Seconds by which the metrics may be newer than the last checkpoint of a run that saved before it ended."""
 
 State = Literal["training", "finished", "stopped", "died", "empty"]
 
@@ -28,7 +27,8 @@ class RunState:
     folder: str
     """Its absolute path."""
     state: State
-    """`training`; `finished` with a summary; `stopped` and saved; `died` with unsaved training; `empty`."""
+    """`training`; `finished`; `stopped`, by a signal or an error, and saved; `died` with unsaved training, or without a
+    word of its end; `empty`."""
     pid: int | None
     """The driver's process, if it runs on this machine."""
     game: str
@@ -67,6 +67,13 @@ class RunState:
     """Whether a run without a checkpoint can go on from the records that Redis holds."""
     more: str | None
     """Setting that lets a finished run continue, such as `run.minutes=20`."""
+    ended: Ending | None = None
+    """How its last sitting ended, by its own word; None while it trains, and if it does not say so."""
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it has ended and a checkpoint holds all that it trained."""
+        return self.state in ("finished", "stopped")
 
     @property
     def resume_command(self) -> str | None:
@@ -76,32 +83,14 @@ class RunState:
         return " ".join(filter(None, (f"reversi train resume={quote(self.folder)}", self.more)))
 
 
-RUNS = Path("runs")
-"""The folder of runs, where names of runs are looked up."""
-
-
-def find_run(what: str | None) -> Path:
-    """Return the folder of a run: `what` as a path or as a name in `RUNS`; for None the run that changed last."""
-    if what is None:
-        found = [path.parent for path in RUNS.glob("*/config.yaml")]
-        if not found:
-            raise RunError(f"no run in {RUNS}/; start one with `reversi train` or name a folder")
-        return max(found, key=_changed).absolute()
-    for path in (Path(what), RUNS / what):
-        if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
-            return path.absolute()
-    raise RunError(f"expected a run's folder or its name in {RUNS}/, got {what!r}; see `ls {RUNS}`")
-
-
 def read_run(folder: Path) -> RunState:
     """Return the state of the run in `folder`."""
-    from scripts.run.folder import checkpoints_in
-
     config, row = _config(folder), newest_values(folder)
     held, pid = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
-    state: State = "training" if held else _ended_state(folder, saved)
+    ending = None if held else read_ending(folder)
+    state: State = "training" if held else _ended_state(folder, saved, ending)
     games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
     return RunState(
         run=folder.name,
@@ -127,6 +116,7 @@ def read_run(folder: Path) -> RunState:
         more=more(*limits, row.get("run/elapsed_s", 0.0), int(row.get("replay/games_total", games)))
         if state == "finished"
         else None,
+        ended=ending,
     )
 
 
@@ -168,15 +158,13 @@ def lock_holder(folder: Path) -> tuple[bool, int | None]:
     return True, None
 
 
-def _ended_state(folder: Path, saved: Path | None) -> State:
-    from scripts.run.folder import is_summarised
-
+def _ended_state(folder: Path, saved: Path | None, ending: Ending | None) -> State:
+    """Return the state of a run that no process holds."""
     if saved is None:
         return "died" if (folder / "metrics.jsonl").exists() else "empty"
-    if is_summarised(folder):
-        return "finished"
-    metrics, at = folder / "metrics.jsonl", saved.stat().st_mtime
-    return "died" if metrics.exists() and metrics.stat().st_mtime > at + SAVED_S else "stopped"
+    if ending is None or ending.lost:
+        return "died"
+    return "finished" if ending.how == "finished" else "stopped"
 
 
 def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
@@ -193,8 +181,8 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
 
 def _heard_since_start(folder: Path) -> bool:
     """Return whether the newest metrics are from the current sitting, not from an earlier one."""
-    metrics, lock = folder / "metrics.jsonl", folder / "run.lock"
-    return metrics.exists() and lock.exists() and metrics.stat().st_mtime >= lock.stat().st_mtime
+    metrics, begun = folder / "metrics.jsonl", folder / ENDED  # which a sitting writes as it begins
+    return metrics.exists() and begun.exists() and metrics.stat().st_mtime >= begun.stat().st_mtime
 
 
 def _actors_asked(folder: Path) -> dict[str, int]:
@@ -227,11 +215,6 @@ def _config(folder: Path) -> dict[str, Any]:
 def _at(config: dict[str, Any], group: str, key: str) -> Any:
     values = config.get(group)
     return values.get(key) if isinstance(values, dict) else None
-
-
-def _changed(folder: Path) -> float:
-    metrics = folder / "metrics.jsonl"
-    return (metrics if metrics.exists() else folder).stat().st_mtime
 
 
 def _age_s(path: Path) -> float | None:

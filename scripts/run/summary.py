@@ -45,7 +45,7 @@ def summarise(sitting: Sitting) -> None:
     try:
         champion = registry.gated()
     except NoGatedModelError:
-        print(f"no model was promoted: the run was too short; continue with:  {sitting.resume_command}")
+        print(f"no model was promoted: the run was too short; continue with:  {_resume_with_more(sitting)}")
         return
     candidates = registry.models()
     promoted = sum(model.verdict == "promoted" for model in candidates)
@@ -68,8 +68,14 @@ def summarise(sitting: Sitting) -> None:
         f"next:  reversi serve --open --registry {models}\n"
         f"       reversi play --registry {models}\n"
         f"       reversi pull --registry {models} -o champion\n"
-        f"       {sitting.resume_command} {more(job.run.minutes, job.run.games, sitting.elapsed_s, sitting.games)}"
+        f"       {_resume_with_more(sitting)}"
     )
+
+
+def _resume_with_more(sitting: Sitting) -> str:
+    """Return the command line that lets a finished run go on."""
+    run = sitting.job.run
+    return f"{sitting.resume_command} {more(run.minutes, run.games, sitting.elapsed_s, sitting.games)}"
 
 
 def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:

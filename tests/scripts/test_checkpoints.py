@@ -80,7 +80,7 @@ def test_a_run_is_resumed_by_its_folder_or_by_its_name_in_runs(tmp_path: Path, m
         resumed = RunFolder.resume(name)
         assert resumed.path == tmp_path / "runs" / "night"
         resumed.close()
-    with pytest.raises(RunError, match="no such run: day"):
+    with pytest.raises(RunError, match="expected a run's folder or its name in runs/, got 'day'"):
         RunFolder.resume("day")
 
 

@@ -68,6 +68,9 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
         "actor-0.safetensors",
         "actor-1.safetensors",
     ], (tmp_path / "both" / "logs" / "run.log").read_text()
+    assert status(cluster, "both")["run"]["ended"]["how"] == "stopped"
+    again = json.loads(cluster.reversi("stop", "both", "--json").stdout)
+    assert (again["said"], again["saved"]) == ("was not running: stopped; stopped", True)
     listed = status(cluster)
     assert [(job["id"], job["state"]) for job in listed] == [(launched["job"], "stopped")]
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
@@ -78,8 +81,13 @@ def test_a_job_that_is_followed_ends_the_command_as_it_ends(cluster: TwoNodes) -
     done = cluster.reversi("launch", "--follow", "resume=/nowhere/night")
     assert done.returncode == 1, done.stderr
     (error,) = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
-    assert error.startswith("error: no such run: /nowhere/night")
+    assert error.startswith("error: expected a run's folder or its name in runs/, got '/nowhere/night'")
     assert "Traceback" not in done.stdout
+    stopped = cluster.reversi("stop", "night", "--json")  # its folder is looked for on the head
+    assert stopped.stdout, stopped.stderr
+    answer = json.loads(stopped.stdout)
+    assert (stopped.returncode, answer["saved"], answer["resume"]) == (1, False, None)
+    assert answer["said"].startswith("failed: nothing in /nowhere/night; ")
 
 
 def test_a_question_is_answered_on_the_head_and_is_no_job_of_ours(cluster: TwoNodes) -> None:

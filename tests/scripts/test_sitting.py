@@ -189,9 +189,10 @@ def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFo
     else:
         run.actor(played(games=0))
     assert (run.trained, folder.begun, folder.disposable) == (True, True, False)
-    assert not run.saved
     run.save(PARTS)
-    assert run.saved
+    assert not run.saved_all, "more may be trained"
+    run.save(PARTS, at_end=True)
+    assert run.saved_all
 
 
 def test_without_any_checkpoint_a_refused_save_names_none(

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from scripts.commands.launch import order_of
-from scripts.run.state import more, read_run
+from scripts.run.folder import is_stopping
+from scripts.run.interrupt import TOGETHER_S
+from scripts.run.state import more
 from tests.scripts.conftest import Reversi
-
-DRIVER = """
-import fcntl, os, signal, sys, time
-folder, saves = sys.argv[1], sys.argv[2] == "saves"
-lock = open(folder + "/run.lock", "a+")
-fcntl.flock(lock, fcntl.LOCK_EX)
-lock.write(f"{os.getpid()}\\n"); lock.flush()
-def end(*_):
-    if saves:
-        os.makedirs(folder + "/checkpoints/000001")
-        os._exit(130)
-    if sys.argv[2] == "fails":
-        os._exit(1)
-signal.signal(signal.SIGTERM, end)
-print("held", flush=True)
-time.sleep(60)
-"""
+from tests.scripts.test_ending import driver
 
 
 @pytest.fixture
@@ -69,28 +55,14 @@ def test_the_newest_value_of_every_metric_is_shown(
     assert f"reversi train resume={run}" in reversi("status", "night").out, "Redis holds the games"
 
 
-def test_how_a_run_ended_is_told_from_its_files(run: Path) -> None:
-    assert read_run(run).state == "empty"
-    saved = run / "checkpoints" / "000001"
-    saved.mkdir(parents=True)
-    rows(run, {"run/games": 1})
-    assert read_run(run).state == "stopped"
-    aged(saved, 100)
-    assert read_run(run).state == "died"
-    (run / "summary.json").write_text("{}")
-    assert read_run(run).state == "finished"
-
-
 def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> None:
     rows(run, {"health/actors/alive": 2.0, "health/actors/rss_mb": 900.0})
-    with subprocess.Popen([sys.executable, "-c", DRIVER, run, "saves"], stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout is not None
-        assert driver.stdout.readline() == "held\n"
+    with driver(run, "saves") as process:
         aged(run / "metrics.jsonl", 5)
         assert json.loads(reversi("status", run, "--json").out)["health"] == {}, "that was before it was resumed"
         aged(run / "metrics.jsonl", -1)
         state = json.loads(reversi("status", run, "--json").out)
-        assert (state["state"], state["pid"]) == ("training", driver.pid)
+        assert (state["state"], state["pid"], state["ended"]) == ("training", process.pid, None)
         assert state["health"] == {"actors": {"alive": 2.0, "rss_mb": 900.0}}
         assert "  actors: alive 2, rss_mb 900\n" in reversi("status", run).out
         stopped = reversi("stop", run)
@@ -99,26 +71,62 @@ def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> N
     assert stopped.out.endswith(f"go on with:  reversi train resume={run}\n")
     again = reversi("stop", run)
     assert (again.code, "was not running: stopped" in again.out) == (0, True)
+    assert "the last sitting" not in reversi("status", run).out, "its state says it all"
+    assert json.loads(reversi("status", run, "--json").out)["ended"] == {
+        "how": "stopped",
+        "trained": True,
+        "lost": False,
+        "checkpoint": "000001",
+        "error": None,
+    }
+
+
+def test_a_run_that_is_stopping_is_not_asked_again(run: Path, reversi: Reversi) -> None:
+    """A second signal would end it at once, unsaved."""
+    with driver(run, "saves") as process:
+        process.send_signal(signal.SIGTERM)
+        while not is_stopping(run):
+            time.sleep(0.01)
+        time.sleep(1.2 * TOGETHER_S)
+        stopped = reversi("stop", run, "--json")
+        assert process.wait(timeout=30) == 0
+    answer = json.loads(stopped.out)
+    assert (stopped.code, answer["saved"]) == (0, True)
+    assert answer["said"].startswith("stopped and saved in ")
 
 
 def test_a_run_that_could_not_save_is_not_said_to_have_saved(run: Path, reversi: Reversi) -> None:
     (run / "checkpoints" / "000001").mkdir(parents=True)
     rows(run, {"run/games": 1})
-    with subprocess.Popen([sys.executable, "-c", DRIVER, run, "fails"], stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout is not None
-        driver.stdout.readline()
+    with driver(run, "fails"):
         stopped = reversi("stop", run)
-    assert stopped.out.startswith("run night ended without a new checkpoint in ")
+    lost = "failed: no room; what came after the last checkpoint is lost"
+    assert stopped.code == 1
+    assert stopped.out.startswith(f"run night {lost} in ")
+    assert stopped.out.endswith(f"go on with:  reversi train resume={run}\n")
+    again = json.loads(reversi("stop", run, "--json").out)
+    assert (again["said"], again["saved"]) == (f"was not running: died, {lost}", False)
+    assert f"\n  the last sitting {lost}\n" in reversi("status", run).out
+
+
+def test_a_run_that_was_killed_while_it_was_stopped_is_not_said_to_have_saved(run: Path, reversi: Reversi) -> None:
+    (run / "checkpoints" / "000001").mkdir(parents=True)
+    with driver(run, "hangs") as process:
+        threading.Timer(1, process.kill).start()
+        stopped = reversi("stop", run)
+    assert stopped.code == 1
+    assert stopped.out.startswith("run night ended without a word in ")
+    said = reversi("status", run).out
+    assert "run night: died" in said
+    assert "\n  no word of its end: it was killed, or an older version of this program trained it\n" in said
 
 
 def test_a_run_that_does_not_end_is_one_line(run: Path, reversi: Reversi) -> None:
-    with subprocess.Popen([sys.executable, "-c", DRIVER, run, "hangs"], stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout is not None
-        driver.stdout.readline()
+    with driver(run, "hangs") as process:
         stopped = reversi("stop", run, "--timeout", 1)
-        driver.kill()
+        process.kill()
     assert stopped.code == 1
-    assert stopped.err == f"error: run 'night' did not stop within 1 s; end it by `kill {driver.pid}`\n"
+    assert stopped.err == f"error: run 'night' did not stop within 1 s; end it by `kill {process.pid}`\n"
 
 
 def test_a_process_that_does_not_hold_the_run_is_never_killed(run: Path, reversi: Reversi) -> None:

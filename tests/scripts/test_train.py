@@ -277,7 +277,7 @@ def test_what_cannot_be_is_one_line_and_leaves_nothing(
 def test_a_missing_run_is_refused(tmp_path: Path) -> None:
     done = resume(tmp_path / "none")
     assert done.returncode == 1
-    assert "no such run: " in done.stderr
+    assert f"expected a run's folder or its name in runs/, got '{tmp_path / 'none'}'" in done.stderr
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])

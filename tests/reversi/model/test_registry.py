@@ -22,7 +22,7 @@ from reversi.errors import (
 from reversi.model.config import TableConfig
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
-from reversi.model.registry import Registry, load_model, newest_registry, open_registry
+from reversi.model.registry import Registry, load_model, open_registry
 from tests.reversi.model.samples import STACKS, weights
 
 MATCH = {"wins": 231, "draws": 12, "losses": 57, "opponent_version": 3, "elo": 228.5, "interval": [0.74, 0.83]}
@@ -352,7 +352,7 @@ def test_load_model_reads_every_kind_of_name(local):
             load_model(spec, local.url)
 
 
-def test_the_newest_run_is_the_default(local, tmp_path, monkeypatch):
+def test_the_newest_run_with_a_champion_is_the_default(local, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoGatedModelError, match="no run in runs/"):
         open_registry(None)
@@ -360,6 +360,6 @@ def test_the_newest_run_is_the_default(local, tmp_path, monkeypatch):
         made = Registry(str(Path("runs") / name / "registry"), create=True)
         if name != "empty":
             made.publish(weights("reversi4", index), "first", None)
-            os.utime(Path(made.url) / "gated.json", (time.time(), time.time() + index))
-    assert newest_registry(Path("runs")) == "runs/new/registry"
+        os.utime(Path("runs") / name, (time.time(), time.time() + index))
+    assert open_registry(None).url == "runs/new/registry"
     assert load_model("gated").version == 1

@@ -1,0 +1,36 @@
+"""The run of a job, read from its folder: here if the folder is on this machine, else on the cluster's head."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.run.ending import ending_of
+from scripts.run.state import RunState, read_run
+
+if TYPE_CHECKING:
+    from scripts.ray.jobs import Job, Jobs
+
+JOB_COMMAND = ("python", "-m", "scripts.cli")
+"""How a job calls `reversi`: the code that is installed on the nodes, or that was sent with the job."""
+
+IF_RUN = 'if test -f "$0/config.yaml"; then exec "$@"; else echo null; fi'
+"""Shell program that runs a command if the folder that it is given first is a run's."""
+
+
+def run_of(jobs: Jobs, job: Job) -> RunState | None:
+    """Return the state of a job's run; None if there is no run in its folder.
+
+    The run may not have made the folder yet, or have removed it because nothing had been trained.  RunError if the head
+    cannot read it or does not answer in time.
+    """
+    folder = Path(job.folder)
+    if (folder / "config.yaml").is_file():
+        return read_run(folder)
+    question = ("sh", "-c", IF_RUN, job.folder, *JOB_COMMAND, "status", job.folder, "--json")
+    answer = json.loads(jobs.ask(question, run=job.run, runtime_env=jobs.runtime_env(job.id)))
+    if answer is None:
+        return None
+    ended = answer.get("ended")  # an older version of this program does not say
+    return RunState(**(answer | {"ended": ended and ending_of(ended)}))

@@ -1,0 +1,143 @@
+"""How a run ended, as each of its sittings says itself: in the file `ended.json` of the run's folder.
+
+The file is replaced as a whole at the start of a sitting, from when on it says nothing, and at the sitting's end.  So a
+run that no process holds and that says nothing has died: it was killed, or its machine failed, or no disk took its last
+word.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from reversi.errors import CorruptFileError, ReversiError, RunError, first_line
+from reversi.files import read_bytes
+from scripts.run.folder import checkpoints_in, is_summarised
+
+if TYPE_CHECKING:
+    from scripts.run.sitting import Sitting
+
+log = logging.getLogger(__name__)
+
+ENDED = "ended.json"
+FORMAT = 1
+
+MAX_BYTES = 1 << 16
+"""Size limit of the file."""
+
+NOTHING_KEPT = "stopped before training began; nothing is kept"
+"""What a sitting says that removed its run's folder, in which nothing had been trained."""
+
+How = Literal["finished", "stopped", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How the last sitting of a run ended."""
+
+    how: How
+    """`finished`: training, the last match and the summary are done; `stopped` by a signal; `failed` by an error."""
+    trained: bool
+    """Whether anything was trained in the sitting."""
+    lost: bool
+    """Whether anything that was trained in the sitting is not in the checkpoint."""
+    checkpoint: str | None
+    """Name of the newest checkpoint, from which the run can be resumed; None if there is none."""
+    error: str | None
+    """The error that ended the sitting, one line."""
+
+    @property
+    def words(self) -> str:
+        """The ending for people."""
+        if self.how == "finished":
+            return "finished"
+        loss = "; what came after the last checkpoint is lost" if self.lost else ""
+        if self.how == "failed":
+            return f"failed: {self.error}{loss}"
+        if self.lost:
+            return f"stopped at once{loss}"
+        return "stopped and saved" if self.trained else "stopped before training continued; nothing is lost"
+
+
+class LastWord:
+    """Writes how a sitting ended, once."""
+
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
+        self._ending: Ending | None = None
+
+    def say(self, how: How, error: BaseException | None = None) -> Ending:
+        """Write the ending, unless it has been written; return it.
+
+        A disk that does not take it costs the word, which the log then says, and not the run.
+        """
+        if self._ending is None:
+            sitting, saved = self._sitting, checkpoints_in(self._sitting.folder.path)
+            self._ending = Ending(
+                how=how,
+                trained=sitting.trained,
+                lost=sitting.trained and not sitting.saved_all,
+                checkpoint=saved[-1].name if saved else None,
+                error=None if error is None else _line_of(error),
+            )
+            try:
+                sitting.folder.write_json(ENDED, {"format": FORMAT, **asdict(self._ending)})
+            except RunError as refused:
+                log.warning("how the run ended is not noted: %s", refused)
+        return self._ending
+
+
+@contextmanager
+def last_word(sitting: Sitting) -> Iterator[LastWord]:
+    """Make what the last sitting said void; an error that leaves the block, or a second signal, is said to have ended
+    the sitting if nothing else was said before."""
+    sitting.folder.write_json(ENDED, {"format": FORMAT, "how": None})
+    word = LastWord(sitting)
+    sitting.interrupt.at_once = lambda: word.say("stopped")
+    try:
+        yield word
+    except BaseException as error:
+        if not sitting.folder.disposable:
+            word.say("failed", error)
+        raise
+
+
+def read_ending(folder: Path) -> Ending | None:
+    """Return how the last sitting of the run in `folder` ended, None if the run does not say so.
+
+    What was said is void if it is of another checkpoint than the newest one.  A run of an older version of this
+    program, which never says how it ended, has finished if it has a summary as new as its newest checkpoint.
+    """
+    saved = checkpoints_in(folder)
+    if not (folder / ENDED).exists():
+        return _finished(saved[-1].name) if saved and is_summarised(folder) else None
+    try:
+        value = json.loads(read_bytes(folder / ENDED, "how a run ended", MAX_BYTES))
+        ending = ending_of(value) if value["format"] == FORMAT and value["how"] is not None else None
+    except (CorruptFileError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return ending if ending and ending.checkpoint == (saved[-1].name if saved else None) else None
+
+
+def ending_of(value: Mapping[str, Any]) -> Ending:
+    """Return the ending from its JSON form; ValueError, TypeError or KeyError for another one."""
+    ending = Ending(**{name: value[name] for name in ("how", "trained", "lost", "checkpoint", "error")})
+    texts, facts = (ending.checkpoint, ending.error), (ending.trained, ending.lost)
+    if ending.how not in get_args(How) or not all(type(fact) is bool for fact in facts):
+        raise ValueError(f"expected how a run ended, got {value!r}")
+    if not all(text is None or isinstance(text, str) for text in texts):
+        raise ValueError(f"expected how a run ended, got {value!r}")
+    return ending
+
+
+def _finished(checkpoint: str) -> Ending:
+    return Ending(how="finished", trained=True, lost=False, checkpoint=checkpoint, error=None)
+
+
+def _line_of(error: BaseException) -> str:
+    return first_line(error) if isinstance(error, ReversiError) else f"{type(error).__name__}: {first_line(error)}"

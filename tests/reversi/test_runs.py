@@ -1,0 +1,82 @@
+"""The newest run, the newest run with a champion, and what is said when they are not the same."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reversi.errors import NoGatedModelError, RunError
+from reversi.runs import find_run, registry_with_champion
+
+NOW_S = 1_700_000_000.0
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(name: str, trained_s: float, *files: str, gated_s: float | None = None) -> Path:
+    """Make a run that trained last at a time, whose champion was promoted at another."""
+    folder = Path("runs") / name
+    (folder / "registry").mkdir(parents=True)
+    for file in ("config.yaml", "metrics.jsonl", *files):
+        (folder / file).write_text("")
+    os.utime(folder / "metrics.jsonl", (NOW_S + trained_s, NOW_S + trained_s))
+    if gated_s is not None:
+        (folder / "registry" / "gated.json").write_text("")
+        os.utime(folder / "registry" / "gated.json", (NOW_S + gated_s, NOW_S + gated_s))
+    return folder
+
+
+def test_the_newest_run_is_the_one_that_trained_last_with_a_champion_or_without(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run("older-a", 10, gated_s=9)
+    run("newer-a", 20, gated_s=5)  # its champion is older than the other run's
+    assert find_run(None) == Path("runs/newer-a").absolute()
+    assert registry_with_champion() == "runs/newer-a/registry"
+    assert caplog.messages == []
+
+
+def test_a_newer_run_without_a_champion_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    run("old-b", 5, gated_s=5)
+    run("taken-b", 10, gated_s=5)
+    run("newest-b", 20)
+    assert find_run(None) == Path("runs/newest-b").absolute()
+    for _ in range(2):
+        assert registry_with_champion() == "runs/taken-b/registry"
+    assert caplog.messages == [
+        "models are those of runs/taken-b: the newest run, runs/newest-b, has no champion in its folder"
+    ]
+
+
+def test_without_any_champion_it_is_the_newest_registry(caplog: pytest.LogCaptureFixture) -> None:
+    run("one-c", 10)
+    run("two-c", 20)
+    assert registry_with_champion() == "runs/two-c/registry"
+    assert caplog.messages == []
+
+
+def test_a_registry_alone_is_enough_for_its_models_and_is_no_run() -> None:
+    (Path("runs") / "copied" / "registry").mkdir(parents=True)
+    assert registry_with_champion() == "runs/copied/registry"
+    with pytest.raises(RunError, match="no run in runs/; start one"):
+        find_run(None)
+
+
+def test_a_run_is_found_by_its_folder_and_by_its_name() -> None:
+    folder = run("night", 1)
+    for what in ("night", "runs/night", str(folder.absolute())):
+        assert find_run(what) == folder.absolute()
+    with pytest.raises(RunError, match=r"expected a run's folder or its name in runs/, got 'day'; see `ls runs`"):
+        find_run("day")
+
+
+def test_without_runs_each_search_says_what_to_make() -> None:
+    with pytest.raises(RunError, match="no run in runs/; start one with `reversi train` or name a folder"):
+        find_run(None)
+    with pytest.raises(NoGatedModelError, match="no run in runs/ has a registry; make one with `reversi train`"):
+        registry_with_champion()
