@@ -193,7 +193,7 @@ class GamesActorConfig:
     game is on the same side in every run."""
 
     round_games: int
-    """Games delivered in one round, 1 to 20,000."""
+    """Games delivered in one round, 1 to 20,000; of more than 1,024 rounds as many more as make it 1,024."""
 
     column: str | None
     """Header of the column of transcripts in CSV files; null finds `transcript`, `moves` or `game_transcript`."""

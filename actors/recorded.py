@@ -21,7 +21,7 @@ from reversi.collection import Collection
 from reversi.errors import ConfigError, CorruptFileError, UsageError
 from reversi.gamefiles import read_games_of
 from reversi.games.rules import Game
-from reversi.record import SEARCHED, Records
+from reversi.record import REACH, SEARCHED, Records
 
 _LOW = np.uint64(2**32 - 1)
 """The bits of a hash that decide which games are used; the others decide which of these are for validation."""
@@ -113,9 +113,14 @@ class RecordedGameSource:
     """Delivers every training game of the files once, in a random order.  A `GameSource` that needs no network."""
 
     def __init__(self, config: GamesActorConfig, files: RecordedGames, seed: int) -> None:
-        """The order depends only on `seed`."""
-        self.config, self.files = config, files
+        """The order depends only on `seed`.
+
+        A round has `round_games` games or, of many games, more: whatever a replay has taken already, it takes every
+        round that it lacks only if there are no more than `REACH`.
+        """
+        self.files = files
         self._order = np.random.default_rng(seed).permutation(len(files.training_rows))
+        self._round_games = max(config.round_games, -(-len(self._order) // REACH))
         self._delivered = 0
         self._positions = 0
 
@@ -128,17 +133,13 @@ class RecordedGameSource:
     def producer(self) -> str:
         """The name of these games in this order and these rounds, the same in every process: what one that died has
         delivered is delivered again under the same name and number, and counts once."""
-        words = f"{self.files.digest} {self.config.round_games} ".encode() + self._order.tobytes()
+        words = f"{self.files.digest} {self._round_games} ".encode() + self._order.tobytes()
         return f"games-{hashlib.sha256(words).hexdigest()[:16]}"
 
     @property
     def rounds(self) -> int:
         """Rounds delivered."""
-        return -(-self._delivered // self.config.round_games)
-
-    def begin_again(self) -> None:
-        """Continue with the first game, as if none had been delivered."""
-        self._delivered = 0
+        return -(-self._delivered // self._round_games)
 
     @property
     def finished(self) -> bool:
@@ -146,10 +147,10 @@ class RecordedGameSource:
         return self._delivered >= len(self._order)
 
     def round(self, progress: float, version: int) -> Records | None:
-        """Return the next `round_games` games, None once all are delivered."""
+        """Return the games of the next round, None once all are delivered."""
         if self.finished:
             return None
-        chosen = self._order[self._delivered : self._delivered + self.config.round_games]
+        chosen = self._order[self._delivered : self._delivered + self._round_games]
         records = self.files.records(self.files.training_rows[chosen])
         self._delivered += len(chosen)
         self._positions += int((records.ply_kind == SEARCHED).sum())

@@ -59,8 +59,6 @@ class ActorReport(ActorCounts):
     """Seconds since the last round ended: the caller's time, under Ray its share of the actor's time."""
     finished: bool = False
     """Whether this actor has delivered all its games; only recorded games end."""
-    reading: int = 0
-    """The reading of the files, as given to `Worker.round`, that this round was part of."""
 
 
 class Worker:
@@ -94,46 +92,38 @@ class Worker:
         self._source: GameSource | None = None
         self._version = -1
         self._sequence = 0
-        self._reading = self._counted = 0
         self._ended_s = 0.0
         self._resumed: dict[str, Any] = {}
         self._resumed_version: int | None = None
         self._pool = ThreadPoolExecutor(1, "weights") if background else None
         self._coming: Future[Prepared] | None = None
 
-    def round(self, progress: float, reading: int = 0) -> ActorReport:
+    def round(self, progress: float) -> ActorReport:
         """Take the newest weights, play one round, and deliver the games that ended.
 
         progress  of the run, 0 to 1; selects the point in the schedules of simulations and epsilon
-        reading   another number than before makes recorded games begin again with the first one: same producer, same
-                  sequence numbers, so that a replay takes only what it lacks; they are not counted again
         """
         start = time.monotonic()
         between_s = start - self._ended_s if self._ended_s else 0.0
         source = self._with_newest_weights()
         if source is None:
             return ActorReport(games=0, version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
-        if reading != self._reading:
-            self._reading = reading
-            self._begin_again(source)
-        before, counted = source.counts, self._sequence >= self._counted
+        before = source.counts
         records = source.round(progress, self._version)
         played = time.monotonic()
-        done = source.counts - before if counted else ActorCounts()
         if records is not None:
             for data in batches(records, self.producer, self._sequence):
                 self._records.push(data)
                 self._sequence += 1
         self._ended_s = time.monotonic()
         return ActorReport(
-            games=len(records) if records is not None and counted else 0,
-            **vars(done),
+            games=len(records) if records is not None else 0,
+            **vars(source.counts - before),
             version=self._version,
             playing_s=played - start,
             waiting_s=self._ended_s - played,
             between_s=between_s,
             finished=source.finished,
-            reading=reading,
         )
 
     def state(self) -> bytes:
@@ -194,21 +184,14 @@ class Worker:
         return self._source
 
     def _read(self, config: GamesActorConfig) -> GameSource:
-        """Read the files; their games keep name and numbers in every process, so that none counts twice.
+        """Read the files; their games keep name and numbers in every process, so that a replay takes none twice.
 
-        A round is one batch: it has at most 20,000 games.
+        A round is one batch.
         """
         source = RecordedGameSource(config, read_games(config, self._game), self._seed)
         self._begin(source)
         self.producer, self._sequence = source.producer, source.rounds
         return source
-
-    def _begin_again(self, source: GameSource) -> None:
-        """Deliver recorded games from the first one on again; other games have no first one."""
-        if isinstance(source, RecordedGameSource):
-            self._counted = max(self._counted, self._sequence)
-            source.begin_again()
-            self._sequence = 0
 
     def _begin(self, source: GameSource) -> None:
         """Install `source`, restore a resumed actor's games, and drop cached evaluations of other weights."""

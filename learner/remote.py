@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import ray
+from ray.exceptions import RayError
 
 from learner.algorithms.reports import ValidationPart, ValidationReport
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
+
+log = logging.getLogger(__name__)
 
 MAX_IN_FLIGHT = 4
 """Unanswered publications to the weights actor; they come every few seconds."""
@@ -25,16 +29,22 @@ class RemoteSamples:
 
     def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return the chunk requested by the last call, and request another of the same size."""
-        if self._next is None:
-            self._next = self._replay.sample.remote(n_batches, batch)
-        samples: SampleColumns | None = ray.get(self._next)
+        asked, self._next = self._next or self._replay.sample.remote(n_batches, batch), None
+        samples: SampleColumns | None = ray.get(asked)
         self._next = None if samples is None else self._replay.sample.remote(n_batches, batch)
         return samples
 
     def rest(self) -> SampleColumns | None:
-        """Wait for and return the chunk already requested; None if there is none or the replay had no samples."""
-        samples: SampleColumns | None = None if self._next is None else ray.get(self._next)
-        self._next = None
+        """Wait for and return the chunk already requested; None if there is none or the replay had no samples.
+
+        None too if the request failed, as the replay then has not counted it as drawn; the next `sample` asks again.
+        """
+        asked, self._next = self._next, None
+        try:
+            samples: SampleColumns | None = None if asked is None else ray.get(asked)
+        except RayError as error:
+            log.warning("samples requested from the replay did not come: %s", error)
+            return None
         return samples
 
 

@@ -42,6 +42,9 @@ BATCH_BYTES = MAX_BYTES - (1 << 20)
 MAX_PRODUCER = 200
 """Longest name of a producer, in characters."""
 
+REACH = 1024
+"""How far behind a producer's highest number late and repeated batches are told apart; older ones count as repeated."""
+
 OPENING, SEARCHED, UNSEARCHED = 0, 1, 2
 """Kinds of a ply: OPENING is not trained on, SEARCHED gives policy and value targets, UNSEARCHED only a value."""
 

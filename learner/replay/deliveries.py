@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-REACH = 1024
-"""How far behind a producer's highest number late and repeated batches are distinguished; older ones are repeated."""
+from reversi.record import REACH
 
 MAX_PRODUCERS = 4096
 """Most producers remembered; beyond it the least recently active one is forgotten."""

@@ -263,7 +263,8 @@ class Driver:
         held = self._answers((replay, "state"), (replay, "report"))
         if isinstance(held, Role):
             return held
-        self._supervisor.replay_account.settle(held[1])
+        if self._supervisor.settled(held[1]):
+            files = {}
         names = (f"{role.name}.safetensors" for role in (gate, learner, replay))
         return files | dict(zip(names, (*trained, held[0]), strict=True))
 

@@ -141,7 +141,7 @@ class _Wiring:
         role = self.role(
             f"actor-{index}",
             lambda: self.worker(index, actor),
-            lambda a: a.round.remote(sitting.fraction, sitting.reading),
+            lambda a: a.round.remote(sitting.fraction),
             hear,
             group=group_of(actor),
             games=getattr(actor.config, "games", 0),

@@ -13,34 +13,38 @@ log = logging.getLogger(__name__)
 class ReplayAccount:
     """Keeps the replay's reports, and tells the log of the games that it lost."""
 
-    def __init__(self, sitting: Sitting, keeps_all: bool) -> None:
-        """`keeps_all`: nothing that was delivered is lost, since it is on a Redis server."""
-        self._sitting, self._keeps_all = sitting, keeps_all
+    def __init__(self, sitting: Sitting) -> None:
+        self._sitting = sitting
         self.held: ReplayReport | None = None
         """The replay's last report."""
-        self._unaccounted: int | None = None
+        self._missing = 0
         self._bereft = False
 
-    def hear(self, report: ReplayReport) -> None:
-        """Take a report; a drop in its games shows a restart before the new process is measured."""
-        if self.held is None:
-            self.settle(report)
-        elif report.games_total < self.held.games_total:
-            self._bereft = True
-        self.held = report
+    def hear(self, report: ReplayReport) -> bool:
+        """Take a report; return whether the replay has died since the last one, and lost what was not saved.
 
-    def died(self) -> None:
-        """Note that the replay has died."""
-        self._bereft = True
-
-    def settle(self, report: ReplayReport) -> None:
-        """Compare, for a checkpoint, the games that the actors delivered with those that the replay has taken.
-
-        Both numbers are exact then, as nothing is in flight: if the replay has died since the last checkpoint, the
-        difference is what its death cost.  Over Redis nothing is lost, but entries may still be unread.
+        Over Redis it loses nothing, and its process has no name.
         """
-        before = self._unaccounted
-        self._unaccounted = self._sitting.progress.games - report.games_total - report.rejected_games
-        if self._bereft and not self._keeps_all and before is not None and self._unaccounted > before:
-            log.error("the replay lost %d games with its death", self._unaccounted - before)
+        if self.held is None:
+            self._missing = self._missing_in(report)
+        died = self.held is not None and report.process != self.held.process
+        self._bereft |= died
+        self.held = report
+        return died
+
+    def settle(self, report: ReplayReport) -> bool:
+        """Take the report of a checkpoint, as `hear` does; say what the replay has lost since the last checkpoint.
+
+        The games that the actors delivered and those that the replay has taken are exact then, as nothing is in flight:
+        if the replay has died, the difference is what its death cost.  Games of files are not lost but read again.
+        """
+        died = self.hear(report)
+        before, self._missing = self._missing, self._missing_in(report)
+        if self._bereft and not self._sitting.reads_files and self._missing > before:
+            log.error("the replay lost %d games with its death", self._missing - before)
         self._bereft = False
+        return died
+
+    def _missing_in(self, report: ReplayReport) -> int:
+        """Return the games that the actors delivered since the run began and `report` has not."""
+        return self._sitting.progress.games - report.games_total - report.rejected_games

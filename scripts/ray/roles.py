@@ -53,6 +53,8 @@ class Role:
     """Restarts after deaths."""
     up: bool = False
     """Whether it has answered since its last start."""
+    was_up: bool = False
+    """Whether it has ever answered."""
     due: float | None = None
     """When to restart it (monotonic clock, as for all times here); None unless it is dead."""
     cut_off: bool = False

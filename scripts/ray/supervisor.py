@@ -75,10 +75,9 @@ class Supervisor:
 
     def __init__(self, sitting: Sitting, parts: Parts) -> None:
         self._sitting, self._parts = sitting, parts
-        self.replay_account = ReplayAccount(sitting, keeps_all=parts.stateless)
-        """The replay's reports."""
+        self._replay_account = ReplayAccount(sitting)
         self.ending = False
-        """Whether an error ends the run: what its actors do is no reason not to save it."""
+        """Whether an error ends the run: what actors do, and what ends the last rounds of others, stops no save."""
         self._stall_s = sitting.job.cluster.stall_s
         self._pending: dict[Any, _Call] = {}
         self._measuring: dict[Any, tuple[Role, Any]] = {}
@@ -147,6 +146,11 @@ class Supervisor:
         for reference in done:
             self._heard(reference)
 
+    def settled(self, report: ReplayReport) -> bool:
+        """Take the replay's report for a checkpoint; return whether the actors were started again since they gave their
+        states, which are then void."""
+        return self._replay_account.settle(report) and self._read_again()
+
     def drop(self, role: Role) -> None:
         """End the process of a role that is no longer needed and forget its calls.
 
@@ -189,7 +193,7 @@ class Supervisor:
         if role.handle is None:
             return  # the callback has removed it
         if not role.up and call.works:
-            role.up = True
+            role.up = role.was_up = True
             role.restart_policy.started(time.monotonic())
             if role.restarts:
                 log.warning(BACK, role.name)
@@ -201,6 +205,8 @@ class Supervisor:
         if self.ending and role.group is not None:
             log.error("%s failed while the run ends: %s", role.name, error)
             self._down(role, None)
+        elif self.ending and call.works and isinstance(cause, ReversiError):
+            log.error("the last round of the %s failed: %s", role.name, cause)
         elif isinstance(cause, UnreachableError) and role.group is not None:
             self._cut_off(role, cause)
         elif isinstance(cause, ReversiError):
@@ -244,7 +250,7 @@ class Supervisor:
         Actors do not count as stalled while the replay is full or its server cannot write: they wait for the learner,
         or for a disk.
         """
-        now, held = time.monotonic(), self.replay_account.held
+        now, held = time.monotonic(), self._replay_account.held
         if held and (held.tokens >= self._sitting.job.replay.bucket_capacity or not held.server_writes):
             self._full = now
         silent_s = {call.role: 0.0 for call in self._pending.values()}
@@ -284,12 +290,13 @@ class Supervisor:
     def _cut_off(self, role: Role, error: UnreachableError) -> None:
         """Restart an actor that could not reach Redis, if another one may; else raise `error`.
 
+        One that was never up, as it waits for a node, does not count: it may wait for ever.
         It is a new process under a new producer name, as the server may or may not have the last delivery.
         """
         if self._left(role):
             return
         role.cut_off = True
-        if all(each.cut_off for each in self._parts.actors.members if not each.leaving):
+        if all(each.cut_off or not each.was_up for each in self._parts.actors.members if not each.leaving):
             raise error
         pause_s = role.restart_policy.cut_off(time.monotonic())
         log.error("%s is started again in %.0f s, as others may reach the server: %s", role.name, pause_s, error)
@@ -353,8 +360,6 @@ class Supervisor:
         log.warning(BACK, role.name)
         if role is self._parts.weights:
             self._champion_due = time.monotonic()
-        else:
-            self.replay_account.died()
 
     def _send_champion(self) -> None:
         """Send a restarted weights actor the champion, which the gate announces only once, when the registry has it."""
@@ -371,8 +376,23 @@ class Supervisor:
             self._champion_due = time.monotonic() + SEND_AGAIN_S
 
     def _hear_replay(self, report: ReplayReport) -> None:
-        self.replay_account.hear(report)
+        if self._replay_account.hear(report):
+            self._read_again()
         self._parts.replay.hear(report)
+
+    def _read_again(self) -> bool:
+        """After a death of the replay start the actor that reads game files, if there is one, again; return whether.
+
+        Without its state it delivers all games under the same names, and the replay takes those that it lacks.
+        """
+        if not self._sitting.reads_files:
+            return False
+        self._sitting.read_again()
+        for role in self._parts.actors.members:
+            self.drop(role)
+            role.saved = None
+            self.start(role)
+        return True
 
 
 def _nothing(answer: Any) -> None:

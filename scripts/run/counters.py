@@ -19,9 +19,10 @@ class RunReport:
     sitting_s: float
     """Seconds of training since the run was last started or resumed."""
     games: int
-    """Games finished since the run began, lessons (`actors.lessons`) included."""
+    """Games finished since the run began, lessons (`actors.lessons`) included; of games from files those taken by the
+    replay."""
     positions: int
-    """Positions that a move is learned from, searched or of lessons, since the run began."""
+    """Positions that a move is learned from, searched, of lessons or of files, since the run began."""
     simulations: int
     """Simulations since the run began."""
     positions_per_s: float

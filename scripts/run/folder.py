@@ -32,6 +32,7 @@ from pathlib import Path
 from shlex import quote
 from typing import IO, Any
 
+from learner.replay.redis.key import KEY_FILE
 from reversi.errors import CorruptFileError, RunError
 from reversi.files import write_atomic
 from reversi.runs import find_run
@@ -59,12 +60,16 @@ class RunFolder:
     def create(cls, directory: str, name: str) -> RunFolder:
         """Create a new run; RunError if the name is taken.
 
-        A folder that a run left before it wrote its configuration is no run: its name is free.
+        The folder of a run that ended before it kept anything is emptied and used again.
         """
         path = Path(directory).absolute() / name
         with _explained(path):
-            if (path / "run.lock").exists() and not (path / "config.yaml").exists():
-                return cls(path, _locked(path), begun=False)
+            if _is_left_over(path):
+                lock = _locked(path)
+                if _is_left_over(path):  # its process, if there was one, has ended without a checkpoint
+                    _empty(path)
+                    return cls(path, lock, begun=False)
+                lock.close()
             if path.exists():
                 raise RunError(
                     f"run {name!r} exists in {path.parent}; go on with it by resume={Path(directory) / name}, "
@@ -83,7 +88,7 @@ class RunFolder:
     @property
     def disposable(self) -> bool:
         """Whether nothing was trained in it and it holds no model, so that nothing is lost with it."""
-        return not self.begun and not any((self.path / "registry" / "models").glob("*"))
+        return not self.begun and not _has_models(self.path)
 
     def close(self) -> None:
         """Release the lock on the run."""
@@ -170,6 +175,26 @@ def is_summarised(folder: Path) -> bool:
 def checkpoints_in(folder: Path) -> list[Path]:
     """Return the checkpoints of the run in `folder`, oldest first; what is still being written has another name."""
     return sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
+
+
+def _has_models(folder: Path) -> bool:
+    return any((folder / "registry" / "models").glob("*"))
+
+
+def _is_left_over(folder: Path) -> bool:
+    """Return whether a run has left `folder` without anything to go on from: no checkpoint, no model, nothing on a
+    Redis server."""
+    kept = checkpoints_in(folder) or _has_models(folder) or (folder / KEY_FILE).exists()
+    return (folder / "run.lock").exists() and not kept
+
+
+def _empty(folder: Path) -> None:
+    """Remove everything in `folder` but the lock, which this process holds."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != "run.lock":
+            path.unlink()
 
 
 def newest_whole(folder: Path) -> dict[str, bytes]:

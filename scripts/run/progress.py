@@ -115,6 +115,11 @@ class Progress:
         self._write("learner/validation", report)
         self._say(f"all games kept aside: {report.summary}")
 
+    def taken(self, report: ReplayReport) -> None:
+        """Count the games that the replay has taken; after a death it takes some of them again."""
+        self._sum.games = max(self._sum.games, report.games_total)
+        self._sum.positions = max(self._sum.positions, report.positions_total)
+
     def replay(self, report: ReplayReport) -> None:
         """Keep the replay's newest fill."""
         self._newest.replay = report

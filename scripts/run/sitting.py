@@ -9,7 +9,7 @@ import logging
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -63,24 +63,21 @@ class Sitting:
     """The last candidate's results on all validation games."""
     last_offered: bool = False
     """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
-    reading: int = 0
-    """How often the files of a run that learns from game files have been begun again: whenever the replay has died."""
     trained: bool = False
-    """Whether anything was trained in this sitting: its clock started, an actor finished a round or a model was
-    published, whichever came first."""
+    """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
+    learner trained or a model was published, whichever came first."""
     saved_all: bool = False
     """Whether a checkpoint holds all that was trained in this sitting."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
     _number: int = 0
     _before_s: float = 0.0
-    _began: float = field(default_factory=time.monotonic)
+    _began: float | None = None
     _saved: float = field(default_factory=time.monotonic)
     _due: bool = False
     _files_read: bool = False
     _learned: bool = False
     _idle_rounds: int = 0
-    _replay_process: str = ""
 
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
@@ -138,8 +135,8 @@ class Sitting:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds of training, earlier sittings included."""
-        return self._before_s + time.monotonic() - self._began
+        """Seconds of training, earlier sittings included; what comes before `begin` is no training."""
+        return self._before_s + (0.0 if self._began is None else time.monotonic() - self._began)
 
     @property
     def fraction(self) -> float:
@@ -160,13 +157,16 @@ class Sitting:
 
     def actor(self, report: ActorReport) -> None:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
-        self._has_trained()
-        if report.finished and report.reading == self.reading and not self._files_read:
+        if report.version >= 0:  # before the first weights a round is empty; games of files can be read again
+            self._has_trained()
+        if report.finished and not self._files_read:
             self._files_read = self._due = True
-        self.progress.actor(report)
+        self.progress.actor(replace(report, games=0, positions=0) if self.reads_files else report)
 
     def learner(self, report: LearnerReport) -> None:
         """Take the report of a round of training."""
+        if report.steps:
+            self._has_trained()
         self._learned |= report.finished
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
@@ -190,17 +190,22 @@ class Sitting:
             self.progress.validated(validation)
 
     def replay(self, report: ReplayReport) -> None:
-        """Take the replay's report.
-
-        If the replay of a run over game files has died, all of them are read again: it takes what it lacks.
-        """
-        if isinstance(self.job.actors, GamesActorConfig) and self._replay_process not in ("", report.process):
-            log.warning("the replay has died: the game files are read again from the first")
-            self.reading += 1
-            self._files_read, self._idle_rounds = False, 0
-        self._replay_process = report.process
+        """Take the replay's report."""
         self.games = report.games_total
+        if self.reads_files:
+            self.progress.taken(report)
         self.progress.replay(report)
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the games come from files: after a death they are delivered again, and only the replay counts each
+        once."""
+        return isinstance(self.job.actors, GamesActorConfig)
+
+    def read_again(self) -> None:
+        """Note that the games of files, which may all have been read, are delivered again from the first."""
+        log.warning("the replay has died: the game files are read again from the first")
+        self._files_read, self._idle_rounds = False, 0
 
     @property
     def checkpoint_due(self) -> bool:

@@ -99,7 +99,27 @@ def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
     assert not again.begun
     with pytest.raises(RunError, match=f"is held by process .*: reversi stop {tmp_path / 'night'}$"):
         RunFolder.create(str(tmp_path), "night")
-    again.write_setup("kept: true\n")
     again.close()
-    with pytest.raises(RunError, match="exists in"):
-        RunFolder.create(str(tmp_path), "night")
+
+
+@pytest.mark.parametrize("kept", [None, "checkpoints/000001", "registry/models/000000", "redis-key"])
+def test_the_folder_of_a_run_that_kept_nothing_is_emptied_for_the_next_of_its_name(
+    kept: str | None, tmp_path: Path
+) -> None:
+    first = RunFolder.create(str(tmp_path), "night")
+    first.write_setup("kept: true\n")
+    (first.path / "metrics.jsonl").write_text("{}\n")
+    (first.path / "logs").mkdir()
+    if kept:
+        (first.path / kept).mkdir(parents=True)
+    first.close()
+    before = sorted(first.path.iterdir())
+    if kept:
+        with pytest.raises(RunError, match="exists in"):
+            RunFolder.create(str(tmp_path), "night")
+        assert sorted(first.path.iterdir()) == before
+    else:
+        again = RunFolder.create(str(tmp_path), "night")
+        assert not again.begun
+        assert [path.name for path in first.path.iterdir()] == ["run.lock"]
+        again.close()

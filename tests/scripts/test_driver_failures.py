@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ray.core.generated.common_pb2 import ErrorType
 from ray.exceptions import ObjectReconstructionFailedError, RayTaskError
 
+from actors.worker import ActorReport
 from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedError, UnreachableError
 from reversi.model.folder import Folder
 from scripts.ray import supervisor as supervisor_module
 from scripts.ray.restart_policy import RestartPolicy
 from tests.evaluator.gates import weights
-from tests.scripts.driver_scene import ESSENTIAL, Process, Scene
+from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Process, Scene
 
 
 def lost() -> Any:
@@ -88,6 +91,17 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
+def test_an_actor_that_waits_for_a_node_is_not_one_that_reaches_redis(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock)
+    scene.process["actor-2"].hangs.add("*")
+    scene.begin()
+    scene.turn_until(lambda: all(role.up for role in scene.pool.members[:2]))
+    for index in range(2):
+        scene.process[f"actor-{index}"].answers["round"] = cut_off
+    with pytest.raises(UnreachableError, match="redis at redis://far"):
+        scene.turn_until(lambda: False)
+
+
 def test_an_actor_that_leaves_need_not_reach_redis(scene: Scene) -> None:
     leaver = scene.process["actor-2"]
     leaver.answers["round"] = cut_off
@@ -114,6 +128,67 @@ def test_a_run_that_all_its_actors_end_at_once_is_saved(scene: Scene) -> None:
         scene.process[f"actor-{index}"].answers["round"] = unfit
     with pytest.raises(IncompatibleModelError) as ended:
         scene.turn_until(lambda: False)
+    scene.driver.save_despite(ended.value)
+    assert scene.saved() >= ESSENTIAL
+
+
+@pytest.mark.parametrize("seen", ["by a report", "at a checkpoint"])
+def test_after_a_death_of_the_replay_game_files_are_read_again_by_a_new_actor(
+    seen: str, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene(tmp_path, clock, "experiment=wthor", "cluster=local")
+    restarts = scene.begin().sitting.progress.state()["restarts"]
+    scene.parts.replay.hear = scene.sitting.replay
+    scene.process["replay"].answers["report"] = lambda: replace(REPLAY, games_total=50, process="one")
+    scene.clock.sleep(2)
+    scene.turn_until(lambda: scene.sitting.progress.games == 50 and all(role.up for role in scene.pool.members))
+    first = dict(scene.process)
+    scene.process["replay"].answers["report"] = lambda: replace(REPLAY, games_total=20, process="two")
+    if seen == "at a checkpoint":
+        assert scene.driver.save()
+        assert scene.saved() == ESSENTIAL, "what the actors have delivered before is not what this replay has"
+    else:
+        scene.clock.sleep(2)
+        scene.turn_until(lambda: scene.process["actor-0"] is not first["actor-0"])
+    assert first["actor-0"].dead
+    scene.turn_until(lambda: all(role.up for role in scene.pool.members))
+    assert "restore" not in scene.process["actor-0"].asked
+    assert scene.process["learner"] is first["learner"]
+    assert scene.sitting.progress.state()["restarts"] == restarts
+    assert scene.driver.save()
+    assert "the game files are read again" in caplog.text
+    assert "the replay lost" not in caplog.text
+
+
+def test_after_a_death_of_the_replay_actors_that_play_go_on_and_the_log_has_the_loss(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.sitting.actor(ActorReport(games=50, version=0, playing_s=1, waiting_s=0, between_s=0))
+    for games, process in ((50, "one"), (20, "two")):
+        report = replace(REPLAY, games_total=games, process=process)
+        scene.process["replay"].answers["report"] = lambda: report  # noqa: B023
+        scene.clock.sleep(2)
+        scene.turn_until(lambda: scene.driver._supervisor._replay_account.held == report)  # noqa: B023
+        scene.turn_until(lambda: all(role.up for role in scene.pool.members))
+    assert not scene.process["actor-0"].dead
+    assert scene.driver.save()
+    assert "actor-0" in scene.saved()
+    assert "the replay lost 30 games with its death" in caplog.text
+
+
+@pytest.mark.parametrize("first", ["actors", "learner"])
+def test_a_run_whose_last_rounds_all_fail_is_saved(first: str, scene: Scene) -> None:
+    """Without the Redis server the learner's round fails like those of the actors, before or after them."""
+    roles = ["learner", "actor-0", "actor-1", "actor-2"]
+    for name in roles:
+        scene.hang(name, "round")
+        scene.process[name].answers["round"] = cut_off
+    for name in roles[1:] if first == "actors" else roles[:1]:
+        scene.process[name].hangs.clear()
+    with pytest.raises(UnreachableError) as ended:
+        scene.turn_until(lambda: False)
+    for name in roles:
+        scene.process[name].hangs.clear()
     scene.driver.save_despite(ended.value)
     assert scene.saved() >= ESSENTIAL
 

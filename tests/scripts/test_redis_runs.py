@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -20,9 +18,8 @@ from learner.replay.redis.embedded import EmbeddedServer
 from learner.replay.redis.key import run_key
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.sink import RedisSink
-from learner.replay.redis.stream import delivery_in, streams
 from reversi.errors import ConfigError, RunError
-from reversi.record import decode, encode
+from reversi.record import encode
 from scripts.commands import train as train_command
 from scripts.config.compose import compose
 from scripts.config.job import job_of
@@ -31,6 +28,7 @@ from scripts.run.preflight import check_machine
 from scripts.run.redis_run import forget, redis_of
 from scripts.run.sitting import Sitting
 from tests.random_games import random_records
+from tests.scripts.redis_contents import counted, deliveries, elapsed_s
 from tests.scripts.runs import TINY, command, resume, train, wait_for
 
 REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0")
@@ -66,18 +64,6 @@ def server_of(run: Path, other_than: int = 0) -> tuple[RedisServer, int]:
     return server, pid()
 
 
-def deliveries(server: RedisServer, run: Path) -> dict[tuple[str, int], int]:
-    """Return the games of every delivery that the server holds, by producer and sequence."""
-    (stream,) = streams((run / "redis-key").read_text().strip(), 1)
-    client: Any = server.client()
-    entries = [delivery_in(fields) for _, fields in client.xrange(stream)]
-    decoded = [decode(entry, "an entry") for entry in entries]
-    client.close()
-    held = {(producer, sequence): len(records) for records, producer, sequence in decoded}
-    assert len(held) == len(entries), "nothing is there twice"
-    return held
-
-
 def left_behind(run: Path) -> dict[tuple[str, int], int]:
     """Return the deliveries in the folder of a run that has ended."""
     served = EmbeddedServer(run / "redis", memory_mb=256, append_only=True)
@@ -85,17 +71,6 @@ def left_behind(run: Path) -> dict[tuple[str, int], int]:
         return deliveries(served.server, run)
     finally:
         served.close()
-
-
-def counted(run: Path) -> int:
-    """Return the games that the last checkpoint of `run` has counted."""
-    newest = max((run / "checkpoints").glob("0*"))
-    return int(json.loads((newest / "run.json").read_text())["games"])
-
-
-def elapsed_s(run: Path) -> float:
-    newest = max((run / "checkpoints").glob("0*"))
-    return float(json.loads((newest / "run.json").read_text())["elapsed_s"])
 
 
 def test_a_server_of_our_own_is_not_for_a_cluster_of_machines() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,21 @@ def learned(steps: int, step: int) -> LearnerReport:
     )
 
 
+def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint of a run that an error ends before all its parts are up says so too."""
+    now_s = time.monotonic()
+    monkeypatch.setattr("scripts.run.sitting.time.monotonic", lambda: now_s)
+    first = sitting(folder, "run.minutes=9")
+    now_s += 200
+    assert first.fraction == 0
+    first.save(PARTS)
+    second = after(folder, "run.minutes=9")
+    now_s += 100
+    second.begin()
+    now_s += 30
+    assert second.elapsed_s == 30
+
+
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
     assert not first.goes_on
@@ -111,35 +127,33 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
     assert not second.last_offered
 
 
-def test_a_replay_that_has_died_has_the_game_files_read_again(folder: RunFolder) -> None:
+def test_game_files_are_read_again_to_their_end(folder: RunFolder) -> None:
     run = trained(folder, "experiment=wthor", "run.minutes=9")
     read = ActorReport(games=9, version=-1, playing_s=1, waiting_s=0, between_s=0, finished=True)
-    run.replay(replace(HELD, process="one"))
     assert not run.checkpoint_due
     run.actor(read)
     assert run.checkpoint_due
     run.save(PARTS)
     assert not run.checkpoint_due
     run.learner(learned(steps=0, step=7))
-    run.replay(replace(HELD, process="one"))
     assert not run.plays_on
-    run.replay(replace(HELD, process="two"))
-    assert run.plays_on
-    run.actor(read)  # a round that began before
+    run.read_again()
     assert run.plays_on
     for _ in range(IDLE_ROUNDS):
         run.learner(learned(steps=0, step=7))
     assert run.goes_on
-    run.actor(replace(read, reading=run.reading))
+    run.actor(read)
     assert not run.plays_on
     assert run.checkpoint_due
 
 
-def test_a_run_that_plays_its_games_goes_on_with_a_replay_that_has_died(folder: RunFolder) -> None:
-    run = trained(folder, "run.minutes=9")
-    for process in ("one", "two"):
-        run.replay(replace(HELD, process=process))
-    assert run.reading == 0
+def test_games_of_files_are_counted_by_the_replay_however_often_they_are_delivered(folder: RunFolder) -> None:
+    run = trained(folder, "experiment=wthor", "run.minutes=9")
+    for taken in (5, 9, 3, 9):  # the replay died, and went on from a checkpoint with three of them
+        run.actor(replace(played(games=5), version=-1, positions=50))
+        run.replay(replace(HELD, games_total=taken, positions_total=10 * taken))
+        assert run.progress.state()["games"] >= taken
+    assert (run.progress.games, run.progress.state()["positions"]) == (9, 90)
 
 
 def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) -> None:
@@ -149,16 +163,21 @@ def test_steps_that_a_death_has_undone_are_not_counted_twice(folder: RunFolder) 
     assert run.progress.state()["steps"] == 25
 
 
-@pytest.mark.parametrize("first", ["a round of play", "a model"])
+@pytest.mark.parametrize("first", ["a round of play", "a step", "a model"])
 def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFolder) -> None:
     """Though its clock has not: a run whose start never ends is kept."""
     run = sitting(folder)
     run.gate(GateReport(summary="no model yet"))
+    run.actor(replace(played(games=0), version=-1))  # the learner is still starting
+    run.actor(replace(played(games=9), version=-1))  # games of files, which are read again by the next start
+    run.learner(learned(steps=0, step=0))
     assert (run.trained, folder.begun, folder.disposable) == (False, False, True)
     if first == "a model":
         run.gate(GateReport(summary="champion version 0, no match yet", verdict="first", champion_version=0))
+    elif first == "a step":
+        run.learner(learned(steps=1, step=1))
     else:
-        run.actor(played(games=4))
+        run.actor(played(games=0))
     assert (run.trained, folder.begun, folder.disposable) == (True, True, False)
     run.save(PARTS)
     assert not run.saved_all, "more may be trained"

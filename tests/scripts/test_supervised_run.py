@@ -14,9 +14,9 @@ from actors.worker import Worker
 from learner.replay.memory import MemoryReplay
 from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
+from reversi.record import REACH
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from scripts.run.serial import ReplaySink
 from tests.reversi.wthor_files import transcript, wtb
 from tests.scripts.runs import REPLAY, metrics, processes, wait_for
 
@@ -57,36 +57,42 @@ def test_the_last_candidate_is_offered_once_all_games_kept_aside_are_validated(t
 
 
 def test_a_replay_that_lost_games_takes_them_from_the_files_again(tmp_path: Path) -> None:
-    """Every game once, whatever its checkpoint holds; the run's counters count no game twice."""
-    path = tmp_path / "games.wtb"
-    path.write_bytes(wtb([transcript(seed) for seed in range(40)]))
-    overrides = ["experiment=wthor", f"actors.paths=[{path}]", "actors.round_games=5", "actors.validation_share=0"]
+    """Every game once, whatever its checkpoint holds and whichever delivery comes first."""
+    path, games = tmp_path / "games.wtb", REACH + 100
+    path.write_bytes(wtb([transcript(seed) for seed in range(games)]))
+    overrides = ["experiment=wthor", f"actors.paths=[{path}]", "actors.round_games=1", "actors.validation_share=0"]
     job = job_of(compose(overrides))
     game = game_named(job.game.name)
     replay = MemoryReplay(game, job.replay, 1, None)
-    sink = ReplaySink(replay)
-    worker = Worker(
-        index=0,
-        game=game.name,
-        config=job.actors,
-        search=job.search,
-        seed=1,
-        weights=WeightStore(),
-        records=sink,
-    )
-    reports = [worker.round(0.0) for _ in range(3)]
-    saved = replay.state()
-    reports += [worker.round(0.0) for _ in range(3)]
-    sink._replay = replay = MemoryReplay(game, job.replay, 1, None)
-    replay.restore(saved)
-    while not reports[-1].finished:
-        reports.append(worker.round(0.0, reading=1))
-    assert [report.reading for report in reports] == [0] * 6 + [1] * 8
-    assert (replay.report().games_total, replay.report().duplicates) == (40, 3)
-    positions = sum(len(transcript(seed)) // 2 for seed in range(40))
-    assert replay.report().positions >= positions
-    assert sum(report.games for report in reports) == 40
-    assert sum(report.positions for report in reports) == positions
+    deliveries: list[bytes] = []
+
+    class Sink:
+        def push(self, data: bytes) -> None:
+            deliveries.append(data)
+            replay.add(data)
+
+    def read_to_the_end() -> None:
+        worker = Worker(
+            index=0,
+            game=game.name,
+            config=job.actors,
+            search=job.search,
+            seed=1,
+            weights=WeightStore(),
+            records=Sink(),
+        )
+        while not worker.round(0.0).finished:
+            pass
+
+    read_to_the_end()
+    assert replay.report().games_total == games
+    assert replay.report().positions >= sum(len(transcript(seed)) // 2 for seed in range(games))
+    replay = MemoryReplay(game, job.replay, 1, None)
+    replay.add(deliveries[0])  # what the checkpoint has
+    replay.add(deliveries[-1])  # on its way as the replay died
+    read_to_the_end()
+    assert replay.report().games_total == games
+    assert replay.report().duplicates == 2
 
 
 def test_a_replay_that_dies_after_all_games_were_read_does_not_end_the_run(tmp_path: Path) -> None:

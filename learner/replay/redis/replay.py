@@ -145,15 +145,16 @@ class RedisReplay:
             return self._memory.room()
 
     def report(self) -> ReplayReport:
-        """Return contents and totals."""
+        """Return contents and totals, also after the server was given up."""
         with self._changed:
-            self._check()
             return replace(self._memory.report(), server_mb=self._server_mb, server_writes=self._server_writes)
 
     def state(self) -> bytes:
-        """Return the state without the stream as an archive, which `MemoryReplay` can restore too."""
+        """Return the state without the stream as an archive, which `MemoryReplay` can restore too.
+
+        It is whole after the server was given up as well: deliveries that are missing in it are still in the stream.
+        """
         with self._changed:
-            self._check()
             return self._memory.state()
 
     def restore(self, data: bytes) -> None:
@@ -193,7 +194,8 @@ class RedisReplay:
             raise UnreachableError(f"redis at {self._server}: waited {self.config.patience_s:.0f} s for {what}")
 
     def _run(self) -> None:
-        """Follow the streams until `close`, reconnecting after every outage; the public methods raise its errors."""
+        """Follow the streams until `close`, reconnecting after every outage; the public methods raise its errors,
+        except those that only say what is held."""
         backoff = self._backoff()
         try:
             while not self._closing.is_set():

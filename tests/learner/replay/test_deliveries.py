@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 
-from learner.replay.deliveries import MAX_PRODUCERS, REACH, Deliveries
+from learner.replay.deliveries import MAX_PRODUCERS, Deliveries
+from reversi.record import REACH
 
 
 def test_retried_and_reordered_deliveries_are_told_as_a_set_would() -> None:

@@ -163,7 +163,7 @@ def test_a_killed_server_with_an_append_only_file_loses_nothing_acknowledged(tmp
 
 def gave_up(replay: RedisReplay) -> bool:
     try:
-        replay.report()
+        replay.room()
     except UnreachableError:
         return True
     return False
@@ -171,10 +171,14 @@ def gave_up(replay: RedisReplay) -> bool:
 
 def test_a_server_that_stays_away_ends_the_run_with_one_line(tmp_path: Path) -> None:
     with embedded(tmp_path) as running, opened(running.server, fresh_key(), patience_s=0.5) as replay:
+        replay.add(batch(0))
         running.close()
         until(lambda: gave_up(replay))
         with pytest.raises(UnreachableError, match=r"^redis at unix://.*: gave up after 0 s of .*$"):
-            replay.report()
+            replay.sample(1, 8)
+        saved = MemoryReplay(GAME, CONFIG, 7, None)
+        saved.restore(replay.state())
+        assert saved.report().games_total == games_taken(replay) > 0, "what it holds can still be saved"
         with pytest.raises(UnreachableError, match="gave up after"):
             replay.sink().push(batch(0))
 
