@@ -74,19 +74,20 @@ class Worker:
         seed: int,
         weights: WeightSource,
         records: RecordSink,
-        epoch: int = 0,
+        incarnation: int = 0,
         background: bool = False,
     ) -> None:
         """`index` numbers the run's actors from 0; with `seed` it decides all of this actor's random choices.
 
-        epoch       number of this start of the run: a producer that lost its state must not reuse a sequence number
-        background  end a round of search after `round_s` seconds, and prepare new weights while play continues with
-                    the old ones; which games a round has, and which round takes the weights, then varies
+        incarnation  number of this start of the actor, unique in the run: a producer that lost its state must not
+                     reuse a sequence number
+        background   end a round of search after `round_s` seconds, and prepare new weights while play continues with
+                     the old ones; which games a round has, and which round takes the weights, then varies
         """
         self.config, self.search_config = config, search
-        self.producer = f"actor-{index}-{epoch}"
+        self.producer = f"actor-{index}-{incarnation}"
         self._game, self._weights, self._records = game_named(game), weights, records
-        key = (index,) if isinstance(config, GamesActorConfig) else (index, epoch)
+        key = (index,) if isinstance(config, GamesActorConfig) else (index, incarnation)
         self._seed = int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
         self._source: GameSource | None = None

@@ -277,7 +277,7 @@ class Gate:
         if self._keep_rejected is None:
             return
         try:
-            self.registry.thin(self._rejected, self._keep_rejected)
+            self.registry.prune(self._rejected, self._keep_rejected)
         except UnwritableError as error:
             log.warning("weights of rejected candidates are left over (registry.keep_rejected): %s", error)
 

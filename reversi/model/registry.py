@@ -6,7 +6,7 @@
     gated.json                        the champion's version, replaced atomically once its model is complete
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
-A version is immutable, but for the weights of old rejected ones, which can be dropped (`Registry.thin`).  Paths are
+A version is immutable, but for the weights of old rejected ones, which can be dropped (`Registry.prune`).  Paths are
 built only from version numbers, never from the content of a file.  The URL is a folder or any URL that fsspec supports.
 """
 
@@ -79,7 +79,7 @@ class Registry:
             self._folder.write("gated.json", _json({"version": published.version, "sha256": published.sha256}))
         return published
 
-    def thin(self, rejected: Sequence[int], keep: int) -> None:
+    def prune(self, rejected: Sequence[int], keep: int) -> None:
         """Drop the weights of all `rejected` versions (ascending) but the last `keep`; card and model.json stay.
 
         It goes back from the newest one to the first that has no weights any more, so that calling it after every

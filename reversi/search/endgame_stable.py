@@ -38,10 +38,10 @@ def stable_discs(variant: int, own: np.uint64, empty: np.uint64) -> np.uint64:
     Cost: 70 mask operations, and 20 for each further pass, which extends the stable discs by one ring.
     """
     game = game_of(variant)
-    row = ~_row_mates(empty) | _ROW_ENDS[game]
-    column = ~_column_mates(empty) | _COLUMN_ENDS[game]
-    diagonal = ~_diagonal_mates(empty) | _DIAGONAL_ENDS[game]
-    antidiagonal = ~_antidiagonal_mates(empty) | _DIAGONAL_ENDS[game]
+    row = ~_rows_of(empty) | _ROW_ENDS[game]
+    column = ~_columns_of(empty) | _COLUMN_ENDS[game]
+    diagonal = ~_diagonals_of(empty) | _DIAGONAL_ENDS[game]
+    antidiagonal = ~_antidiagonals_of(empty) | _DIAGONAL_ENDS[game]
     # A shift may wrap round the board, but only onto a square that ends the line and so is stable along it anyway.
     stable, before = np.uint64(own & row & column & diagonal & antidiagonal), ZERO
     while stable != before:
@@ -66,7 +66,7 @@ def stable_bound(variant: int, opp: np.uint64, empty: np.uint64) -> int:
 
 
 @bare_kernel
-def _row_mates(mask: np.uint64) -> np.uint64:
+def _rows_of(mask: np.uint64) -> np.uint64:
     """Return all squares of the rows that contain a square of `mask`."""
     mask |= (mask >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
     mask |= (mask >> np.uint64(2)) & np.uint64(0x3F3F3F3F3F3F3F3F)
@@ -75,7 +75,7 @@ def _row_mates(mask: np.uint64) -> np.uint64:
 
 
 @bare_kernel
-def _column_mates(mask: np.uint64) -> np.uint64:
+def _columns_of(mask: np.uint64) -> np.uint64:
     """Return all squares of the columns that contain a square of `mask`."""
     mask |= (mask >> np.uint64(32)) | (mask << np.uint64(32))
     mask |= (mask >> np.uint64(16)) | (mask << np.uint64(16))
@@ -83,7 +83,7 @@ def _column_mates(mask: np.uint64) -> np.uint64:
 
 
 @bare_kernel
-def _diagonal_mates(mask: np.uint64) -> np.uint64:
+def _diagonals_of(mask: np.uint64) -> np.uint64:
     """Return all squares of the diagonals (a1-h8 and its parallels) that contain a square of `mask`."""
     down = mask | ((mask << np.uint64(9)) & np.uint64(0xFEFEFEFEFEFEFEFE))
     down |= (down << np.uint64(18)) & np.uint64(0xFCFCFCFCFCFCFCFC)
@@ -94,7 +94,7 @@ def _diagonal_mates(mask: np.uint64) -> np.uint64:
 
 
 @bare_kernel
-def _antidiagonal_mates(mask: np.uint64) -> np.uint64:
+def _antidiagonals_of(mask: np.uint64) -> np.uint64:
     """Return all squares of the antidiagonals (h1-a8 and its parallels) that contain a square of `mask`."""
     down = mask | ((mask << np.uint64(7)) & np.uint64(0x7F7F7F7F7F7F7F7F))
     down |= (down << np.uint64(14)) & np.uint64(0x3F3F3F3F3F3F3F3F)

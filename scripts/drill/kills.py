@@ -67,9 +67,9 @@ def kill_roles(
     folder: Path,
     overrides: Sequence[str],
     kills: int,
-    hear: Callable[[list[Outcome], str], None],
+    on_report: Callable[[list[Outcome], str], None],
 ) -> list[Outcome]:
-    """Kill each of `roles` `kills` times in one run; `hear` is called after every return, with the outcomes so far.
+    """Kill each of `roles` `kills` times in one run; `on_report` is called after every return with the outcomes so far.
 
     If the run ends too early or a role does not return, the outcomes are not kept and show the error.
     """
@@ -87,7 +87,7 @@ def kill_roles(
                 for victim in chance.sample(victims, len(victims)):
                     if _turn(run, probe, victim, kills, chance):
                         step = f"{victim.role} {len(victim.went_on_s)}/{kills}: {victim.went_on_s[-1]:.1f} s"
-                        hear(_outcomes(victims, kills, None, words), step)
+                        on_report(_outcomes(victims, kills, None, words), step)
                 time.sleep(POLL_S)
             run.wait_for_checkpoint(run.newest_checkpoint())
             stopped = stop_and_compare(run, acknowledged, probe, append_only=not _may_lose(victims))

@@ -181,7 +181,7 @@ class _Wiring:
             search=self.sitting.job.search,
             weights=self.weights,
             records=self.records,
-            epoch=next(self.epochs[index]),
+            incarnation=next(self.epochs[index]),
             background=True,
             **self.common,
         )

@@ -78,7 +78,7 @@ class SerialParts:
                 seed=job.run.seed,
                 weights=self.store,
                 records=ReplaySink(self.replay),
-                epoch=redis.start if redis else sitting.starts,
+                incarnation=redis.start if redis else sitting.starts,
             )
             for index in range(job.actor_count)
         ]

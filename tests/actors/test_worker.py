@@ -160,7 +160,7 @@ def test_games_of_files_need_no_weights_and_resume_in_the_middle(tmp_path: Path)
     assert [report.asked for report in reports] == [0, 0, 0, 0]
     assert reports[0].positions > 10 * 8
     first.round(0.0)
-    second = worker(Source(), cut, config, epoch=1)
+    second = worker(Source(), cut, config, incarnation=1)
     second.restore(first.state())
     while not second.round(0.0).finished:
         pass
@@ -217,7 +217,7 @@ def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_nam
     replay = MemoryReplay(game_named("reversi4"), ReplayConfig(capacity_positions=1000, min_positions=10), 0, None)
     cut, again = Sink(), Sink()
     worker(Source(), cut, config).round(0.0)
-    reader = worker(Source(), again, config, epoch=1)
+    reader = worker(Source(), again, config, incarnation=1)
     while not reader.round(0.0).finished:
         pass
     for data in (*cut.data, *again.data):

@@ -169,10 +169,10 @@ def test_old_rejected_versions_lose_their_weights_and_nothing_else(registry):
     for version in (1, 2, 3, 4):
         registry.publish(weights("reversi4", version, seed=version), "rejected", MATCH | {"wins": 9})
     before = registry.models()
-    registry.thin([1, 2, 3, 4], 9)
+    registry.prune([1, 2, 3, 4], 9)
     assert registry.load(registry.get(1)).version == 1
-    registry.thin([1, 2, 3], 2)
-    registry.thin([1, 2, 3, 4], 2)
+    registry.prune([1, 2, 3], 2)
+    registry.prune([1, 2, 3, 4], 2)
     assert registry.models() == before
     assert [registry.load(registry.get(version)).version for version in (0, 3, 4)] == [0, 3, 4]
     assert registry.latest().version == 4
@@ -184,7 +184,7 @@ def test_old_rejected_versions_lose_their_weights_and_nothing_else(registry):
 def test_a_version_without_weights_is_still_taken_by_them(registry):
     rejected = weights("reversi4", 1, seed=1)
     published = registry.publish(rejected, "rejected", MATCH | {"wins": 9})
-    registry.thin([1], 0)
+    registry.prune([1], 0)
     assert registry.publish(rejected, "rejected", MATCH | {"wins": 9}) == published
     with pytest.raises(RunError, match="version 1 is taken by other weights"):
         registry.publish(weights("reversi4", 1, seed=2), "rejected", MATCH | {"wins": 9})
