@@ -22,7 +22,7 @@ from tests.documents import blocks
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     path
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md"))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("[!.]*/README.md"), *ROOT.glob("[!.]*/*/README.md"))
 )
 SNIPPETS = [(page, code) for page in PAGES for code in blocks(page, "python")]
 COMMANDS = [line for page in PAGES for code in blocks(page, "sh") for line in code.splitlines() if line.strip()]
