@@ -20,10 +20,7 @@ from scripts.metric_docs import text
 from tests.documents import blocks
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted(
-    path
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("[!.]*/README.md"), *ROOT.glob("[!.]*/*/README.md"))
-)
+PAGES = sorted(path for glob in ("*", "docs/*", "[!.]*/README", "[!.]*/*/README") for path in ROOT.glob(f"{glob}.md"))
 SNIPPETS = [(page, code) for page in PAGES for code in blocks(page, "python")]
 COMMANDS = [line for page in PAGES for code in blocks(page, "sh") for line in code.splitlines() if line.strip()]
 
