@@ -83,7 +83,6 @@ class Sitting:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
         where = self.folder.path
         if not self.folder.checkpoints() and isinstance(self.job.replay, RedisReplayConfig):
-            print("no checkpoint yet: the learner begins anew, with the games that redis holds", file=sys.stderr)
             return
         self.checkpoint = self.folder.newest_checkpoint()
         state = read_json(self.checkpoint, "run.json", where)

@@ -159,14 +159,27 @@ def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
         with redis_of(config, run) as first:
             assert first is not None
         shutil.copytree(run, copy)
+        said = []
         for folder in (copy, run, copy):
+            if folder is run:
+                (copy / "checkpoints" / "000001").mkdir(parents=True)
             with redis_of(config, folder) as started:
                 assert started is not None
                 keys.append(started.key)
+            said.append(capsys.readouterr().err.splitlines())
+        shutil.copytree(copy, tmp_path / "third")
+        with redis_of(config, tmp_path / "third") as third:
+            assert third is not None
+            said.append(capsys.readouterr().err.splitlines())
     assert keys == [keys[0], first.key, keys[0]]
     assert keys[0].startswith("copy-")
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"{copy} is a copy: what redis holds under {first.key!r} is left to the original")
+    left = "is a copy: what redis holds under {!r} is left to the original, and this run"
+    assert said == [
+        [f"{copy} {left.format(first.key)} has no checkpoint and begins anew, under {keys[0]!r}"],
+        ["no checkpoint yet: the learner begins anew, with the games that redis holds"],
+        [],
+        [f"{tmp_path / 'third'} {left.format(keys[0])} goes on from its last checkpoint, under {third.key!r}"],
+    ]
     own, again = tmp_path / "own", tmp_path / "again"
     with redis_of(RedisReplayConfig(memory_mb=16), own) as first:
         assert first is not None
