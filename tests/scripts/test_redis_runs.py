@@ -189,6 +189,30 @@ def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
         assert second.key == first.key
 
 
+def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only one over Redis can be; nor is there a row of metrics of training that never began."""
+
+    def launch(sitting: Sitting) -> None:
+        (sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
+        sitting.interrupt.request()
+
+    monkeypatch.setattr("scripts.run.warm.warm", lambda job: None)
+    monkeypatch.setattr(train_command, "_launch", launch)
+    said = []
+    for name, replay in (("memory", "replay=memory"), ("redis", "replay=redis")):
+        overrides = [*TINY, replay, "cluster=serial", f"run.name={name}", f"run.dir={tmp_path}"]
+        assert train_command.train(compose(overrides), None) == EXIT_INTERRUPTED
+        said.append(capsys.readouterr().out.splitlines()[-1])
+        assert "run/" not in (tmp_path / name / "metrics.jsonl").read_text()
+    words = "stopped before training continued; nothing is lost"
+    assert said == [
+        f"{words}; start it again under a new run.name",
+        f"{words}; go on with:  reversi train resume={tmp_path / 'redis'}",
+    ]
+
+
 def test_what_an_unreachable_server_keeps_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key = run_key(tmp_path)
     forget(RedisReplayConfig(url="redis://127.0.0.1:1/0"), tmp_path)
