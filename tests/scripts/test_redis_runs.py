@@ -30,6 +30,7 @@ from scripts.run.interrupt import EXIT_INTERRUPTED
 from scripts.run.preflight import check_machine
 from scripts.run.redis_run import forget, redis_of
 from scripts.run.sitting import Sitting
+from scripts.run.state import read_run
 from tests.random_games import random_records
 from tests.scripts.test_train import TINY, command, resume, train, wait_for
 
@@ -205,7 +206,7 @@ def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resum
         overrides = [*TINY, replay, "cluster=serial", f"run.name={name}", f"run.dir={tmp_path}"]
         assert train_command.train(compose(overrides), None) == EXIT_INTERRUPTED
         said.append(capsys.readouterr().out.splitlines()[-1])
-        assert "run/" not in (tmp_path / name / "metrics.jsonl").read_text()
+        assert read_run(tmp_path / name).state == "empty"
     words = "stopped before training continued; nothing is lost"
     assert said == [
         f"{words}; start it again under a new run.name",
