@@ -132,7 +132,8 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
             _discard(job, folder)
             print(NOTHING_KEPT)
         else:
-            print(f"{word.say('stopped').words}; go on with:  {sitting.resume_command}")
+            again = f"go on with:  {sitting.resume_command}" if sitting.resumable else folder.start_again
+            print(f"{word.say('stopped').words}; {again}")
         return EXIT_INTERRUPTED
 
 

@@ -45,6 +45,10 @@ ACTOR_STATES_S = 5.0
 """The same for actors between two rounds."""
 
 
+class NoStateError(RunError):
+    """A part that a checkpoint needs did not give its state."""
+
+
 class Driver:
     """Runs the training loop of a run on Ray."""
 
@@ -53,7 +57,7 @@ class Driver:
         self._sitting, self._parts, self._watcher = sitting, parts, watcher
         self._supervisor = Supervisor(sitting, parts)
         self._looked = self._felt = self._weighed = self._released = float("-inf")
-        self._restored = self._unsavable = False
+        self._restored = False
         parts.actors.grow()
         for role in parts.all:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
@@ -115,7 +119,7 @@ class Driver:
         return True
 
     def save_at_last(self, judged: bool = False) -> None:
-        """Write the final checkpoint or raise RunError, as everything since the last one would be lost.
+        """Write the final checkpoint or raise NoStateError, as everything since the last one would be lost.
 
         A role that died or is busy is waited for, after a signal for at most `STATE_TIMEOUT_S`: a second signal ends
         the run at once.
@@ -124,19 +128,18 @@ class Driver:
         while not isinstance(files := self._states(), dict):
             patience_s = STATE_TIMEOUT_S if self._sitting.interrupt.requested else START_S
             if files.given_up or time.monotonic() - began > patience_s:
-                self._unsavable = True
-                raise RunError(f"the {files.name} did not answer to 'state'")
+                raise NoStateError(f"the {files.name} did not answer to 'state'")
             self._supervisor.hear(POLL_S)
         self._sitting.save(files, at_end=True, judged=judged)
 
     def save_despite(self, error: Exception) -> None:
-        """Write a checkpoint of a run that `error` ends, if the error is not that none can be written.
+        """Write a checkpoint of a run that `error` ends, unless that is that a part does not give its state.
 
         After `TrainingDivergedError` the learner is worth less than the last checkpoint.
         """
         log.error("the run ends by %r", error, exc_info=error)
-        trained = self._restored and self._sitting.trained
-        if self._unsavable or not trained or isinstance(error, TrainingDivergedError):
+        trained = self._restored and self._sitting.folder.trained
+        if not trained or isinstance(error, NoStateError | TrainingDivergedError):
             return
         self._supervisor.ending = True
         self._sitting.interrupt.request()
@@ -152,9 +155,10 @@ class Driver:
         sitting = self._sitting
         if sitting.folder.disposable:
             return error
-        again = "start it again under a new run.name"
-        if sitting.folder.checkpoints():
-            again = f"go on from the last checkpoint with: {sitting.resume_command}"
+        again = sitting.folder.start_again
+        if sitting.resumable:
+            where = "the last checkpoint" if sitting.folder.checkpoints() else "what redis holds"
+            again = f"go on from {where} with: {sitting.resume_command}"
         return type(error)(f"{error}; {again}; see {sitting.folder.path / 'logs' / 'run.log'}")
 
     def offer_last(self) -> None:

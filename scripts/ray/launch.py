@@ -70,7 +70,7 @@ def run_ray(sitting: Sitting) -> None:
 def _train(sitting: Sitting, driver: Driver) -> None:
     if driver.wait_until_up():
         sitting.begin()
-    elif not sitting.trained:
+    elif not sitting.folder.trained:
         return
     while sitting.goes_on:
         driver.turn()

@@ -200,25 +200,37 @@ class Supervisor:
         self._measure(role)
 
     def _failed(self, call: _Call, error: RayError) -> None:
-        """Handle a call that has no answer; errors that a restart would not mend end the run."""
+        """Handle a call that has no answer: its role reports an error, or has died, or is out of reach."""
         role, cause = call.role, error.cause if isinstance(error, RayTaskError) else None
         if self.ending and role.group is not None:
             log.error("%s failed while the run ends: %s", role.name, error)
             self._down(role, None)
-        elif self.ending and call.works and isinstance(cause, ReversiError):
-            log.error("the last round of the %s failed: %s", role.name, cause)
-        elif isinstance(cause, UnreachableError) and role.group is not None:
-            self._cut_off(role, cause)
         elif isinstance(cause, ReversiError):
-            raise cause from None
-        elif isinstance(error, ActorUnavailableError) and role.group is not None and call.hear is not _nothing:
+            self._refused(call, cause)
+        else:
+            self._lost(call, error)
+
+    def _refused(self, call: _Call, error: ReversiError) -> None:
+        """Raise an error that a role reports, as a restart would not mend it: it ends the run.
+
+        It does not if the run is ending, or if other actors can reach the server that this one cannot.
+        """
+        if self.ending and call.works:
+            log.error("the last round of the %s failed: %s", call.role.name, error)
+        elif isinstance(error, UnreachableError) and call.role.group is not None:
+            self._cut_off(call.role, error)
+        else:
+            raise error from None
+
+    def _lost(self, call: _Call, error: RayError) -> None:
+        """See what has become of a role: it has died, its machine is out of reach, or only the answer is lost."""
+        role, is_death = call.role, isinstance(error, RayActorError | RayTaskError)
+        if isinstance(error, ActorUnavailableError) and role.group is not None and call.hear is not _nothing:
             self._unreachable(role, error)
-        elif isinstance(error, RayActorError | RayTaskError):
-            self._died(role, error)
-        elif role.by_ray:  # an answer that was lost with a node: Ray has restarted the process elsewhere
+        elif role.by_ray and not is_death:  # it was lost with a node: Ray has restarted the process elsewhere
             log.error("an answer of the %s is lost", role.name, exc_info=error)
         else:
-            if not role.leaving:
+            if not is_death and not role.leaving:
                 end_process(role)
             self._died(role, error)
 

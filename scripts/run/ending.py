@@ -80,8 +80,8 @@ class LastWord:
             sitting, saved = self._sitting, checkpoints_in(self._sitting.folder.path)
             self._ending = Ending(
                 how=how,
-                trained=sitting.trained,
-                lost=sitting.trained and not sitting.saved_all,
+                trained=sitting.folder.trained,
+                lost=sitting.folder.trained and not sitting.saved_all,
                 checkpoint=saved[-1].name if saved else None,
                 error=None if error is None else _line_of(error),
             )

@@ -53,8 +53,11 @@ class RunFolder:
 
     path: Path
     _lock: IO[str]
-    begun: bool
-    """Whether anything has been trained in it."""
+    resumed: bool
+    """Whether it is a run of an earlier sitting."""
+    trained: bool = False
+    """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
+    learner trained or a model was published, whichever came first."""
 
     @classmethod
     def create(cls, directory: str, name: str) -> RunFolder:
@@ -68,7 +71,7 @@ class RunFolder:
                 lock = _locked(path)
                 if _is_left_over(path):  # its process, if there was one, has ended without a checkpoint
                     _empty(path)
-                    return cls(path, lock, begun=False)
+                    return cls(path, lock, resumed=False)
                 lock.close()
             if path.exists():
                 raise RunError(
@@ -76,19 +79,24 @@ class RunFolder:
                     f"or choose another run.name"
                 )
             path.mkdir(parents=True)
-            return cls(path, _locked(path), begun=False)
+            return cls(path, _locked(path), resumed=False)
 
     @classmethod
     def resume(cls, path: str) -> RunFolder:
         """Open an existing run, given as a folder or as a name in `runs`, which no other process may hold."""
         folder = find_run(path)
         with _explained(folder):
-            return cls(folder, _locked(folder), begun=True)
+            return cls(folder, _locked(folder), resumed=True)
 
     @property
     def disposable(self) -> bool:
         """Whether nothing was trained in it and it holds no model, so that nothing is lost with it."""
-        return not self.begun and not _has_models(self.path)
+        return not (self.resumed or self.trained or _has_models(self.path))
+
+    @property
+    def start_again(self) -> str:
+        """What is left to do with a run that cannot be resumed."""
+        return "start it again" if _is_left_over(self.path) else "start it again under a new run.name"
 
     def close(self) -> None:
         """Release the lock on the run."""
@@ -152,9 +160,7 @@ class RunFolder:
         One that was cut or changed since is passed over with a line on standard error.  RunError if there is none.
         """
         if not self.checkpoints():
-            raise RunError(
-                f"run {self.path.name!r} has no checkpoint to resume from; start it again under a new run.name"
-            )
+            raise RunError(f"run {self.path.name!r} has no checkpoint to resume from; {self.start_again}")
         with _explained(self.path):
             return newest_whole(self.path)
 

@@ -49,7 +49,8 @@ class Progress:
         self._trackers, self._out, self._hang_up = trackers, out, hang_up
         self._sum, self._last_row, self._last_line, self._last_results = (Counters() for _ in range(4))
         self._newest = Newest()
-        self._began = self._drawn = self._written = self._printed = time.monotonic()
+        self._began: float | None = None
+        self._drawn = self._written = self._printed = time.monotonic()
         self._before_s = 0.0
         self._length_s: float | None = None
         self._all_games: int | None = None
@@ -67,8 +68,8 @@ class Progress:
         One of the two may be None: no such limit.
         """
         self._before_s, self._length_s, self._all_games = before_s, length_s, games
-        self._began = self._drawn = self._written = time.monotonic()
-        self._printed = self._began - LINE_EVERY_S + FIRST_LINE_S
+        self._began = self._drawn = self._written = now = time.monotonic()
+        self._printed = now - LINE_EVERY_S + FIRST_LINE_S
         self._sum.at_s = before_s
         self._last_row, self._last_line = self._sum.copy(), self._sum.copy()
         if self._out.isatty():
@@ -79,8 +80,9 @@ class Progress:
             self._live.start()
 
     def end(self) -> None:
-        """Write the last row, leave the table as it is and close the trackers."""
-        self._write_row()
+        """Write the last row, if training began, leave the table as it is and close the trackers."""
+        if self._began is not None:
+            self._write_row()
         if self._live is not None:
             self._live.update(self._table(), refresh=True)
             self._live.stop()
@@ -144,7 +146,9 @@ class Progress:
         self._newest.memory = report
 
     def tick(self) -> None:
-        """Redraw, print or write what is due."""
+        """Redraw, print or write what is due; nothing is before training begins."""
+        if self._began is None:
+            return
         now = time.monotonic()
         self._sum.at_s = self._before_s + now - self._began
         if now - self._written >= METRICS_EVERY_S:

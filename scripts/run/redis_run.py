@@ -16,6 +16,7 @@ from learner.replay.redis.key import KEY_FILE, count_start, is_copied, renew_key
 from learner.replay.redis.server import RedisServer, memory_beside
 from learner.replay.redis.stream import remove_run, streams
 from reversi.errors import UnreachableError
+from scripts.run.folder import checkpoints_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +55,22 @@ def redis_of(config: ReplayConfig, folder: Path) -> Iterator[RedisRun | None]:
 
 
 def _own_key(config: RedisReplayConfig, folder: Path) -> str:
-    """Return the key of the run in `folder`, a new one for a copy of another run's; a line on standard error says so.
+    """Return the key of the run in `folder`, a new one for a copy of another run's.
 
-    An embedded server's data are in the folder, so that the copy has its own.
+    A line on standard error says what a copy, or a resumed run without a checkpoint, goes on from.  An embedded
+    server's data are in the folder, so that the copy has its own.
     """
+    resumed, saved = (folder / KEY_FILE).exists(), bool(checkpoints_in(folder))
     if not RedisServer.of(config.url).embedded and is_copied(folder):
         before = renew_key(folder)
+        goes_on = "goes on from its last checkpoint" if saved else "has no checkpoint and begins anew"
         print(
-            f"{folder} is a copy: what redis holds under {before!r} is left to the original, and this run goes on from "
-            f"its last checkpoint, under {run_key(folder)!r}",
+            f"{folder} is a copy: what redis holds under {before!r} is left to the original, and this run {goes_on}, "
+            f"under {run_key(folder)!r}",
             file=sys.stderr,
         )
+    elif resumed and not saved:
+        print("no checkpoint yet: the learner begins anew, with the games that redis holds", file=sys.stderr)
     return run_key(folder)
 
 

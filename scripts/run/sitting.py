@@ -63,9 +63,6 @@ class Sitting:
     """The last candidate's results on all validation games."""
     last_offered: bool = False
     """Whether the run's last candidate has been offered to the gate, in this sitting or one before."""
-    trained: bool = False
-    """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
-    learner trained or a model was published, whichever came first."""
     saved_all: bool = False
     """Whether a checkpoint holds all that was trained in this sitting."""
     repeats: bool = False
@@ -82,8 +79,7 @@ class Sitting:
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
         where = self.folder.path
-        if not self.folder.checkpoints() and isinstance(self.job.replay, RedisReplayConfig):
-            print("no checkpoint yet: the learner begins anew, with the games that redis holds", file=sys.stderr)
+        if self.resumable and not self.folder.checkpoints():
             return
         self.checkpoint = self.folder.newest_checkpoint()
         state = read_json(self.checkpoint, "run.json", where)
@@ -128,7 +124,7 @@ class Sitting:
 
     def begin(self) -> None:
         """Start the clock: training begins."""
-        self._has_trained()
+        self.folder.trained = True
         self._began = self._saved = time.monotonic()
         minutes = self.job.run.minutes
         self.progress.begin(self._before_s, None if minutes is None else 60 * minutes, self.job.run.games)
@@ -158,7 +154,7 @@ class Sitting:
     def actor(self, report: ActorReport) -> None:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
         if report.version >= 0:  # before the first weights a round is empty; games of files can be read again
-            self._has_trained()
+            self.folder.trained = True
         if report.finished and not self._files_read:
             self._files_read = self._due = True
         self.progress.actor(replace(report, games=0, positions=0) if self.reads_files else report)
@@ -166,7 +162,7 @@ class Sitting:
     def learner(self, report: LearnerReport) -> None:
         """Take the report of a round of training."""
         if report.steps:
-            self._has_trained()
+            self.folder.trained = True
         self._learned |= report.finished
         self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
         self.progress.learner(report)
@@ -174,7 +170,7 @@ class Sitting:
     def gate(self, report: GateReport) -> None:
         """Take the report of a round of the gate."""
         if report.verdict is not None:
-            self._has_trained()
+            self.folder.trained = True
         self.progress.gate(report)
 
     def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
@@ -275,9 +271,6 @@ class Sitting:
     def _games_share(self) -> float:
         return 0.0 if self.job.run.games is None else self.games / self.job.run.games
 
-    def _has_trained(self) -> None:
-        self.trained = self.folder.begun = True
-
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""
         return Registry(registry_url(self.job, self.folder.path), create=True)
@@ -291,6 +284,11 @@ class Sitting:
         """The run's folder, relative to the current one if possible."""
         path, here = self.folder.path, Path.cwd()
         return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the run can be resumed: from a checkpoint or, over Redis, from the games in the stream."""
+        return bool(self.folder.checkpoints()) or isinstance(self.job.replay, RedisReplayConfig)
 
     @property
     def resume_command(self) -> str:

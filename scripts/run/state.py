@@ -90,7 +90,7 @@ def read_run(folder: Path) -> RunState:
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
     ending = None if held else read_ending(folder)
-    state: State = "training" if held else _ended_state(folder, saved, ending)
+    state: State = "training" if held else _ended_state(saved, ending, wrote_metrics=bool(row))
     games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
     return RunState(
         run=folder.name,
@@ -158,10 +158,10 @@ def lock_holder(folder: Path) -> tuple[bool, int | None]:
     return True, None
 
 
-def _ended_state(folder: Path, saved: Path | None, ending: Ending | None) -> State:
+def _ended_state(saved: Path | None, ending: Ending | None, wrote_metrics: bool) -> State:
     """Return the state of a run that no process holds."""
     if saved is None:
-        return "died" if (folder / "metrics.jsonl").exists() else "empty"
+        return "died" if wrote_metrics or (ending and ending.lost) else "empty"
     if ending is None or ending.lost:
         return "died"
     return "finished" if ending.how == "finished" else "stopped"

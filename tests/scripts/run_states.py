@@ -64,7 +64,7 @@ def without_clocks(value: Any) -> Any:
 def whole_state(run: Path) -> dict[str, Any]:
     """Return all that a run is: every array and number of every part, and every model with its verdict."""
     found: dict[str, Any] = {}
-    files = RunFolder(run, io.StringIO(), begun=True).newest_checkpoint()
+    files = RunFolder(run, io.StringIO(), resumed=True).newest_checkpoint()
     for name, data in files.items():
         if name.endswith(".safetensors"):
             part = name.removesuffix(".safetensors")

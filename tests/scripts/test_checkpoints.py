@@ -96,7 +96,7 @@ def test_a_folder_without_a_configuration_is_no_run(tmp_path: Path) -> None:
     """A process that was killed in its first second leaves one, and its name stays free."""
     RunFolder.create(str(tmp_path), "night").close()
     again = RunFolder.create(str(tmp_path), "night")
-    assert not again.begun
+    assert not again.resumed
     with pytest.raises(RunError, match=f"is held by process .*: reversi stop {tmp_path / 'night'}$"):
         RunFolder.create(str(tmp_path), "night")
     again.close()
@@ -120,6 +120,6 @@ def test_the_folder_of_a_run_that_kept_nothing_is_emptied_for_the_next_of_its_na
         assert sorted(first.path.iterdir()) == before
     else:
         again = RunFolder.create(str(tmp_path), "night")
-        assert not again.begun
+        assert not again.resumed
         assert [path.name for path in first.path.iterdir()] == ["run.lock"]
         again.close()

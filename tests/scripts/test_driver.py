@@ -57,7 +57,7 @@ def test_a_signal_ends_the_wait_for_a_restore(tmp_path: Path, clock: Clock) -> N
     assert not scene.driver.wait_until_up()
     assert clock.now_s - began_s == pytest.approx(5, abs=1)
     assert scene.sitting.folder.disposable
-    assert not scene.sitting.trained
+    assert not scene.sitting.folder.trained
 
 
 def test_a_checkpoint_holds_every_part(scene: Scene) -> None:
@@ -208,7 +208,11 @@ def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> No
         scene.driver.save_at_last()
     assert scene.clock.now_s - began_s < driver_module.STATE_TIMEOUT_S + 6
     words = str(scene.driver.last_words(ended.value))
-    assert "the learner did not answer to 'state'; start it again under a new run.name; see " in words
+    assert "the learner did not answer to 'state'; start it again; see " in words
+    (scene.sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
+    words = str(scene.driver.last_words(ended.value))
+    assert "; start it again under a new run.name; see " in words
+    assert scene.sitting.folder.checkpoints() == [], "and nothing more was tried"
 
 
 def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Scene) -> None:

@@ -91,6 +91,12 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
+def test_a_run_over_redis_without_a_checkpoint_goes_on_from_what_the_server_holds(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock, "replay=redis").begin()
+    words = scene.driver.last_words(RunError("the learner died"))
+    assert "; go on from what redis holds with: reversi train resume=" in str(words)
+
+
 def test_an_actor_that_waits_for_a_node_is_not_one_that_reaches_redis(tmp_path: Path, clock: Clock) -> None:
     scene = Scene(tmp_path, clock)
     scene.process["actor-2"].hangs.add("*")

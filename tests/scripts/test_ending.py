@@ -74,7 +74,7 @@ def state_of(run: RunFolder) -> str:
 )
 def test_a_run_says_how_it_ended(how: str, does: End, state: str, words: str, folder: RunFolder) -> None:
     run = sitting(folder)
-    folder.begun = True
+    folder.resumed = True
     if how == "failed":
         with pytest.raises(RunError):
             fails(run, RunError("no room\nand more"), does)

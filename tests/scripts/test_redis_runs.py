@@ -27,6 +27,7 @@ from scripts.run.interrupt import EXIT_INTERRUPTED
 from scripts.run.preflight import check_machine
 from scripts.run.redis_run import forget, redis_of
 from scripts.run.sitting import Sitting
+from scripts.run.state import read_run
 from tests.random_games import random_records
 from tests.scripts.redis_contents import counted, deliveries, elapsed_s
 from tests.scripts.runs import TINY, command, resume, train, wait_for
@@ -134,14 +135,27 @@ def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
         with redis_of(config, run) as first:
             assert first is not None
         shutil.copytree(run, copy)
+        said = []
         for folder in (copy, run, copy):
+            if folder is run:
+                (copy / "checkpoints" / "000001").mkdir(parents=True)
             with redis_of(config, folder) as started:
                 assert started is not None
                 keys.append(started.key)
+            said.append(capsys.readouterr().err.splitlines())
+        shutil.copytree(copy, tmp_path / "third")
+        with redis_of(config, tmp_path / "third") as third:
+            assert third is not None
+            said.append(capsys.readouterr().err.splitlines())
     assert keys == [keys[0], first.key, keys[0]]
     assert keys[0].startswith("copy-")
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"{copy} is a copy: what redis holds under {first.key!r} is left to the original")
+    left = "is a copy: what redis holds under {!r} is left to the original, and this run"
+    assert said == [
+        [f"{copy} {left.format(first.key)} has no checkpoint and begins anew, under {keys[0]!r}"],
+        ["no checkpoint yet: the learner begins anew, with the games that redis holds"],
+        [],
+        [f"{tmp_path / 'third'} {left.format(keys[0])} goes on from its last checkpoint, under {third.key!r}"],
+    ]
     own, again = tmp_path / "own", tmp_path / "again"
     with redis_of(RedisReplayConfig(memory_mb=16), own) as first:
         assert first is not None
@@ -149,6 +163,30 @@ def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
     with redis_of(RedisReplayConfig(memory_mb=16), again) as second:
         assert second is not None
         assert second.key == first.key
+
+
+def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only one over Redis can be; nor is there a row of metrics of training that never began."""
+
+    def launch(sitting: Sitting) -> None:
+        (sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
+        sitting.interrupt.request()
+
+    monkeypatch.setattr("scripts.run.warm.warm", lambda job: None)
+    monkeypatch.setattr(train_command, "_launch", launch)
+    said = []
+    for name, replay in (("memory", "replay=memory"), ("redis", "replay=redis")):
+        overrides = [*TINY, replay, "cluster=serial", f"run.name={name}", f"run.dir={tmp_path}"]
+        assert train_command.train(compose(overrides), None) == EXIT_INTERRUPTED
+        said.append(capsys.readouterr().out.splitlines()[-1])
+        assert read_run(tmp_path / name).state == "empty"
+    words = "stopped before training continued; nothing is lost"
+    assert said == [
+        f"{words}; start it again under a new run.name",
+        f"{words}; go on with:  reversi train resume={tmp_path / 'redis'}",
+    ]
 
 
 def test_what_an_unreachable_server_keeps_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,14 +171,14 @@ def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFo
     run.actor(replace(played(games=0), version=-1))  # the learner is still starting
     run.actor(replace(played(games=9), version=-1))  # games of files, which are read again by the next start
     run.learner(learned(steps=0, step=0))
-    assert (run.trained, folder.begun, folder.disposable) == (False, False, True)
+    assert (folder.trained, folder.disposable) == (False, True)
     if first == "a model":
         run.gate(GateReport(summary="champion version 0, no match yet", verdict="first", champion_version=0))
     elif first == "a step":
         run.learner(learned(steps=1, step=1))
     else:
         run.actor(played(games=0))
-    assert (run.trained, folder.begun, folder.disposable) == (True, True, False)
+    assert (folder.trained, folder.disposable) == (True, False)
     run.save(PARTS)
     assert not run.saved_all, "more may be trained"
     run.save(PARTS, at_end=True)
