@@ -198,7 +198,7 @@ class Sitting:
         once."""
         return isinstance(self.job.actors, GamesActorConfig)
 
-    def read_again(self) -> None:
+    def reread_game_files(self) -> None:
         """Note that the games of files, which may all have been read, are delivered again from the first."""
         log.warning("the replay has died: the game files are read again from the first")
         self._files_read, self._idle_rounds = False, 0

@@ -58,7 +58,7 @@ class RunState:
     checkpoint_age_s: float | None
     """Seconds since it was saved."""
     health: dict[str, dict[str, float]]
-    """State of each role while the run trains, as the driver sees it: `alive`, `wanted`, `restarts`, `silent_s`,
+    """State of each role while the run trains, as the driver sees it: `alive`, `wanted`, `restarts`, `pending_s`,
     `rss_mb`, by role."""
     actors_asked: dict[str, int]
     """Actors of each group, as last requested by `reversi scale`; empty if it was never used."""

@@ -137,7 +137,7 @@ def test_game_files_are_read_again_to_their_end(folder: RunFolder) -> None:
     assert not run.checkpoint_due
     run.learner(learned(steps=0, step=7))
     assert not run.plays_on
-    run.read_again()
+    run.reread_game_files()
     assert run.plays_on
     for _ in range(IDLE_ROUNDS):
         run.learner(learned(steps=0, step=7))
