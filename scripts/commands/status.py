@@ -97,9 +97,9 @@ def _lines(state: RunState) -> list[str]:
     if state.state == "training":
         return lines
     if state.ended is not None and (state.ended.error or state.ended.lost):
-        lines.append(f"  the last sitting {state.ended.words}")
+        lines.append(f"  the last sitting {state.ended.summary}")
     if state.ended is None and state.state == "died":
-        lines.append("  no word of its end: it was killed, or an older version of this program trained it")
+        lines.append("  no record of its end: it was killed, or an older version of this program trained it")
     if state.resume_command is None:
         return [*lines, "nothing was saved; start it again under a new run.name"]
     return [*lines, f"go on with:  {state.resume_command}"]
