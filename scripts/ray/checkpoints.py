@@ -90,7 +90,7 @@ class Checkpoints:
         A round that has delivered its games can only be waiting for room in the replay; that wait is released.
         """
         pool, replay = self._parts.actors, self._parts.replay
-        self._rounds.waits_released()
+        self._rounds.note_release()
         while self._sitting.goes_on and self._rounds.actors_playing():
             replay.handle.release.remote()
             self._rounds.start_next(play=False)

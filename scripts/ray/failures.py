@@ -34,7 +34,7 @@ class FailureHandler:
         role, cause = call.role, error.cause if isinstance(error, RayTaskError) else None
         if self.tolerant and role.group is not None:
             log.error("%s failed while the run ends: %s", role.name, error)
-            role.has_no_process()
+            role.clear_process()
         elif isinstance(cause, ReversiError):
             self._reported(call, cause)
         else:
@@ -69,7 +69,7 @@ class FailureHandler:
         else:
             if not is_death and not role.leaving:
                 end_process(role)
-            self._lifecycle.died(role, error)
+            self._lifecycle.on_death(role, error)
 
     def _pause(self, role: Role, error: RayError) -> None:
         """Pause calls to an actor whose machine cannot be reached: it may still be alive, with its games in progress.
@@ -98,4 +98,4 @@ class FailureHandler:
         pause_s = role.restart_policy.cut_off(now)
         log.error("%s is started again in %.0f s, as others may reach the server: %s", role.name, pause_s, error)
         end_process(role)
-        role.has_no_process(restart_at=now + pause_s)
+        role.clear_process(restart_at=now + pause_s)

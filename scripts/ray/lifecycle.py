@@ -37,14 +37,14 @@ class Lifecycle:
         if role.saved is not None:
             self._calls.add(role, role.handle.restore.remote(role.saved), _ignore, CallKind.RESTORE)
 
-    def is_up(self, role: Role) -> None:
+    def on_up(self, role: Role) -> None:
         """Note that a role has completed its first round since its start."""
         role.up = role.was_up = True
         role.restart_policy.started(time.monotonic())
         if role.restarts:
             log.warning(RECOVERED, role.name)
 
-    def died(self, role: Role, error: Exception) -> None:
+    def on_death(self, role: Role, error: Exception) -> None:
         """Record a death and schedule the restart; one death too many raises RunError.  A leaving actor just leaves."""
         log.error("%s died", role.name, exc_info=error)
         if role.leaving:
@@ -52,7 +52,7 @@ class Lifecycle:
             return
         now = time.monotonic()
         pause_s = None if role.by_ray else role.restart_policy.died(now)
-        role.has_no_process(restart_at=None if pause_s is None else now + pause_s)
+        role.clear_process(restart_at=None if pause_s is None else now + pause_s)
         if pause_s is None:
             deaths = role.restart_policy.deaths
             times = f"{deaths} times, the last time" if deaths > 1 else "and ended the run,"
@@ -76,9 +76,9 @@ class Lifecycle:
             try:
                 self.start(role)
             except UnreachableError as error:  # the registry, which has the number of the learner's next version
-                self.died(role, error)
+                self.on_death(role, error)
 
-    def restarted_by_ray(self, role: Role) -> None:
+    def on_ray_restart(self, role: Role) -> None:
         """Record that Ray has restarted the replay or the weights actor; one death too many raises RunError."""
         self._count_restart(role)
         if role.restart_policy.died(time.monotonic()) is None:
@@ -94,7 +94,7 @@ class Lifecycle:
         self._calls.forget(role)
         if role.handle is not None:
             end_process(role)
-        role.has_no_process()
+        role.clear_process()
 
     def remove_actor(self, role: Role) -> None:
         """End an actor for good."""

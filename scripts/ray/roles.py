@@ -89,7 +89,7 @@ class Role:
         """Whether it is up and idle."""
         return self.up and self.idle
 
-    def has_no_process(self, restart_at: float | None = None) -> None:
+    def clear_process(self, restart_at: float | None = None) -> None:
         """Note that its process is gone; another one starts at `restart_at`, or none."""
         self.handle, self.process, self.up, self.calls, self.restart_at = None, None, False, 0, restart_at
 

@@ -42,7 +42,7 @@ class Rounds:
             if role.idle and now - role.last_call_at >= REPORT_EVERY_S:
                 self._supervisor.start_round(role)
 
-    def waits_released(self) -> None:
+    def note_release(self) -> None:
         """Note that the replay lets go the actors that wait there for room."""
         self._last_release_at = time.monotonic()
 

@@ -26,7 +26,7 @@ class RunEnd:
         """
         deadline = time.monotonic() + STOP_S
         self._request(self._parts.replay, "stop")
-        self._rounds.waits_released()
+        self._rounds.note_release()
         while time.monotonic() < deadline and (self._parts.learner.calls or self._rounds.actors_playing()):
             self._supervisor.poll(POLL_S)
 

@@ -106,7 +106,7 @@ class Supervisor:
         self._champion.send_due()
         self._watchdog.kill_stalled(self._calls, self._replay_account.last_report)
         for role in self._monitor.collect():
-            self._lifecycle.restarted_by_ray(role)
+            self._lifecycle.on_ray_restart(role)
             if role is self._parts.weights:
                 self._champion.request()
         for answer in self._calls.collect(timeout_s):
@@ -126,7 +126,7 @@ class Supervisor:
         if role.handle is None:
             return  # the callback has removed it
         if not role.up and call.kind is CallKind.ROUND:
-            self._lifecycle.is_up(role)
+            self._lifecycle.on_up(role)
         self._monitor.request(role)
 
     def _on_replay_report(self, report: ReplayReport) -> None:

@@ -47,7 +47,7 @@ def cells_of(
     if newest.learner is not None and newest.learner.losses is not None:
         cells["losses"] = newest.learner.losses.summary
         if newest.learner.validation is not None:
-            cells["kept aside"] = newest.learner.validation.summary
+            cells["validation"] = newest.learner.validation.summary
         cells["model"] = f"version {newest.learner.version}"
     if newest.replay is not None:
         cells["replay"] = _replay_text(newest.replay)
