@@ -82,7 +82,8 @@ class Lifecycle:
         """Record that Ray has restarted the replay or the weights actor; one death too many raises RunError."""
         self._count_restart(role)
         if role.restart_policy.died(time.monotonic()) is None:
-            raise RunError(f"the {role.name} died {role.restart_policy.deaths} times within an hour")
+            deaths = role.restart_policy.deaths
+            raise RunError(f"the {role.name} died {'once' if deaths == 1 else f'{deaths} times'} within an hour")
         log.error("%s died, and Ray has started it again", role.name)
         log.warning(RECOVERED, role.name)
 

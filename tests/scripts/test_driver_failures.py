@@ -202,7 +202,7 @@ def test_a_run_that_a_role_ends_which_ray_restarts_is_saved(scene: Scene) -> Non
     """The process that ended the run is measured again while the run is saved: that is not another death."""
     scene.parts.replay.restart_policy = RestartPolicy(0)
     restart_by_ray(scene, "replay")
-    with pytest.raises(RunError, match="the replay died 1 times within an hour") as ended:
+    with pytest.raises(RunError, match="the replay died once within an hour") as ended:
         scene.turn_until(lambda: False)
     scene.clock.sleep(REPORT_EVERY_S)
     scene.driver.save_after(ended.value)
