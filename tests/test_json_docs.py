@@ -226,7 +226,7 @@ def on_cluster(scene: Scene) -> None:
         def runtime_env(self, id: str) -> dict[str, Any]:
             return {}
 
-        def ask(self, *_: object, **__: object) -> str:
+        def run_command(self, *_: object, **__: object) -> str:
             return "null"
 
     scene.patch.setattr("scripts.ray.jobs.Jobs", Cluster)

@@ -135,5 +135,5 @@ class ValidationReport:
 
     @property
     def summary(self) -> str:
-        """`validation 1.480  top-1 54.0 %  top-5 91.2 %`."""
-        return f"validation {self.loss:.3f}  top-1 {100 * self.top1:.1f} %  top-5 {100 * self.top5:.1f} %"
+        """`loss 1.480  top-1 54.0 %  top-5 91.2 %`."""
+        return f"loss {self.loss:.3f}  top-1 {100 * self.top1:.1f} %  top-5 {100 * self.top5:.1f} %"

@@ -191,7 +191,7 @@ class FanoutScenario:
 
         from learner.remote import RemoteSink, WeightActor
         from scripts.ray.launch import KEPT_UP
-        from scripts.ray.roles import measured
+        from scripts.ray.roles import measure_process
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
         self._sink = RemoteSink(self.store)
@@ -204,7 +204,9 @@ class FanoutScenario:
         threads = {"env_vars": {"OMP_NUM_THREADS": str(settings.learner_threads)}}
         self._learner = training.options(runtime_env=threads).remote(self.store, settings)
         handles = (self._learner, self.store, *self._crowd)
-        learner, store, *crowds = (psutil.Process(each.pid) for each in ray.get([measured(part) for part in handles]))
+        learner, store, *crowds = (
+            psutil.Process(each.pid) for each in ray.get([measure_process(part) for part in handles])
+        )
         rays = [each for each in psutil.Process().children() if each.name() in ("raylet", "gcs_server")]
         self._processes = {"weights": [store], "ray": rays, "crowd": crowds}
         first, *others = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else [0]

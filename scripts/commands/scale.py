@@ -86,7 +86,7 @@ def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
         return _ask_here(folder, args.group, args.count)
     group = ("--group", args.group) if args.group else ()
     command = (*JOB_COMMAND, "scale", job.folder, str(args.count), *group, "--json")
-    answer: dict[str, Any] = json.loads(jobs.ask(command, run=job.run, runtime_env=jobs.runtime_env(job.id)))
+    answer: dict[str, Any] = json.loads(jobs.run_command(command, run=job.run, runtime_env=jobs.runtime_env(job.id)))
     return answer
 
 

@@ -16,6 +16,7 @@ from reversi.errors import RunError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
+from scripts.run.durations import duration_text
 from scripts.run.state import RunState, read_run
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _lines(state: RunState) -> list[str]:
     champion = "none yet" if state.champion is None else f"version {state.champion}"
     lines = [
         f"run {state.run}: {state.state}{f' in process {state.pid}' if state.pid else ''}, {state.folder}",
-        f"  {state.game}, {state.elapsed_s / 60:.1f} minutes of training, {state.games:,} games, "
+        f"  {state.game}, {duration_text(state.elapsed_s)} of training, {state.games:,} games, "
         f"{state.positions_per_s:,.0f} positions/s now",
         f"  learner at step {state.step:,}, version {state.version}; champion {champion}, "
         f"{state.candidates} models in the registry",
@@ -97,16 +98,16 @@ def _lines(state: RunState) -> list[str]:
     if state.state == "training":
         return lines
     if state.ended is not None and (state.ended.error or state.ended.lost):
-        lines.append(f"  the last sitting {state.ended.words}")
+        lines.append(f"  the last sitting {state.ended.summary}")
     if state.ended is None and state.state == "died":
-        lines.append("  no word of its end: it was killed, or an older version of this program trained it")
+        lines.append("  no record of its end: it was killed, or an older version of this program trained it")
     if state.resume_command is None:
         return [*lines, "nothing was saved; start it again under a new run.name"]
     return [*lines, f"go on with:  {state.resume_command}"]
 
 
 def _ago(seconds: float | None) -> str:
-    return "never" if seconds is None else f"{seconds:.0f} s ago"
+    return "never" if seconds is None else f"{duration_text(seconds)} ago"
 
 
 def _show(as_json: bool, value: dict[str, Any], lines: list[str]) -> None:

@@ -101,12 +101,12 @@ def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ended_now(state: RunState, began: float) -> str:
-    words = state.ended.words if state.ended else "ended without a word"
+    words = state.ended.summary if state.ended else "ended without a record of how"
     return f"{words} in {time.monotonic() - began:.1f} s"
 
 
 def _ended_before(state: RunState) -> str:
-    return f"{state.state}, {state.ended.words}" if state.ended and state.ended.error else state.state
+    return f"{state.state}, {state.ended.summary}" if state.ended and state.ended.error else state.state
 
 
 def _launch_command(state: RunState, address: str) -> str | None:

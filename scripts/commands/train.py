@@ -17,7 +17,7 @@ from reversi.runs import find_run
 from reversi.urls import masked
 from scripts.config.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.ray.environment import in_job
-from scripts.run.ending import NOTHING_KEPT, last_word
+from scripts.run.ending import NOTHING_KEPT, recorded_ending
 from scripts.run.interrupt import EXIT_INTERRUPTED, Interrupt
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     check_game_files(job)
     with Interrupt() as interrupt:
         folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
-        interrupt.asked = folder.note_stop
+        interrupt.on_request = folder.note_stop
         if interrupt.requested:
             folder.note_stop()
         if counts_actors:
@@ -116,7 +116,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
         sitting.load_checkpoint()
     check_registry(job, sitting.open_registry())
     folder.write_setup(to_yaml(values))
-    with last_word(sitting) as word:
+    with recorded_ending(sitting) as recorder:
         announce(sitting)
         warm(job)
         if not interrupt.requested:
@@ -126,14 +126,14 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
                 sitting.progress.end()
         if not interrupt.requested:
             summarise(sitting)
-            word.say("finished")
+            recorder.record("finished")
             return 0
         if folder.disposable:
             _discard(job, folder)
             print(NOTHING_KEPT)
         else:
             again = f"go on with:  {sitting.resume_command}" if sitting.resumable else folder.start_again
-            print(f"{word.say('stopped').words}; {again}")
+            print(f"{recorder.record('stopped').summary}; {again}")
         return EXIT_INTERRUPTED
 
 

@@ -84,7 +84,7 @@ def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome
             went_on_s.append(run.wait_for_return("learner", before))
         stopped = stop_and_compare(run, acknowledged)
     found = [line for line in run.log() if re.search(r"learner has not answered for \d+ s and is killed", line)]
-    seen = f"health: learner silent for N s; then {found[0].partition(': ')[2]!r}" if found else "nothing"
+    seen = f"health: learner unresponsive for N s; then {found[0].partition(': ')[2]!r}" if found else "nothing"
     kept = stopped.whole and len(found) >= kills
     return stopped.outcome("stall", asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
 
@@ -102,7 +102,7 @@ def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
             went_on_s.append(run.wait_for_games(games))
         stopped = stop_and_compare(run, acknowledged)
     killed = any("is killed" in line for line in run.log())
-    seen = f"health: actors silent for {FREEZE_S:.0f} s"
+    seen = f"health: actors unresponsive for {FREEZE_S:.0f} s"
     return stopped.outcome("freeze", asked=kills, went_on_s=went_on_s, kept=stopped.whole and not killed, seen=seen)
 
 

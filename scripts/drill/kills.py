@@ -105,7 +105,7 @@ def _turn(run: DrillRun, probe: Probe | None, victim: _Victim, kills: int, chanc
         return False
     if not _is_back(run, probe, victim):
         if run.driver.poll() is not None:
-            raise RunError(f"the run ended with code {run.driver.returncode}: {run.last_words()}")
+            raise RunError(f"the run ended with code {run.driver.returncode}: {run.last_error_line()}")
         if now - victim.killed > BACK_S:
             raise RunError(f"expected the {victim.role} back within {BACK_S:.0f} s of its death; see {run.path}")
         if now - victim.killed > STRAY_S and _was_missed(run, victim):

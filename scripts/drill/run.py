@@ -105,7 +105,9 @@ class DrillRun:
         began = time.monotonic()
         while not condition():
             if self.driver.poll() is not None:
-                raise RunError(f"the run ended with code {self.driver.returncode} before {what}: {self.last_words()}")
+                raise RunError(
+                    f"the run ended with code {self.driver.returncode} before {what}: {self.last_error_line()}"
+                )
             if time.monotonic() - began > timeout_s:
                 raise RunError(f"expected {what} within {timeout_s:.0f} s, it did not come; see {self.path}")
             time.sleep(POLL_S)
@@ -188,9 +190,9 @@ class DrillRun:
         self._log.read()
         return self._log.lines
 
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         """Return the last line that the run wrote to standard error."""
-        return next(reversed(self.complaints()), "it said nothing")
+        return next(reversed(self.complaints()), "no message")
 
     def deaths_answered(self, role: str) -> int:
         """Return how often processes of a role have returned so far."""

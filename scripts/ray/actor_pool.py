@@ -32,9 +32,9 @@ class ActorPool:
         return sum(self.target.values())
 
     @property
-    def usual_s(self) -> float:
-        """Median seconds of an actor's last round; 0 before the first one."""
-        return median_low([role.took_s for role in self.members if role.took_s] or [0.0])
+    def median_playing_s(self) -> float:
+        """Median seconds of play in an actor's last round; 0 before the first one."""
+        return median_low([role.playing_s for role in self.members if role.playing_s] or [0.0])
 
     def grow(self) -> list[Role]:
         """Add the actors that the target lacks and return them, not started yet; they take the lowest free numbers."""

@@ -29,7 +29,7 @@ def run_of(jobs: Jobs, job: Job) -> RunState | None:
     if (folder / "config.yaml").is_file():
         return read_run(folder)
     question = ("sh", "-c", IF_RUN, job.folder, *JOB_COMMAND, "status", job.folder, "--json")
-    answer = json.loads(jobs.ask(question, run=job.run, runtime_env=jobs.runtime_env(job.id)))
+    answer = json.loads(jobs.run_command(question, run=job.run, runtime_env=jobs.runtime_env(job.id)))
     if answer is None:
         return None
     ended = answer.get("ended")  # an older version of this program does not say

@@ -79,7 +79,7 @@ class Jobs:
         return self.job(number)
 
     def all(self) -> list[Job]:
-        """Return the jobs of runs, oldest first, without the short commands of `ask`."""
+        """Return the jobs of runs, oldest first, without the short commands of `run_command`."""
         found = self._call(self._client.list_jobs)
         ours = [detail for detail in found if "reversi_run" in (detail.metadata or {})]
         return [_job(detail) for detail in sorted(ours, key=lambda detail: detail.start_time or 0)]
@@ -117,7 +117,7 @@ class Jobs:
             self._call(lambda: self._client.stop_job(id))
         return self._wait(id, timeout_s, "stop")
 
-    def ask(self, command: Sequence[str], *, run: str, runtime_env: Mapping[str, Any]) -> str:
+    def run_command(self, command: Sequence[str], *, run: str, runtime_env: Mapping[str, Any]) -> str:
         """Run a short command on the head, where the run's folder is; return the last line that it prints."""
         id = f"question-{time.time_ns()}"
         self._submit(command, id, runtime_env)
@@ -176,12 +176,12 @@ class Jobs:
             time.sleep(POLL_S)
         return job
 
-    def _call(self, ask: Callable[[], T]) -> T:
+    def _call(self, request: Callable[[], T]) -> T:
         """Return Ray's answer; its refusals are raised as one line, without the pages that follow it."""
         from ray.exceptions import AuthenticationError
 
         try:
-            return ask()
+            return request()
         except AuthenticationError as error:
             raise UnreachableError(
                 f"the cluster at {self.address} refuses: {_clause(error)}; give its token by --token-file FILE, "

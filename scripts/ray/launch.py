@@ -18,13 +18,12 @@ from actors.worker import ActorReport
 from evaluator.remote import GateActor
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
-from reversi.errors import ReversiError
 from scripts.ray.actor_pool import ActorPool, group_of, trimmed
 from scripts.ray.cluster import options, placement_of, ray_of
 from scripts.ray.driver import Driver
 from scripts.ray.placement import ActorPlace, Placement, another_place
 from scripts.ray.restart_policy import RestartPolicy
-from scripts.ray.roles import Parts, Role, measured
+from scripts.ray.roles import Parts, Role, measure_process
 from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
 from scripts.run.folder import checkpoints_in, newest_whole
 from scripts.run.redis_run import RedisRun, redis_of
@@ -42,48 +41,17 @@ REPLAY_CALLS = 4 * MOST_ON_A_CLUSTER
 """Calls that the replay in memory serves at once.  Every actor may be waiting there for room with deliveries in flight,
 and the learner's call, which makes room, must still be served."""
 
-STARTS_APART = 1_000_000
-"""Producer numbers reserved per start of a run; more than the restarts a role can have."""
+INCARNATIONS_PER_START = 1_000_000
+"""Incarnation numbers of an actor that each start of a run has to itself; more than the restarts an actor can have."""
 
 
 def run_ray(sitting: Sitting) -> None:
-    """Train on Ray actors until the time is up or a signal arrives, then save; the last candidate still gets its match.
-
-    There is a checkpoint before the last candidate is offered, one when the gate has it and one when it is judged:
-    whenever the run is stopped or killed, the candidate is offered and judged exactly once.  A run that an error ends
-    is saved first, if that is possible.
-    """
+    """Start or join Ray, start the roles of the run, and train as `Driver.run` says."""
     job = sitting.job
     with redis_of(job.replay, sitting.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: sitting.interrupt.requested)
         watcher = TargetWatcher(sitting.folder.path, job)
-        driver = Driver(sitting, _Wiring(sitting, placement, redis).parts(watcher), watcher)
-        try:
-            _train(sitting, driver)
-        except Exception as error:
-            driver.save_despite(error)
-            if isinstance(error, ReversiError):
-                raise driver.last_words(error) from error
-            raise
-
-
-def _train(sitting: Sitting, driver: Driver) -> None:
-    if driver.wait_until_up():
-        sitting.begin()
-    elif not sitting.folder.trained:
-        return
-    while sitting.goes_on:
-        driver.turn()
-        if sitting.checkpoint_due:
-            driver.save()
-    driver.stop_play()
-    driver.save_at_last()
-    if not sitting.interrupt.requested:
-        driver.offer_last()
-        driver.save_at_last()
-        driver.finish_gate()
-        driver.save_at_last(judged=True)
-    driver.leave_behind()
+        Driver(sitting, _Wiring(sitting, placement, redis).parts(watcher), watcher).run()
 
 
 class _Wiring:
@@ -94,8 +62,8 @@ class _Wiring:
         self.weights = WeightActor.options(**options(placement.weights), **KEPT_UP).remote()
         self.replay, self.records = _replay_of(sitting, placement, redis)
         self.stateless = redis is not None
-        first_epoch = STARTS_APART * (redis.start if redis else sitting.starts)
-        self.epochs: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_epoch))
+        first_incarnation = INCARNATIONS_PER_START * (redis.start if redis else sitting.starts)
+        self.incarnations: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_incarnation))
         self.validation = validation_games(sitting)
         self.common = {"game": sitting.job.game.name, "seed": sitting.job.run.seed}
 
@@ -113,7 +81,7 @@ class _Wiring:
                 target,
             ),
             replay=self.role("replay", lambda: self.replay, lambda a: a.report.remote(), sitting.replay, by_ray=True),
-            weights=self.role("weights", lambda: self.weights, measured, lambda _: None, by_ray=True),
+            weights=self.role("weights", lambda: self.weights, measure_process, lambda _: None, by_ray=True),
             stateless=self.stateless,
         )
 
@@ -121,19 +89,19 @@ class _Wiring:
         self,
         name: str,
         start: Callable[[], Any],
-        ask: Callable[[Any], Any],
-        hear: Callable[[Any], None],
+        start_round: Callable[[Any], Any],
+        on_report: Callable[[Any], None],
         **more: Any,
     ) -> Role:
         """Return a role that may die as often as the job allows."""
-        return Role(name, start, ask, hear, RestartPolicy(self.sitting.job.cluster.max_restarts), **more)
+        return Role(name, start, start_round, on_report, RestartPolicy(self.sitting.job.cluster.max_restarts), **more)
 
     def actor(self, index: int, actor: ActorPlace) -> Role:
         """Return the role of one actor."""
         sitting = self.sitting
 
-        def hear(report: ActorReport) -> None:
-            role.took_s = report.playing_s
+        def on_report(report: ActorReport) -> None:
+            role.playing_s = report.playing_s
             if report.games:
                 role.cut_off = False
             sitting.actor(report)
@@ -142,7 +110,7 @@ class _Wiring:
             f"actor-{index}",
             lambda: self.worker(index, actor),
             lambda a: a.round.remote(sitting.fraction),
-            hear,
+            on_report,
             group=group_of(actor),
             games=getattr(actor.config, "games", 0),
         )
@@ -181,7 +149,7 @@ class _Wiring:
             search=self.sitting.job.search,
             weights=self.weights,
             records=self.records,
-            incarnation=next(self.epochs[index]),
+            incarnation=next(self.incarnations[index]),
             background=True,
             **self.common,
         )

@@ -30,15 +30,15 @@ class Process:
 
 @dataclass(eq=False)
 class Role:
-    """One remote part: how to start it, how to call a round, what to do with the answer, and its state."""
+    """One remote part: how to start it, how to start a round, what receives its report, and its state."""
 
     name: str
     start: Callable[[], Any]
     """Starts a process and returns its handle; an actor gets a new producer name each time."""
-    ask: Callable[[Any], Any]
-    """Starts a round on a handle and returns the reference to its answer."""
-    hear: Callable[[Any], None]
-    """Receives the answer."""
+    start_round: Callable[[Any], Any]
+    """Starts a round on a handle and returns the reference to its report."""
+    on_report: Callable[[Any], None]
+    """Receives the report."""
     restart_policy: RestartPolicy
     """Counts its deaths and decides when it restarts."""
     by_ray: bool = False
@@ -55,7 +55,7 @@ class Role:
     """Whether it has answered since its last start."""
     was_up: bool = False
     """Whether it has ever answered."""
-    due: float | None = None
+    restart_at: float | None = None
     """When to restart it (monotonic clock, as for all times here); None unless it is dead."""
     cut_off: bool = False
     """Whether this actor could not reach the Redis server when it last delivered games."""
@@ -65,19 +65,19 @@ class Role:
     """State to restore it from, until its first round is started."""
     calls: int = 0
     """Calls in flight."""
-    asked: float = 0.0
+    last_call_at: float = 0.0
     """When the last call was made."""
-    took_s: float = 0.0
+    playing_s: float = 0.0
     """Seconds of play in an actor's last round, without waiting for the replay."""
     process: Process | None = None
     """Its process as last reported; None before the first report and after a death."""
-    measured: float = 0.0
+    last_measured_at: float = 0.0
     """When that report was requested."""
 
     @property
     def given_up(self) -> bool:
         """Whether it is dead and is not restarted."""
-        return self.handle is None and self.due is None
+        return self.handle is None and self.restart_at is None
 
     @property
     def idle(self) -> bool:
@@ -88,6 +88,10 @@ class Role:
     def free(self) -> bool:
         """Whether it is up and idle."""
         return self.up and self.idle
+
+    def clear_process(self, restart_at: float | None = None) -> None:
+        """Note that its process is gone; another one starts at `restart_at`, or none."""
+        self.handle, self.process, self.up, self.calls, self.restart_at = None, None, False, 0, restart_at
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class Parts:
         return (self.learner, self.gate, *self.actors.members, self.replay, self.weights)
 
 
-def measured(handle: Any) -> Any:
+def measure_process(handle: Any) -> Any:
     """Request a role's process, node and memory."""
     return handle.__ray_call__.remote(_process)
 

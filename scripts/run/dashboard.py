@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from learner.replay.transport import ReplayReport
     from scripts.run.health import HealthReport, MemoryReport
 
-SILENT_S = 10.0
-"""Seconds without an answer after which the dashboard shows a role as silent."""
+UNRESPONSIVE_S = 10.0
+"""Seconds without an answer after which the dashboard shows a role as unresponsive."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ def cells_of(
     if newest.learner is not None and newest.learner.losses is not None:
         cells["losses"] = newest.learner.losses.summary
         if newest.learner.validation is not None:
-            cells["kept aside"] = newest.learner.validation.summary
+            cells["validation"] = newest.learner.validation.summary
         cells["model"] = f"version {newest.learner.version}"
     if newest.replay is not None:
         cells["replay"] = _replay_text(newest.replay)
@@ -93,11 +93,11 @@ def _actors_text(report: HealthReport) -> str:
 
 
 def _health_text(reports: dict[str, HealthReport]) -> str:
-    """Return the roles that are down, silent or were started again; "all up" if none is."""
+    """Return the roles that are down, unresponsive or were started again; "all up" if none is."""
     notes = []
     for role, report in reports.items():
         said = [] if report.alive else ["down"]
-        said += [f"silent for {report.silent_s:.0f} s"] if report.silent_s >= SILENT_S else []
+        said += [f"unresponsive for {report.pending_s:.0f} s"] if report.pending_s >= UNRESPONSIVE_S else []
         said += [f"{report.restarts} restarts"] if report.restarts else []
         notes += [f"{role} {', '.join(said)}"] if said else []
     return "; ".join(notes) or "all up"

@@ -1,8 +1,7 @@
-"""How a run ended, as each of its sittings says itself: in the file `ended.json` of the run's folder.
+"""How a run ended, as each of its sittings records itself: in the file `ended.json` of the run's folder.
 
-The file is replaced as a whole at the start of a sitting, from when on it says nothing, and at the sitting's end.  So a
-run that no process holds and that says nothing has died: it was killed, or its machine failed, or no disk took its last
-word.
+The file is replaced as a whole at the start of a sitting, from when on it is void, and at the sitting's end.  So a run
+that no process holds and that has no record has died: it was killed, or its machine failed, or no disk took the record.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MAX_BYTES = 1 << 16
 """Size limit of the file."""
 
 NOTHING_KEPT = "stopped before training began; nothing is kept"
-"""What a sitting says that removed its run's folder, in which nothing had been trained."""
+"""Message of a sitting that removed its run's folder, in which nothing had been trained."""
 
 How = Literal["finished", "stopped", "failed"]
 
@@ -52,7 +51,7 @@ class Ending:
     """The error that ended the sitting, one line."""
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The ending for people."""
         if self.how == "finished":
             return "finished"
@@ -64,17 +63,17 @@ class Ending:
         return "stopped and saved" if self.trained else "stopped before training continued; nothing is lost"
 
 
-class LastWord:
-    """Writes how a sitting ended, once."""
+class EndingRecorder:
+    """Records how a sitting ended, once."""
 
     def __init__(self, sitting: Sitting) -> None:
         self._sitting = sitting
         self._ending: Ending | None = None
 
-    def say(self, how: How, error: BaseException | None = None) -> Ending:
+    def record(self, how: How, error: BaseException | None = None) -> Ending:
         """Write the ending, unless it has been written; return it.
 
-        A disk that does not take it costs the word, which the log then says, and not the run.
+        A disk that does not take it costs the record, which the log then says, and not the run.
         """
         if self._ending is None:
             sitting, saved = self._sitting, checkpoints_in(self._sitting.folder.path)
@@ -88,30 +87,30 @@ class LastWord:
             try:
                 sitting.folder.write_json(ENDED, {"format": FORMAT, **asdict(self._ending)})
             except RunError as refused:
-                log.warning("how the run ended is not noted: %s", refused)
+                log.warning("how the run ended is not recorded: %s", refused)
         return self._ending
 
 
 @contextmanager
-def last_word(sitting: Sitting) -> Iterator[LastWord]:
-    """Make what the last sitting said void; an error that leaves the block, or a second signal, is said to have ended
-    the sitting if nothing else was said before."""
+def recorded_ending(sitting: Sitting) -> Iterator[EndingRecorder]:
+    """Make the record of the last sitting void; an error that leaves the block, or a second signal, is recorded as what
+    ended the sitting if nothing else was recorded before."""
     sitting.folder.write_json(ENDED, {"format": FORMAT, "how": None})
-    word = LastWord(sitting)
-    sitting.interrupt.at_once = lambda: word.say("stopped")
+    recorder = EndingRecorder(sitting)
+    sitting.interrupt.on_second_signal = lambda: recorder.record("stopped")
     try:
-        yield word
+        yield recorder
     except BaseException as error:
         if not sitting.folder.disposable:
-            word.say("failed", error)
+            recorder.record("failed", error)
         raise
 
 
 def read_ending(folder: Path) -> Ending | None:
-    """Return how the last sitting of the run in `folder` ended, None if the run does not say so.
+    """Return how the last sitting of the run in `folder` ended, None without a record.
 
-    What was said is void if it is of another checkpoint than the newest one.  A run of an older version of this
-    program, which never says how it ended, has finished if it has a summary as new as its newest checkpoint.
+    A record is void if it is of another checkpoint than the newest one.  A run of an older version of this program,
+    which never recorded its end, has finished if it has a summary as new as its newest checkpoint.
     """
     saved = checkpoints_in(folder)
     if not (folder / ENDED).exists():

@@ -44,7 +44,7 @@ MANIFEST = "manifest.json"
 
 
 STOPPING = b"stopping\n"
-"""The last line of a run's lock once the run has been asked to stop."""
+"""The last line of a run's lock once a stop of the run was requested."""
 
 
 @dataclass

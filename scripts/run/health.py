@@ -16,7 +16,7 @@ class HealthReport:
     room, or dead."""
     restarts: int
     """Restarts after a death since the driver started."""
-    silent_s: float
+    pending_s: float
     """Seconds since the pending request was sent; of several processes the longest, 0 if none is pending."""
     rss_mb: float
     """Resident memory in MB, measured every ten seconds; of several processes the sum."""

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a terminal that closes: the first asks the run to stop and save, the second ends it now."""
+"""Ctrl-C, SIGTERM and a terminal that closes: the first makes the run save and stop, the second ends it now."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.requested = False
-        self.asked: Callable[[], None] = _nothing
-        """Called when the end is asked for; `request` and a signal's handler call it."""
-        self.at_once: Callable[[], object] = _nothing
+        self.on_request: Callable[[], None] = _nothing
+        """Called when the end is requested; `request` and a signal's handler call it."""
+        self.on_second_signal: Callable[[], object] = _nothing
         """Called before a second signal ends the process."""
         self._requested_at = 0.0
         self._previous: dict[int, Any] = {}
@@ -45,10 +45,10 @@ class Interrupt:
             signal.signal(number, handler)
 
     def request(self) -> None:
-        """Ask the run to save and end, as the first signal does."""
+        """Request that the run is saved and ends, as the first signal does."""
         self.requested = True
         self._requested_at = time.monotonic()
-        self.asked()
+        self.on_request()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
@@ -56,7 +56,7 @@ class Interrupt:
         if self.requested:
             _say(b"\nstopped now; what came after the last checkpoint is lost\n")
             kill_children(os.getpid())
-            self.at_once()
+            self.on_second_signal()
             os._exit(EXIT_INTERRUPTED)
         self.request()
         _say(b"\nstopping: saving the run (again to stop now)\n")

@@ -42,9 +42,9 @@ def panels_of(rows: list[Row]) -> list[Panel]:
     if "play/wins" in metrics:
         panels = [_results(rows)]
     elif "learner/losses/accuracy" in metrics:
-        accuracy = [curve("learner/losses/accuracy", "training"), curve("learner/validation/top1", "kept aside")]
-        loss = [curve("learner/losses/policy", "training"), curve("learner/validation/loss", "kept aside")]
-        panels = [Panel("share of the moves guessed right", accuracy, 220), Panel("cross-entropy, nats", loss)]
+        accuracy = [curve("learner/losses/accuracy", "training"), curve("learner/validation/top1", "validation")]
+        loss = [curve("learner/losses/policy", "training"), curve("learner/validation/loss", "validation")]
+        panels = [Panel("policy accuracy (top-1)", accuracy, 220), Panel("cross-entropy, nats", loss)]
     elif "learner/losses/q" in metrics:
         values = [curve("learner/losses/q", "of the moves taken"), curve("learner/losses/target", "target")]
         panels = [champion, Panel("loss", [curve("learner/losses/total", "loss")]), Panel("mean action value", values)]

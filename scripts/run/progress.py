@@ -108,14 +108,14 @@ class Progress:
     def validating(self, part: ValidationPart) -> None:
         """Say once that the last validation takes a while, and keep the output up to date meanwhile."""
         if not self._validating:
-            self._say(f"validating on all {part.all_positions:,} positions of the games kept aside")
+            self._say(f"validating on all {part.all_positions:,} positions of the validation games")
         self._validating = True
         self.tick()
 
     def validated(self, report: ValidationReport) -> None:
         """Write and show the last results on the validation games."""
         self._write("learner/validation", report)
-        self._say(f"all games kept aside: {report.summary}")
+        self._say(f"all validation games: {report.summary}")
 
     def taken(self, report: ReplayReport) -> None:
         """Count the games that the replay has taken; after a death it takes some of them again."""

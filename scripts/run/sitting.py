@@ -1,4 +1,4 @@
-"""One sitting of a run, from start or resume to its end: clock, folder, dashboard and checkpoints, on any cluster."""
+"""One sitting of a run, from start or resume to its end: reports of the parts and checkpoints, on any cluster."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.model.registry import Registry
 from scripts.config.job import JobConfig
+from scripts.run.durations import duration_text
 from scripts.run.ending import read_ending
 from scripts.run.folder import RunFolder, read_json, versions
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.state import more
+from scripts.run.stopping import StoppingCriteria
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from learner.replay.transport import ReplayReport
 
 log = logging.getLogger(__name__)
-
-IDLE_ROUNDS = 2
-"""Rounds of the learner without a step after the last game that end the run; one may have begun before that game."""
 
 SAVE_AGAIN_S = 5.0
 """Seconds between two attempts to save a run at its end."""
@@ -57,8 +56,6 @@ class Sitting:
     """Files of the checkpoint to resume from; empty for a new run."""
     starts: int = 0
     """How often the run was started before."""
-    games: int = 0
-    """Games that the replay has taken."""
     validation: ValidationReport | None = None
     """The last candidate's results on all validation games."""
     last_offered: bool = False
@@ -67,14 +64,14 @@ class Sitting:
     """Whether a checkpoint holds all that was trained in this sitting."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
+    stopping: StoppingCriteria = field(init=False)
+    """How far training is, and when it is over."""
     _number: int = 0
-    _before_s: float = 0.0
-    _began: float | None = None
     _saved: float = field(default_factory=time.monotonic)
     _due: bool = False
-    _files_read: bool = False
-    _learned: bool = False
-    _idle_rounds: int = 0
+
+    def __post_init__(self) -> None:
+        self.stopping = StoppingCriteria(self.job.run)
 
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
@@ -85,9 +82,9 @@ class Sitting:
         state = read_json(self.checkpoint, "run.json", where)
         try:
             self._number = int(state["number"])
-            self._before_s = float(state["elapsed_s"])
+            self.stopping.before_s = float(state["elapsed_s"])
             self.starts = int(state["starts"]) + 1
-            self.games = int(state["games"])
+            self.stopping.games = int(state["games"])
             missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
             self.repeats = self.job.repeats and state["setup"] == self._setup
@@ -95,8 +92,7 @@ class Sitting:
             last = read_ending(where)
             over = end["reached"] and last is not None and last.how == "finished"
             if not over:
-                self._files_read, self._learned = bool(end["files_read"]), bool(end["learned"])
-                self._idle_rounds = 0 if self.plays_on else int(end["idle_rounds"])
+                self.stopping.restore(end)
                 # a run that has been given more time or games will have another last candidate
                 self.last_offered = bool(end["last_offered"]) and not self.goes_on
         except (KeyError, TypeError, ValueError) as error:
@@ -113,58 +109,51 @@ class Sitting:
 
     def _expect_more(self) -> None:
         """Raise ConfigError for a finished run that was not given more minutes or games."""
-        run = self.job.run
-        if run.minutes is not None and self._time_share >= 1.0:
-            again = f"{self.resume_command} {more(run.minutes, None, self._before_s, 0)}"
-            trained = f"{self._before_s / 60:.3g} of {run.minutes:g} minutes"
+        run, stopping = self.job.run, self.stopping
+        if run.minutes is not None and stopping.time_is_up:
+            again = f"{self.resume_command} {more(run.minutes, None, stopping.before_s, 0)}"
+            trained = f"{duration_text(stopping.before_s)} of {duration_text(60 * run.minutes)}"
             raise ConfigError(f"this run has trained {trained}; give it more, as in {again}")
-        if run.games is not None and self._games_share >= 1.0:
-            again = f"{self.resume_command} {more(None, run.games, 0.0, self.games)}"
+        if run.games is not None and stopping.games_are_played:
+            again = f"{self.resume_command} {more(None, run.games, 0.0, stopping.games)}"
             raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
 
     def begin(self) -> None:
         """Start the clock: training begins."""
         self.folder.trained = True
-        self._began = self._saved = time.monotonic()
+        self.stopping.begin()
+        self._saved = time.monotonic()
         minutes = self.job.run.minutes
-        self.progress.begin(self._before_s, None if minutes is None else 60 * minutes, self.job.run.games)
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds of training, earlier sittings included; what comes before `begin` is no training."""
-        return self._before_s + (0.0 if self._began is None else time.monotonic() - self._began)
+        self.progress.begin(self.stopping.before_s, None if minutes is None else 60 * minutes, self.job.run.games)
 
     @property
     def fraction(self) -> float:
-        """Share of the run that has passed, 0 to 1, by time or by games, whichever is more; schedules follow it."""
-        return min(1.0, max(self._time_share, self._games_share))
+        """Share of the run that has passed, 0 to 1; schedules follow it."""
+        return self.stopping.fraction
 
     @property
     def plays_on(self) -> bool:
         """False when the run's games are played, or all game files are read."""
-        return not self._files_read and self._games_share < 1.0
+        return self.stopping.plays_on
 
     @property
     def goes_on(self) -> bool:
-        """False when the time is up, nothing is left to learn from, training is done or a signal stopped the run."""
-        return not (
-            self.interrupt.requested or self._learned or self._time_share >= 1.0 or self._idle_rounds >= IDLE_ROUNDS
-        )
+        """False when training is over or a signal stopped the run."""
+        return not (self.interrupt.requested or self.stopping.training_over)
 
     def actor(self, report: ActorReport) -> None:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
         if report.version >= 0:  # before the first weights a round is empty; games of files can be read again
             self.folder.trained = True
-        if report.finished and not self._files_read:
-            self._files_read = self._due = True
+        if report.finished and self.stopping.on_files_read():
+            self._due = True
         self.progress.actor(replace(report, games=0, positions=0) if self.reads_files else report)
 
     def learner(self, report: LearnerReport) -> None:
         """Take the report of a round of training."""
         if report.steps:
             self.folder.trained = True
-        self._learned |= report.finished
-        self._idle_rounds = 0 if self.plays_on or report.steps else self._idle_rounds + 1
+        self.stopping.on_learner_round(report.steps, report.finished)
         self.progress.learner(report)
 
     def gate(self, report: GateReport) -> None:
@@ -187,7 +176,7 @@ class Sitting:
 
     def replay(self, report: ReplayReport) -> None:
         """Take the replay's report."""
-        self.games = report.games_total
+        self.stopping.games = report.games_total
         if self.reads_files:
             self.progress.taken(report)
         self.progress.replay(report)
@@ -198,10 +187,10 @@ class Sitting:
         once."""
         return isinstance(self.job.actors, GamesActorConfig)
 
-    def read_again(self) -> None:
+    def reread_game_files(self) -> None:
         """Note that the games of files, which may all have been read, are delivered again from the first."""
         log.warning("the replay has died: the game files are read again from the first")
-        self._files_read, self._idle_rounds = False, 0
+        self.stopping.on_files_reread()
 
     @property
     def checkpoint_due(self) -> bool:
@@ -243,17 +232,15 @@ class Sitting:
     def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:
         return {
             "number": number,
-            "elapsed_s": self.elapsed_s,
+            "elapsed_s": self.stopping.elapsed_s,
             "starts": self.starts,
-            "games": self.games,
+            "games": self.stopping.games,
             "parts": sorted(parts),
             "progress": self.progress.state(),
             "setup": self._setup,
             "end": {
                 "reached": judged and not self.interrupt.requested,
-                "files_read": self._files_read,
-                "learned": self._learned,
-                "idle_rounds": self._idle_rounds,
+                **self.stopping.state(),
                 "last_offered": self.last_offered,
             },
         }
@@ -262,14 +249,6 @@ class Sitting:
     def _setup(self) -> str:
         """Digest of everything that determines a run: configuration, kind of machine, package versions."""
         return hashlib.sha256(json.dumps([asdict(self.job), versions()], sort_keys=True).encode()).hexdigest()
-
-    @property
-    def _time_share(self) -> float:
-        return 0.0 if self.job.run.minutes is None else self.elapsed_s / (60 * self.job.run.minutes)
-
-    @property
-    def _games_share(self) -> float:
-        return 0.0 if self.job.run.games is None else self.games / self.job.run.games
 
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""

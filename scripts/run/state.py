@@ -28,7 +28,7 @@ class RunState:
     """Its absolute path."""
     state: State
     """`training`; `finished`; `stopped`, by a signal or an error, and saved; `died` with unsaved training, or without a
-    word of its end; `empty`."""
+    record of its end; `empty`."""
     pid: int | None
     """The driver's process, if it runs on this machine."""
     game: str
@@ -58,7 +58,7 @@ class RunState:
     checkpoint_age_s: float | None
     """Seconds since it was saved."""
     health: dict[str, dict[str, float]]
-    """State of each role while the run trains, as the driver sees it: `alive`, `wanted`, `restarts`, `silent_s`,
+    """State of each role while the run trains, as the driver sees it: `alive`, `wanted`, `restarts`, `pending_s`,
     `rss_mb`, by role."""
     actors_asked: dict[str, int]
     """Actors of each group, as last requested by `reversi scale`; empty if it was never used."""
@@ -68,7 +68,7 @@ class RunState:
     more: str | None
     """Setting that lets a finished run continue, such as `run.minutes=20`."""
     ended: Ending | None = None
-    """How its last sitting ended, by its own word; None while it trains, and if it does not say so."""
+    """How its last sitting ended, as it recorded itself; None while it trains, and without a record."""
 
     @property
     def is_saved(self) -> bool:

@@ -13,6 +13,7 @@ from evaluator.stats import Score, score_of
 from reversi.errors import NoGatedModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
+from scripts.run.durations import duration_text
 from scripts.run.learning_curves import PICTURE, picture_of
 from scripts.run.sitting import Sitting
 from scripts.run.state import more
@@ -30,7 +31,7 @@ def announce(sitting: Sitting) -> None:
         "ray": "actors, a learner and a gate on the nodes of a Ray cluster",
     }[job.cluster.kind]
     how = f" at {job.search.simulations} simulations" if job.actors.kind == "search" else ""
-    minutes = () if job.run.minutes is None else (f"{job.run.minutes:g} minutes",)
+    minutes = () if job.run.minutes is None else (duration_text(60 * job.run.minutes),)
     length = " or ".join((*minutes, *(() if job.run.games is None else (f"{job.run.games:,} games",))))
     print(
         f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything "
@@ -74,8 +75,8 @@ def summarise(sitting: Sitting) -> None:
 
 def _resume_with_more(sitting: Sitting) -> str:
     """Return the command line that lets a finished run go on."""
-    run = sitting.job.run
-    return f"{sitting.resume_command} {more(run.minutes, run.games, sitting.elapsed_s, sitting.games)}"
+    run, done = sitting.job.run, sitting.stopping
+    return f"{sitting.resume_command} {more(run.minutes, run.games, done.elapsed_s, done.games)}"
 
 
 def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ SKIPPED = "skipped.txt"
 
 
 def validation_games(sitting: Sitting) -> Records | None:
-    """Return the games kept aside for validation, or None for a job that plays its games itself."""
+    """Return the validation games, or None for a job that plays its games itself."""
     from actors.recorded import read_games
 
     config = sitting.job.actors
@@ -25,8 +25,8 @@ def validation_games(sitting: Sitting) -> Records | None:
     found = read_games(config, game_named(sitting.job.game.name))
     skipped = f"; {len(found.problems):,} skipped: {sitting.shown_path}/{SKIPPED}" if found.problems else ""
     print(
-        f"{found.read:,} games read: {len(found.training_rows):,} to train on, {len(found.validation_rows):,} kept "
-        f"aside{skipped}",
+        f"{found.read:,} games read: {len(found.training_rows):,} for training, {len(found.validation_rows):,} for "
+        f"validation{skipped}",
         flush=True,
     )
     sitting.folder.write_lines(SKIPPED, found.problems)

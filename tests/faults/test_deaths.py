@@ -14,6 +14,7 @@ import pytest
 
 from learner.replay.memory import STATE_FORMAT
 from reversi import archive
+from scripts.run.interrupt import TOGETHER_S
 from scripts.run.processes import children, runs
 from tests.scripts.runs import REPLAY, ROLES, command, metrics, processes, wait_for
 
@@ -104,7 +105,7 @@ def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
         wait_for(lambda: (tmp_path / "now" / "metrics.jsonl").exists() and metrics(tmp_path / "now", "run"), 120)
         below = children(process.pid)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        time.sleep(1.2 * TOGETHER_S)  # sooner it would be the same signal
         process.send_signal(signal.SIGINT)
         stopped = time.monotonic()
         assert process.wait(timeout=20) == 130

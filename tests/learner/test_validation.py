@@ -1,4 +1,4 @@
-"""Games kept aside: what a look says, the best network, early stopping, and that a resumed learner is the same."""
+"""Validation games: what a look says, the best network, early stopping, and that a resumed learner is the same."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_look_of_a_network_that_knows_nothing() -> None:
     assert 0.8 < report.loss < 1.4
     assert 0.1 < report.top1 < 0.7 < report.top5 <= 1
     assert report.best_loss == report.loss
-    assert report.summary.startswith("validation ")
+    assert report.summary.startswith("loss ")
 
 
 def test_games_learned_by_heart_end_the_training_and_the_best_network_is_the_candidate() -> None:

@@ -16,8 +16,20 @@ from ray.exceptions import RayActorError
 from learner.replay.transport import ReplayReport
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
-from scripts.ray import driver as driver_module
-from scripts.ray import supervisor as supervisor_module
+from scripts.ray import (
+    calls,
+    champion,
+    checkpoints,
+    driver,
+    failures,
+    health,
+    lifecycle,
+    rounds,
+    run_end,
+    scaling,
+    supervisor,
+    watchdog,
+)
 from scripts.ray.actor_pool import ActorPool
 from scripts.ray.driver import Driver
 from scripts.ray.restart_policy import RestartPolicy
@@ -76,7 +88,7 @@ class Process:
 
 
 class Clock:
-    """What driver and supervisor use of `time`."""
+    """What the driver and its parts use of `time`."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -97,7 +109,7 @@ class Clock:
 
 
 class FakeRay:
-    """What `scripts/ray/supervisor.py` uses of Ray; an answer takes a millisecond."""
+    """What the driver and its parts use of Ray; an answer takes a millisecond."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -128,7 +140,7 @@ class Scene:
         members = [self.actor("actors", index) for index in range(actors)]
         self.pool = ActorPool(members, self.actor, {"actors": actors})
         learner, gate, replay, weights = (self.role(name) for name in ("learner", "gate", "replay", "weights"))
-        replay.ask = lambda process: process.report.remote()
+        replay.start_round = lambda process: process.report.remote()
         self.parts = Parts(learner, gate, self.pool, replay, weights, stateless=False)
         self.driver = Driver(self.sitting, self.parts, TargetWatcher(run.path, self.job))
 
@@ -170,22 +182,39 @@ class Scene:
         """Ask for the end, and return how long the driver then lets play go on, in seconds."""
         began_s = self.clock.now_s
         self.sitting.interrupt.requested = True
-        self.driver.stop_play()
+        self.driver.run_end.stop_play()
         return self.clock.now_s - began_s
 
 
 ESSENTIAL = {"learner", "gate", "replay"}
 
+TIMED = (
+    calls,
+    champion,
+    checkpoints,
+    driver,
+    failures,
+    health,
+    lifecycle,
+    rounds,
+    run_end,
+    scaling,
+    supervisor,
+    watchdog,
+)
+"""The driver and those of its parts that read the clock."""
+
 
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Return the clock by which driver and supervisor now work, and put `FakeRay` in the place of Ray."""
+    """Return the clock by which the driver and its parts now work, and put `FakeRay` in the place of Ray."""
     clock = Clock()
-    for module in (supervisor_module, driver_module):
+    for module in TIMED:
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(supervisor_module, "ray", FakeRay(clock))
-    monkeypatch.setattr(supervisor_module, "measured", lambda process: process.measure.remote())
-    monkeypatch.setattr(supervisor_module, "MEASURE_EVERY_S", 1e9)
-    for module in (supervisor_module, driver_module):
+    for module in (calls, health):
+        monkeypatch.setattr(module, "ray", FakeRay(clock))
+    for module in (failures, lifecycle, run_end, watchdog):
         monkeypatch.setattr(module, "end_process", lambda role: setattr(role.handle, "dead", True))
-    monkeypatch.setattr(driver_module, "object_store_mb", lambda: 0.0)
+    monkeypatch.setattr(health, "measure_process", lambda process: process.measure.remote())
+    monkeypatch.setattr(health, "MEASURE_EVERY_S", 1e9)
+    monkeypatch.setattr(health, "object_store_mb", lambda: 0.0)
     return clock

@@ -27,7 +27,7 @@ import io, sys, time
 from reversi.errors import RunError
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from scripts.run.ending import last_word
+from scripts.run.ending import recorded_ending
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
@@ -35,9 +35,9 @@ from scripts.run.sitting import Sitting
 path, does = sys.argv[1:]
 with Interrupt() as interrupt:
     folder = RunFolder.resume(path)
-    interrupt.asked = folder.note_stop
+    interrupt.on_request = folder.note_stop
     sitting = Sitting(job_of(compose(["cluster=serial"])), folder, interrupt, Progress([], io.StringIO()))
-    with last_word(sitting) as word:
+    with recorded_ending(sitting) as recorder:
         sitting.begin()
         print("held", flush=True)
         while not interrupt.requested:
@@ -48,7 +48,7 @@ with Interrupt() as interrupt:
             raise RunError("no room")
         time.sleep(1)  # a save takes its time
         sitting.save({}, at_end=True)
-        word.say("stopped")
+        recorder.record("stopped")
     folder.close()
 """
 """A run that trains nothing until it is told to end: the real folder, signals, checkpoint and ending."""

@@ -54,7 +54,7 @@ def test_who_is_leaving_keeps_its_number_and_does_not_count() -> None:
 
 def test_a_round_usually_takes_what_most_take() -> None:
     timed = pool(*(role("cpu", number) for number in range(5)), cpu=5)
-    assert timed.usual_s == 0.0
-    for member, took_s in zip(timed.members, (1.0, 1.2, 0.9, 60.0, 0.0), strict=True):
-        member.took_s = took_s
-    assert timed.usual_s == 1.0, "one slow actor, and one that has not answered yet, change nothing"
+    assert timed.median_playing_s == 0.0
+    for member, playing_s in zip(timed.members, (1.0, 1.2, 0.9, 60.0, 0.0), strict=True):
+        member.playing_s = playing_s
+    assert timed.median_playing_s == 1.0, "one slow actor, and one that has not answered yet, change nothing"

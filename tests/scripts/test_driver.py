@@ -10,10 +10,13 @@ from ray.exceptions import ActorUnavailableError, RayActorError
 
 from learner.algorithms.reports import ValidationPart
 from reversi.errors import RunError
-from scripts.ray import driver as driver_module
-from scripts.ray import supervisor as supervisor_module
+from scripts.ray import watchdog as watchdog_module
+from scripts.ray.checkpoints import STATE_TIMEOUT_S
+from scripts.ray.health import health_of
+from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Role
+from scripts.ray.run_end import with_resume_hint
 from scripts.run.control import write_target
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
@@ -25,7 +28,7 @@ def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path,
     began_s = clock.now_s
     scene.begin()
     assert clock.now_s - began_s < 1
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0"}
     for name in ("actor-1", "actor-2"):
         scene.process[name].hangs.clear()
@@ -33,7 +36,7 @@ def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path,
 
 
 @pytest.mark.parametrize("away", ["actors", "gate"])
-@pytest.mark.parametrize(("cluster", "timeout_s"), [("local", supervisor_module.START_S), ("ray", 40.0)])
+@pytest.mark.parametrize(("cluster", "timeout_s"), [("local", START_S), ("ray", 40.0)])
 def test_a_clock_that_nobody_would_start_starts_by_itself(
     away: str, cluster: str, timeout_s: float, tmp_path: Path, clock: Clock
 ) -> None:
@@ -51,7 +54,7 @@ def test_a_signal_ends_the_wait_for_a_restore(tmp_path: Path, clock: Clock) -> N
     scene = Scene(tmp_path, clock)
     learner = scene.process["learner"]
     learner.hangs.add("restore")
-    scene.driver._supervisor.call(scene.parts.learner, Reference(learner, "restore", ()), lambda _: None, works=False)
+    scene.driver.supervisor.call(scene.parts.learner, Reference(learner, "restore", ()), lambda _: None)
     clock.later(5, scene.sitting.interrupt.request)
     began_s = clock.now_s
     assert not scene.driver.wait_until_up()
@@ -61,7 +64,7 @@ def test_a_signal_ends_the_wait_for_a_restore(tmp_path: Path, clock: Clock) -> N
 
 
 def test_a_checkpoint_holds_every_part(scene: Scene) -> None:
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
     assert (scene.sitting.folder.checkpoints()[-1] / "actor-1.safetensors").read_bytes() == b"actor-1"
 
@@ -70,7 +73,7 @@ def test_a_checkpoint_holds_every_part(scene: Scene) -> None:
 def test_an_actor_that_hangs_is_left_out_and_holds_nobody(hangs: str, scene: Scene) -> None:
     scene.hang("actor-1", hangs)
     began_s = scene.clock.now_s
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert scene.clock.now_s - began_s == pytest.approx(5, abs=0.5), "`LATE_S` or `ACTOR_STATES_S`"
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
     rounds = scene.process["actor-0"].asked.count("round")
@@ -78,13 +81,13 @@ def test_an_actor_that_hangs_is_left_out_and_holds_nobody(hangs: str, scene: Sce
     assert "actor-1" not in scene.saved()
     scene.process["actor-1"].hangs.clear()
     scene.driver.turn()
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert "actor-1" in scene.saved()
 
 
 @pytest.mark.parametrize("role", ["learner", "gate"])
 def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(role: str, scene: Scene) -> None:
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     first = scene.process[role]
 
     def die() -> Any:
@@ -92,9 +95,9 @@ def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(r
         raise RayActorError
 
     first.answers["state"] = die
-    assert not scene.driver.save()
+    assert not scene.driver.checkpoints.save()
     assert len(scene.sitting.folder.checkpoints()) == 1
-    scene.turn_until(lambda: scene.process[role] is not first and scene.driver.save())
+    scene.turn_until(lambda: scene.process[role] is not first and scene.driver.checkpoints.save())
     scene.turn_until(lambda: "round" in scene.process[role].asked)
     assert scene.process[role].asked.index("restore") < scene.process[role].asked.index("round")
     assert len(scene.sitting.folder.checkpoints()) == 2
@@ -105,12 +108,12 @@ def test_what_a_dead_process_owes_is_no_stall_of_the_next_one(scene: Scene, monk
         ready = False
 
     killed: list[str] = []
-    monkeypatch.setattr(supervisor_module, "end_process", lambda role: killed.append(role.name))
+    monkeypatch.setattr(watchdog_module, "end_process", lambda role: killed.append(role.name))
     first = scene.process["learner"]
-    scene.driver._supervisor.call(scene.parts.learner, Never(first, "offer_candidate", ()), lambda _: None)
+    scene.driver.supervisor.call(scene.parts.learner, Never(first, "offer_candidate", ()), lambda _: None)
     first.dead = True
     scene.turn_until(lambda: scene.parts.learner.handle is None)
-    scene.clock.sleep(scene.job.cluster.stall_s + supervisor_module.START_S)
+    scene.clock.sleep(scene.job.cluster.stall_s + START_S)
     scene.turn_until(lambda: scene.process["learner"] is not first)
     assert "learner" not in killed
 
@@ -127,15 +130,15 @@ def test_an_actor_that_cannot_be_reached_is_the_same_one_when_it_can(scene: Scen
     began_s = scene.clock.now_s
     while scene.clock.now_s < began_s + 10:
         scene.driver.turn()
-    assert 9 <= process.asked.count("round") - asked <= 12, "once in `UNREACHED_S`"
-    assert scene.driver._supervisor.health()["actors"].alive == 2
-    assert scene.driver.save()
+    assert 9 <= process.asked.count("round") - asked <= 12, "once in `UNREACHABLE_RETRY_S`"
+    assert health_of(scene.parts)["actors"].alive == 2
+    assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
     del process.answers["round"]
     scene.turn_until(lambda: role.up)
     assert scene.process["actor-1"] is process
     assert (role.restarts, role.restart_policy.deaths) == (0, 0)
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert "actor-1" in scene.saved()
 
 
@@ -156,9 +159,9 @@ def test_an_actor_that_ray_gives_up_while_it_cannot_be_reached_is_started_again(
 def test_a_stop_with_an_actor_that_hangs_saves_the_others(scene: Scene) -> None:
     scene.hang("actor-0", "*")
     assert scene.interrupt() < 6
-    scene.driver.save_at_last()
+    scene.driver.checkpoints.save_final()
     assert scene.saved() == ESSENTIAL | {"actor-1", "actor-2"}
-    scene.driver.leave_behind()
+    scene.driver.run_end.kill_hanging_actors()
     assert [scene.process[f"actor-{index}"].dead for index in range(3)] == [True, False, False]
 
 
@@ -175,10 +178,10 @@ def test_an_actor_that_waited_long_for_room_is_part_of_the_checkpoint(end: str, 
 
     scene.process["replay"].causes = {"release": let_go, "stop": let_go}
     if end == "save":
-        assert scene.driver.save()
+        assert scene.driver.checkpoints.save()
     else:
         assert scene.interrupt() < 1
-        scene.driver.save_at_last()
+        scene.driver.checkpoints.save_final()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
 
 
@@ -187,7 +190,7 @@ def test_a_stop_waits_for_a_state_that_takes_its_time(role: str, scene: Scene) -
     scene.hang(role, "state")
     assert scene.interrupt() < 1
     scene.clock.later(20, scene.process[role].hangs.clear)
-    scene.driver.save_at_last()
+    scene.driver.checkpoints.save_final()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
 
 
@@ -195,7 +198,7 @@ def test_a_stop_waits_for_a_learner_that_died_to_be_back(scene: Scene) -> None:
     first = scene.process["learner"]
     first.dead = True
     scene.interrupt()
-    scene.driver.save_at_last()
+    scene.driver.checkpoints.save_final()
     assert scene.process["learner"] is not first
     assert scene.saved() >= ESSENTIAL
 
@@ -205,12 +208,12 @@ def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> No
     assert scene.interrupt() < 6
     began_s = scene.clock.now_s
     with pytest.raises(RunError) as ended:
-        scene.driver.save_at_last()
-    assert scene.clock.now_s - began_s < driver_module.STATE_TIMEOUT_S + 6
-    words = str(scene.driver.last_words(ended.value))
+        scene.driver.checkpoints.save_final()
+    assert scene.clock.now_s - began_s < STATE_TIMEOUT_S + 6
+    words = str(with_resume_hint(ended.value, scene.sitting))
     assert "the learner did not answer to 'state'; start it again; see " in words
     (scene.sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
-    words = str(scene.driver.last_words(ended.value))
+    words = str(with_resume_hint(ended.value, scene.sitting))
     assert "; start it again under a new run.name; see " in words
     assert scene.sitting.folder.checkpoints() == [], "and nothing more was tried"
 
@@ -226,7 +229,7 @@ def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Sce
         assert scene.process[name].asked[-1] == "settled", "all it delivered was stored before its end"
         assert scene.process[name].dead
     assert not scene.process["actor-4"].dead
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1"}
     scene.process["actor-4"].dead = True  # dies while it leaves: it is not started again
     scene.turn_until(lambda: len(scene.pool.members) == 2)
@@ -245,7 +248,7 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> 
     )
     write_target(scene.sitting.folder.path, {"actors": 4})
     scene.turn_until(lambda: len(scene.pool.members) == 4)
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
     write_target(scene.sitting.folder.path, {"actors": 3})
     scene.turn_until(lambda: len(scene.pool.members) == 3)
@@ -254,30 +257,30 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> 
 
 
 def test_a_last_candidate_that_is_still_being_validated_is_asked_for_again(scene: Scene) -> None:
-    scene.driver.stop_play()
+    scene.driver.run_end.stop_play()
     learner = scene.process["learner"]
     parts = [ValidationPart(positions=each, all_positions=300) for each in (100, 200)]
     learner.answers["offer_candidate"] = lambda: parts.pop(0) if parts else None
-    scene.driver.offer_last()
+    scene.driver.run_end.offer_last_candidate()
     assert learner.asked.count("offer_candidate") == 3
     assert scene.sitting.last_offered
 
 
 def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(scene: Scene) -> None:
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     gate = scene.process["gate"]
-    scene.driver.stop_play()
+    scene.driver.run_end.stop_play()
 
     def die() -> Any:
         gate.dead = True
         raise RayActorError
 
     gate.answers["poll"] = die
-    scene.driver.offer_last()
+    scene.driver.run_end.offer_last_candidate()
     assert scene.process["learner"].asked.count("offer_candidate") == 2
     assert scene.process["gate"] is not gate
-    scene.driver.offer_last()
+    scene.driver.run_end.offer_last_candidate()
     assert scene.process["learner"].asked.count("offer_candidate") == 2
-    scene.driver.finish_gate()
-    scene.driver.save_at_last(judged=True)
+    scene.driver.run_end.finish_gate()
+    scene.driver.checkpoints.save_final(judged=True)
     assert scene.sitting.last_offered

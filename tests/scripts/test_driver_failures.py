@@ -12,10 +12,15 @@ from ray.core.generated.common_pb2 import ErrorType
 from ray.exceptions import ObjectReconstructionFailedError, RayTaskError
 
 from actors.worker import ActorReport
+from learner.replay.transport import ReplayReport
 from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedError, UnreachableError
 from reversi.model.folder import Folder
-from scripts.ray import supervisor as supervisor_module
+from scripts.ray.champion import RETRY_S
+from scripts.ray.health import REPORT_EVERY_S, health_of
+from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
+from scripts.ray.roles import Process as Measurement
+from scripts.ray.run_end import with_resume_hint
 from tests.evaluator.gates import weights
 from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Process, Scene
 
@@ -26,25 +31,25 @@ def lost() -> Any:
 
 @pytest.mark.parametrize("name", ["actor-1", "gate", "learner"])
 def test_an_answer_that_was_lost_with_its_node_is_a_death_of_its_role(name: str, scene: Scene) -> None:
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     first = scene.process[name]
     first.answers["state"] = lost
-    assert scene.driver.save() == name.startswith("actor")
+    assert scene.driver.checkpoints.save() == name.startswith("actor")
     assert len(scene.sitting.folder.checkpoints()) == (2 if name.startswith("actor") else 1)
     assert (name in scene.saved()) == (not name.startswith("actor"))
     assert first.dead
-    scene.turn_until(lambda: scene.process[name] is not first and scene.driver.save())
-    assert scene.driver._supervisor.health()["actors" if name.startswith("actor") else name].restarts == 1
+    scene.turn_until(lambda: scene.process[name] is not first and scene.driver.checkpoints.save())
+    assert health_of(scene.parts)["actors" if name.startswith("actor") else name].restarts == 1
 
 
 def test_an_answer_of_the_replay_that_was_lost_costs_a_checkpoint(scene: Scene) -> None:
     scene.parts.replay.by_ray = True
     scene.process["replay"].answers["state"] = lost
     began_s = scene.clock.now_s
-    assert not scene.driver.save()
+    assert not scene.driver.checkpoints.save()
     assert scene.clock.now_s - began_s < 1
     del scene.process["replay"].answers["state"]
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
 
 
 def cut_off() -> Any:
@@ -70,12 +75,12 @@ def test_an_actor_that_cannot_reach_redis_is_started_again_for_as_long_as_others
     assert first.dead
     pauses = [later - earlier for earlier, later in itertools.pairwise(starts)]
     assert pauses == pytest.approx([1, 2, 4, 8, 16, *[30] * 6], abs=0.6)
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
     assert role.restart_policy.deaths == 0
     role.start = lambda: scene.process.setdefault("back", Process("actor-1"))
     scene.turn_until(lambda: role.handle is None)
-    scene.clock.sleep(supervisor_module.START_S)
+    scene.clock.sleep(START_S)
     scene.turn_until(lambda: role.up)
 
 
@@ -84,16 +89,16 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
         scene.process[f"actor-{index}"].answers["round"] = cut_off
     with pytest.raises(UnreachableError, match="redis at redis://far") as ended:
         scene.turn_until(lambda: False)
-    scene.driver.save_despite(ended.value)
+    scene.driver.save_after(ended.value)
     assert scene.saved() >= ESSENTIAL
-    words = scene.driver.last_words(ended.value)
+    words = with_resume_hint(ended.value, scene.sitting)
     assert isinstance(words, UnreachableError)
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
 def test_a_run_over_redis_without_a_checkpoint_goes_on_from_what_the_server_holds(tmp_path: Path, clock: Clock) -> None:
     scene = Scene(tmp_path, clock, "replay=redis").begin()
-    words = scene.driver.last_words(RunError("the learner died"))
+    words = with_resume_hint(RunError("the learner died"), scene.sitting)
     assert "; go on from what redis holds with: reversi train resume=" in str(words)
 
 
@@ -122,7 +127,7 @@ def test_a_run_that_an_actor_ends_is_saved_without_it(scene: Scene) -> None:
     scene.process["actor-1"].dead = True
     with pytest.raises(RunError, match="the actor-1 died and ended the run") as ended:
         scene.turn_until(lambda: False)
-    scene.driver.save_despite(ended.value)
+    scene.driver.save_after(ended.value)
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-2"}
 
 
@@ -134,7 +139,7 @@ def test_a_run_that_all_its_actors_end_at_once_is_saved(scene: Scene) -> None:
         scene.process[f"actor-{index}"].answers["round"] = unfit
     with pytest.raises(IncompatibleModelError) as ended:
         scene.turn_until(lambda: False)
-    scene.driver.save_despite(ended.value)
+    scene.driver.save_after(ended.value)
     assert scene.saved() >= ESSENTIAL
 
 
@@ -144,14 +149,14 @@ def test_after_a_death_of_the_replay_game_files_are_read_again_by_a_new_actor(
 ) -> None:
     scene = Scene(tmp_path, clock, "experiment=wthor", "cluster=local")
     restarts = scene.begin().sitting.progress.state()["restarts"]
-    scene.parts.replay.hear = scene.sitting.replay
+    scene.parts.replay.on_report = scene.sitting.replay
     scene.process["replay"].answers["report"] = lambda: replace(REPLAY, games_total=50, process="one")
     scene.clock.sleep(2)
     scene.turn_until(lambda: scene.sitting.progress.games == 50 and all(role.up for role in scene.pool.members))
     first = dict(scene.process)
     scene.process["replay"].answers["report"] = lambda: replace(REPLAY, games_total=20, process="two")
     if seen == "at a checkpoint":
-        assert scene.driver.save()
+        assert scene.driver.checkpoints.save()
         assert scene.saved() == ESSENTIAL, "what the actors have delivered before is not what this replay has"
     else:
         scene.clock.sleep(2)
@@ -161,7 +166,7 @@ def test_after_a_death_of_the_replay_game_files_are_read_again_by_a_new_actor(
     assert "restore" not in scene.process["actor-0"].asked
     assert scene.process["learner"] is first["learner"]
     assert scene.sitting.progress.state()["restarts"] == restarts
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert "the game files are read again" in caplog.text
     assert "the replay lost" not in caplog.text
 
@@ -170,16 +175,39 @@ def test_after_a_death_of_the_replay_actors_that_play_go_on_and_the_log_has_the_
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.sitting.actor(ActorReport(games=50, version=0, playing_s=1, waiting_s=0, between_s=0))
+    reports: list[ReplayReport] = []
+    scene.parts.replay.on_report = reports.append
     for games, process in ((50, "one"), (20, "two")):
         report = replace(REPLAY, games_total=games, process=process)
         scene.process["replay"].answers["report"] = lambda: report  # noqa: B023
         scene.clock.sleep(2)
-        scene.turn_until(lambda: scene.driver._supervisor._replay_account.held == report)  # noqa: B023
+        scene.turn_until(lambda: report in reports)  # noqa: B023
         scene.turn_until(lambda: all(role.up for role in scene.pool.members))
     assert not scene.process["actor-0"].dead
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     assert "actor-0" in scene.saved()
     assert "the replay lost 30 games with its death" in caplog.text
+
+
+def restart_by_ray(scene: Scene, name: str) -> None:
+    """Let a role that has reported its process report another one."""
+    role = {"replay": scene.parts.replay, "weights": scene.parts.weights}[name]
+    role.by_ray = True
+    scene.process[name].answers["measure"] = lambda: Measurement(pid=1, node="one", rss_mb=1.0)
+    scene.turn_until(lambda: role.process is not None)
+    scene.process[name].answers["measure"] = lambda: Measurement(pid=2, node="one", rss_mb=1.0)
+
+
+def test_a_run_that_a_role_ends_which_ray_restarts_is_saved(scene: Scene) -> None:
+    """The process that ended the run is measured again while the run is saved: that is not another death."""
+    scene.parts.replay.restart_policy = RestartPolicy(0)
+    restart_by_ray(scene, "replay")
+    with pytest.raises(RunError, match="the replay died once within an hour") as ended:
+        scene.turn_until(lambda: False)
+    scene.clock.sleep(REPORT_EVERY_S)
+    scene.driver.save_after(ended.value)
+    assert scene.parts.replay.restarts == 1
+    assert scene.saved() >= ESSENTIAL
 
 
 @pytest.mark.parametrize("first", ["actors", "learner"])
@@ -195,21 +223,21 @@ def test_a_run_whose_last_rounds_all_fail_is_saved(first: str, scene: Scene) -> 
         scene.turn_until(lambda: False)
     for name in roles:
         scene.process[name].hangs.clear()
-    scene.driver.save_despite(ended.value)
+    scene.driver.save_after(ended.value)
     assert scene.saved() >= ESSENTIAL
 
 
 def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> None:
-    assert scene.driver.save()
+    assert scene.driver.checkpoints.save()
     scene.parts.learner.restart_policy = RestartPolicy(0)
     scene.process["learner"].dead = True
     with pytest.raises(RunError, match="the learner died and ended the run") as ended:
         scene.turn_until(lambda: False)
     began_s = scene.clock.now_s
-    scene.driver.save_despite(ended.value)
+    scene.driver.save_after(ended.value)
     assert scene.clock.now_s - began_s < 6, "nobody waits for a learner that is not started again"
     assert len(scene.sitting.folder.checkpoints()) == 1
-    assert "go on from the last checkpoint with: " in str(scene.driver.last_words(ended.value))
+    assert "go on from the last checkpoint with: " in str(with_resume_hint(ended.value, scene.sitting))
 
 
 def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
@@ -220,7 +248,7 @@ def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
     scene.process["learner"].answers["round"] = diverged
     with pytest.raises(TrainingDivergedError) as ended:
         scene.turn_until(lambda: False)
-    scene.driver.save_despite(ended.value)
+    scene.driver.save_after(ended.value)
     assert scene.sitting.folder.checkpoints() == []
 
 
@@ -235,13 +263,14 @@ def test_the_champion_is_sent_to_new_weights_once_the_registry_can_be_read(
     process = scene.process["weights"]
     with monkeypatch.context() as network:
         network.setattr(Folder, "read", away)
-        scene.driver._supervisor._restarted_by_ray(scene.parts.weights)
+        restart_by_ray(scene, "weights")
+        scene.turn_until(lambda: scene.parts.weights.restarts == 1)
         scene.driver.turn()
         scene.driver.turn()
     assert "promoted" not in process.asked
     began_s = scene.clock.now_s
     scene.turn_until(lambda: "promoted" in process.asked)
-    assert scene.clock.now_s - began_s <= supervisor_module.SEND_AGAIN_S + 1
+    assert scene.clock.now_s - began_s <= RETRY_S + 1
 
 
 def test_a_learner_whose_restart_cannot_read_the_registry_is_started_later(scene: Scene) -> None:

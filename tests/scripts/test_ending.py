@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import RunError, TrainingDivergedError
-from scripts.run.ending import ENDED, Ending, last_word, read_ending
+from scripts.run.ending import ENDED, Ending, read_ending, recorded_ending
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S
 from scripts.run.sitting import Sitting
@@ -49,7 +49,7 @@ def saved_all(run: Sitting) -> None:
 
 
 def fails(run: Sitting, error: BaseException, does: End = trained) -> None:
-    with last_word(run):
+    with recorded_ending(run):
         does(run)
         raise error
 
@@ -79,23 +79,23 @@ def test_a_run_says_how_it_ended(how: str, does: End, state: str, words: str, fo
         with pytest.raises(RunError):
             fails(run, RunError("no room\nand more"), does)
     else:
-        with last_word(run) as word:
+        with recorded_ending(run) as recorder:
             does(run)
-            assert word.say("finished" if how == "finished" else "stopped").words == words
+            assert recorder.record("finished" if how == "finished" else "stopped").summary == words
     ending = read_ending(folder.path)
     assert ending is not None
-    assert (ending.how, ending.words) == (how, words)
+    assert (ending.how, ending.summary) == (how, words)
     assert ending.checkpoint == ("000001" if does in (saved, saved_all) else None)
     assert state_of(folder) == state
 
 
 def test_while_a_sitting_goes_on_and_after_it_was_killed_nothing_is_said(folder: RunFolder) -> None:
     first = sitting(folder)
-    with last_word(first) as word:
+    with recorded_ending(first) as recorder:
         saved_all(first)
-        word.say("finished")
+        recorder.record("finished")
     folder.write_json("summary.json", {})
-    with last_word(sitting(folder)):
+    with recorded_ending(sitting(folder)):
         assert read_ending(folder.path) is None
         copy = shutil.copytree(folder.path, folder.path.parent / "copy")  # as if it had been killed now
         assert read_run(copy).state == "died"
@@ -107,9 +107,9 @@ def test_the_first_word_is_the_last(folder: RunFolder) -> None:
     run = sitting(folder)
 
     def says_that_it_is_saved() -> None:
-        with last_word(run) as word:
+        with recorded_ending(run) as recorder:
             saved_all(run)
-            word.say("stopped")
+            recorder.record("stopped")
             raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
@@ -144,7 +144,7 @@ def test_a_disk_that_takes_no_last_word_is_no_lie(
         fails(run, TrainingDivergedError("step 3"), saved_on_the_last_room)
     assert read_ending(folder.path) is None
     assert state_of(folder) == "died"
-    assert caplog.messages == ["how the run ended is not noted: no space left"]
+    assert caplog.messages == ["how the run ended is not recorded: no space left"]
 
 
 def test_a_run_in_which_nothing_was_trained_says_nothing_of_an_error(folder: RunFolder) -> None:
@@ -159,9 +159,9 @@ def test_a_run_in_which_nothing_was_trained_says_nothing_of_an_error(folder: Run
 
 def test_a_copy_says_what_the_original_said(folder: RunFolder) -> None:
     run = sitting(folder)
-    with last_word(run) as word:
+    with recorded_ending(run) as recorder:
         saved_all(run)
-        word.say("stopped")
+        recorder.record("stopped")
     copy = folder.path.parent / "copy"
     copy.mkdir()
     for file in sorted(folder.path.rglob("*"), reverse=True):  # its files have times of their own
@@ -177,10 +177,10 @@ def test_a_copy_says_what_the_original_said(folder: RunFolder) -> None:
 @pytest.mark.parametrize("change", ["removed", "newer"])
 def test_what_was_said_of_another_checkpoint_is_void(change: str, folder: RunFolder) -> None:
     run = sitting(folder)
-    with last_word(run) as word:
+    with recorded_ending(run) as recorder:
         saved(run)
         saved_all(run)
-        word.say("stopped")
+        recorder.record("stopped")
     if change == "removed":
         shutil.rmtree(folder.path / "checkpoints" / "000002")
     else:  # by an older version of this program, which went on with the run and did not void the file

@@ -122,7 +122,7 @@ ROWS: dict[str, tuple[dict[str, float], list[str]]] = {
             "learner/validation/loss": 2,
             "learner/validation/top1": 0.4,
         },
-        ["training", "kept aside"],
+        ["training", "validation"],
     ),
 }
 

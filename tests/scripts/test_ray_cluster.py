@@ -94,7 +94,7 @@ def test_a_question_is_answered_on_the_head_and_is_no_job_of_ours(cluster: TwoNo
     """How `status` reads a run's folder that cannot be seen from where it is typed."""
     program = (
         "from scripts.ray.jobs import Jobs; jobs = Jobs(None, None); "
-        "print(jobs.ask(('python', '-m', 'scripts.cli', '--version'), run='none', runtime_env={})); "
+        "print(jobs.run_command(('python', '-m', 'scripts.cli', '--version'), run='none', runtime_env={})); "
         "print([job.id for job in jobs.all() if job.id.startswith('question')])"
     )
     done = cluster.python("-c", program)

@@ -17,7 +17,8 @@ from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
 from scripts.run.folder import RunFolder
-from scripts.run.sitting import IDLE_ROUNDS, Sitting
+from scripts.run.sitting import Sitting
+from scripts.run.stopping import IDLE_ROUNDS
 from tests.scripts.sittings import PARTS, sitting
 
 HELD = MemoryReplay(game_named("reversi4"), ReplayConfig(), 1, None).report()
@@ -37,8 +38,8 @@ def folder(tmp_path: Path) -> RunFolder:
 def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Sitting:
     """A sitting in which all that `overrides` ask for has been done."""
     done = sitting(folder, *overrides)
-    done._before_s = 120.0
-    done.games = games
+    done.stopping.before_s = 120.0
+    done.stopping.games = games
     done.begin()
     return done
 
@@ -66,7 +67,7 @@ def learned(steps: int, step: int) -> LearnerReport:
 def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint of a run that an error ends before all its parts are up says so too."""
     now_s = time.monotonic()
-    monkeypatch.setattr("scripts.run.sitting.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("time.monotonic", lambda: now_s)
     first = sitting(folder, "run.minutes=9")
     now_s += 200
     assert first.fraction == 0
@@ -75,7 +76,7 @@ def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytes
     now_s += 100
     second.begin()
     now_s += 30
-    assert second.elapsed_s == 30
+    assert second.stopping.elapsed_s == 30
 
 
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
@@ -92,8 +93,17 @@ def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder)
     assert third.last_offered
     assert not third.goes_on
     folder.write_json("summary.json", {})
-    with pytest.raises(ConfigError, match="has trained 2 of 2 minutes; give it more"):
+    with pytest.raises(ConfigError, match="has trained 2 min of 2 min; give it more"):
         after(folder, "run.minutes=2")
+
+
+def test_a_run_that_has_trained_says_for_how_long(folder: RunFolder) -> None:
+    first = sitting(folder, "run.minutes=0.05")
+    first.stopping.before_s = 72_000.0
+    first.save(PARTS, judged=True)
+    folder.write_json("summary.json", {})
+    with pytest.raises(ConfigError, match=r"has trained 20 h of 3 s; give it more, as in .* run\.minutes="):
+        after(folder, "run.minutes=0.05")
 
 
 def test_a_run_killed_in_its_last_match_has_not_ended(folder: RunFolder) -> None:
@@ -137,7 +147,7 @@ def test_game_files_are_read_again_to_their_end(folder: RunFolder) -> None:
     assert not run.checkpoint_due
     run.learner(learned(steps=0, step=7))
     assert not run.plays_on
-    run.read_again()
+    run.reread_game_files()
     assert run.plays_on
     for _ in range(IDLE_ROUNDS):
         run.learner(learned(steps=0, step=7))

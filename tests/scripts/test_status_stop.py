@@ -115,10 +115,10 @@ def test_a_run_that_was_killed_while_it_was_stopped_is_not_said_to_have_saved(ru
         threading.Timer(1, process.kill).start()
         stopped = reversi("stop", run)
     assert stopped.code == 1
-    assert stopped.out.startswith("run night ended without a word in ")
+    assert stopped.out.startswith("run night ended without a record of how in ")
     said = reversi("status", run).out
     assert "run night: died" in said
-    assert "\n  no word of its end: it was killed, or an older version of this program trained it\n" in said
+    assert "\n  no record of its end: it was killed, or an older version of this program trained it\n" in said
 
 
 def test_a_run_that_does_not_end_is_one_line(run: Path, reversi: Reversi) -> None:

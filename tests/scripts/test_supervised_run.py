@@ -44,15 +44,15 @@ def command(folder: Path, name: str, games: int, *overrides: str) -> list[str]:
     return [sys.executable, "-m", "scripts.cli", "train", *TINY, *given, *overrides]
 
 
-def test_the_last_candidate_is_offered_once_all_games_kept_aside_are_validated(tmp_path: Path) -> None:
+def test_the_last_candidate_is_offered_once_all_validation_games_are_validated(tmp_path: Path) -> None:
     """In rounds of a second or two, here of one batch: a call of many minutes would look like a learner that hangs."""
     few = ("cluster=serial", "run.minutes=5", "actors.validation_share=0.5", "learner.round_s=0.001")
     done = subprocess.run(
         command(tmp_path, "parts", 60, *few), text=True, capture_output=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^validating on all 1,\d\d\d positions of the games kept aside$", done.stdout, re.MULTILINE)
-    assert len(re.findall(r"^all games kept aside: validation ", done.stdout, re.MULTILINE)) == 1
+    assert re.search(r"^validating on all 1,\d\d\d positions of the validation games$", done.stdout, re.MULTILINE)
+    assert len(re.findall(r"^all validation games: loss ", done.stdout, re.MULTILINE)) == 1
     assert re.search(r"^champion: version \d+", done.stdout, re.MULTILINE)
 
 

@@ -91,9 +91,9 @@ def silence(store: Any) -> dict[str, Any]:
     import ray
 
     from learner.remote import RemoteSink
-    from scripts.ray.roles import measured
+    from scripts.ray.roles import measure_process
 
-    sink, process = RemoteSink(store), psutil.Process(ray.get(measured(store)).pid)
+    sink, process = RemoteSink(store), psutil.Process(ray.get(measure_process(store)).pid)
     process.suspend()
     for version in range(10, 20):
         sink.publish(dataclasses.replace(MODEL, version=version).to_bytes(), version == 16)

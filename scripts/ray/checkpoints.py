@@ -1,0 +1,117 @@
+"""Checkpoints of a run under Ray: the states of its roles, collected while it trains or at its end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from reversi.errors import RunError
+from scripts.ray.lifecycle import START_S
+from scripts.ray.roles import Parts, Role
+from scripts.ray.rounds import Rounds
+from scripts.ray.supervisor import LOST, POLL_S, Supervisor
+from scripts.run.sitting import Sitting
+
+log = logging.getLogger(__name__)
+
+HUNG_S = 10.0
+"""No checkpoint is started while the learner, the gate or the replay has not answered for this many seconds."""
+
+STATE_TIMEOUT_S = 60.0
+"""Longest time in seconds for the roles to return their states, also after a signal to stop.  The replay's is the
+largest: 612 MB of 6 million positions took 5.6 to 7 s."""
+
+ACTOR_STATES_S = 5.0
+"""The same for actors between two rounds."""
+
+
+class NoStateError(RunError):
+    """A part that a checkpoint needs did not give its state."""
+
+
+class Checkpoints:
+    """Writes the checkpoints of a run."""
+
+    def __init__(self, sitting: Sitting, parts: Parts, supervisor: Supervisor, rounds: Rounds) -> None:
+        self._sitting, self._parts, self._supervisor, self._rounds = sitting, parts, supervisor, rounds
+
+    def save(self) -> bool:
+        """Write a checkpoint and continue; False if a role that must be part of it is down or does not answer."""
+        files = self._states()
+        if not isinstance(files, dict):
+            return False
+        place = self._sitting.save(files)
+        self._parts.learner.handle.saved.remote(place)
+        return True
+
+    def save_final(self, *, judged: bool = False) -> None:
+        """Write the final checkpoint or raise NoStateError, as everything since the last one would be lost.
+
+        A role that died or is busy is waited for, after a signal for at most `STATE_TIMEOUT_S`: a second signal ends
+        the run at once.
+        """
+        began = time.monotonic()
+        while not isinstance(files := self._states(), dict):
+            timeout_s = STATE_TIMEOUT_S if self._sitting.interrupt.requested else START_S
+            if files.given_up or time.monotonic() - began > timeout_s:
+                raise NoStateError(f"the {files.name} did not answer to 'state'")
+            self._supervisor.poll(POLL_S)
+        self._sitting.save(files, at_end=True, judged=judged)
+
+    def _states(self) -> dict[str, bytes] | Role:
+        """Return every part's state by file name, or the role that did not return its state.
+
+        The actors are read first, between two rounds, and the replay last, so that it holds everything they delivered.
+        While they finish their rounds the learner continues, as otherwise an actor that waits for room would wait for
+        ever.  An actor that is down, still starting or late is left out and begins new games after a resume.  Over
+        Redis this holds for all actors: they are not part of a checkpoint, and the server keeps what they deliver.
+        """
+        learner, gate, replay = self._parts.learner, self._parts.gate, self._parts.replay
+        now = time.monotonic()
+        for role in (learner, gate, replay):
+            if role.handle is None or (role.calls and now - role.last_call_at > HUNG_S):
+                return role
+        files = {} if self._parts.stateless else self._actor_states()
+        trained = self._gather((gate, "state"), (learner, "state"))
+        if isinstance(trained, Role):
+            return trained
+        held = self._gather((replay, "state"), (replay, "report"))
+        if isinstance(held, Role):
+            return held
+        if self._supervisor.replay_saved(held[1]):
+            files = {}
+        names = (f"{role.name}.safetensors" for role in (gate, learner, replay))
+        return files | dict(zip(names, (*trained, held[0]), strict=True))
+
+    def _actor_states(self) -> dict[str, bytes]:
+        """Return the states of the actors between two rounds, after waiting for current rounds that are not late.
+
+        A round that has delivered its games can only be waiting for room in the replay; that wait is released.
+        """
+        pool, replay = self._parts.actors, self._parts.replay
+        self._rounds.note_release()
+        while self._sitting.goes_on and self._rounds.actors_playing():
+            replay.handle.release.remote()
+            self._rounds.start_next(play=False)
+            self._supervisor.poll(POLL_S)
+            self._sitting.progress.tick()
+        ready = [role for role in pool.members if role.free and not role.leaving]
+        states = self._supervisor.gather([(role, "state") for role in ready], ACTOR_STATES_S)
+        files = {role.name: state for role, state in zip(ready, states, strict=True) if state is not LOST}
+        files |= {role.name: role.saved for role in pool.members if role.saved is not None}
+        if late := [role.name for role in pool.members if role.up and not role.leaving and role.name not in files]:
+            log.warning("checkpoint without %s: unresponsive for too long", ", ".join(late))
+        return {f"{name}.safetensors": data for name, data in files.items()}
+
+    def _gather(self, *calls: tuple[Role, str]) -> list[Any] | Role:
+        """Call several roles at the same time; return their answers, or the first role that gave none."""
+        for role, _ in calls:
+            if role.handle is None:
+                return role
+        answers = self._supervisor.gather(calls, STATE_TIMEOUT_S, stop_s=STATE_TIMEOUT_S)
+        for (role, _), answer in zip(calls, answers, strict=True):
+            if answer is LOST:
+                log.warning("no checkpoint now: the %s did not return its state", role.name)
+                return role
+        return answers
