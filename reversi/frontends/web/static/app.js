@@ -16,7 +16,7 @@ const view = new View(
   (move) => play.playAt(move),
   (ply) => play.goTo(ply),
 );
-const play = new Play(state, view, new Thinking(state, view));
+const play = new Play(state, view, new Thinking(state, view, (info) => play.renew(info)));
 connectControls(state, play);
 await openKept();
 window.addEventListener("hashchange", openKept); // by the person: what the page writes there makes no event

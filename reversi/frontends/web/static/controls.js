@@ -21,9 +21,9 @@ export function connectControls(state, play) {
   });
   $("new").addEventListener("submit", (event) => {
     event.preventDefault();
-    play.newGame({ mine: $("color").value, opponent: $("opponent").value });
+    play.newGame({ mine: $("color").value, opponent: state.offered($("opponent").value) });
   });
-  $("opponent").addEventListener("change", () => play.seat({ opponent: $("opponent").value }));
+  $("opponent").addEventListener("change", () => play.seat({ opponent: state.offered($("opponent").value) }));
   $("color").addEventListener("change", () => play.seat({ mine: $("color").value }));
   $("hints").addEventListener("change", () => play.goOn());
   onKeys(() => state.game !== null, {
@@ -47,7 +47,7 @@ function onKeys(enabled, actions) {
 }
 
 async function loadText(state, play) {
-  const players = { mine: "both", opponent: state.opponent };
+  const players = { mine: "both", opponent: state.offered(state.opponent.name) };
   if ((await play.take({ text: $("text").value }, null, players)) === "taken") $("text").value = "";
 }
 

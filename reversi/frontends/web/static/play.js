@@ -50,9 +50,20 @@ export class Play {
 
   /** Let others play the game that is shown. */
   seat(players) {
-    Object.assign(this.state, players);
+    this.state.seat(players);
     keep(this.state);
     this.goOn();
+  }
+
+  /** Go on with what the server plays now: a game that has begun goes on against the same version of a model. */
+  renew(info) {
+    const { state, view } = this;
+    if (info.game !== state.info.game) return location.reload();
+    state.info = info;
+    const begun = state.game !== null && (state.lastPly > 0 || state.choosing);
+    if (!begun) state.seat({ opponent: state.offered(state.opponent.name) });
+    view.showInfo();
+    if (state.game !== null) view.showSides();
   }
 
   /** Begin a review, or end the one that runs. */

@@ -10,6 +10,7 @@ export class State {
   game = null; // as the server sends it
   ply = 0; // the ply that is shown
   mine = "X"; // the sides that the person plays: X, O, both or none
+  gone = null; // the version of the model that played this game and that the server does not have any more
   online = false; // whether the server is connected
   fault = ""; // what went wrong last
   choosing = false; // whether the opponent is thinking
@@ -20,7 +21,7 @@ export class State {
   /** @param {object} info  what the server plays */
   constructor(info) {
     this.info = info;
-    this.opponent = info.opponent;
+    this.opponent = this.offered(info.opponent); // as it was offered when it was chosen: with that version of its model
   }
 
   /** Whether discs decide the game. */
@@ -70,8 +71,10 @@ export class State {
     return this.mine === "both" || this.mine === side;
   }
 
-  labelOf(name) {
-    return this.info.opponents.find((each) => each.name === name)?.label ?? name;
+  /** The opponent of that name as the server offers it now, or the default if there is none. */
+  offered(name) {
+    const { opponents, opponent } = this.info;
+    return opponents.find((each) => each.name === name) ?? opponents.find((each) => each.name === opponent);
   }
 
   /** Keep an analysis of a ply unless a better one is known; `byReview` is whether a review made it. */
@@ -80,13 +83,18 @@ export class State {
     if (byReview) this.#reviewed.add(at);
   }
 
+  /** Let others play: the sides of the person, an opponent, or both. */
+  seat({ mine = this.mine, opponent = this.opponent }) {
+    [this.mine, this.opponent, this.gone] = [mine, opponent, null];
+  }
+
   /** Show another game at a ply, null for its end; what is known of the positions that are the same as before stays
    * unless others play it: `players`, if not null. */
   replace(game, at, players) {
     const same = this.game && !players ? samePlies(this.game.moves, game.moves) + 1 : 0;
     this.#analyses.length = Math.min(this.#analyses.length, same);
     this.#reviewed = new Set([...this.#reviewed].filter((ply) => ply < same));
-    if (players) ({ mine: this.mine, opponent: this.opponent } = players);
+    if (players) this.seat(players);
     this.game = game;
     this.ply = at ?? this.lastPly;
   }

@@ -6,13 +6,14 @@ import { Thinker } from "/static/server.js";
 export class Thinking {
   #thinker;
 
-  constructor(state, view) {
+  /** @param {(info: object) => void} onInfo  called with what the server plays, at once and when that changes */
+  constructor(state, view, onInfo) {
     this.state = state;
     this.view = view;
     this.#thinker = new Thinker((connected) => {
       state.online = connected;
       view.showStatus();
-    });
+    }, onInfo);
   }
 
   /** Stop what is under way. */
@@ -27,10 +28,15 @@ export class Thinking {
     const { game, opponent } = this.state;
     this.state.choosing = true;
     this.view.showStatus();
-    this.#ask({ do: "choose", opponent, start: game.start, moves: game.moves }, ({ analysis }) => {
-      if (!analysis) return;
+    const { name, model } = opponent;
+    this.#ask({ do: "choose", opponent: name, model, start: game.start, moves: game.moves }, (answer) => {
+      if (!answer.analysis) return;
       this.state.choosing = false;
-      onMove(analysis.moves[0].move);
+      if (answer.opponent.model !== model) {
+        this.state.seat({ opponent: answer.opponent });
+        this.state.gone = model;
+      }
+      onMove(answer.analysis.moves[0].move);
     });
   }
 

@@ -26,10 +26,9 @@ export class View {
     const title = counts ? "Reversi" : "Tic-tac-toe";
     document.title = `${title} ${info.size} × ${info.size}`;
     document.querySelector("h1").textContent = title;
-    $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
-    for (const { name, label } of info.opponents) $("opponent").append(new Option(label, name, false, name === info.opponent));
     $("analysis-card").hidden = true;
     if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
+    this.showInfo();
   }
 
   /** Whether the person wants the evaluation of the position shown, and there is any. */
@@ -37,15 +36,20 @@ export class View {
     return $("hints").checked && this.state.info.analysis;
   }
 
+  /** Draw what the server plays now. */
+  showInfo() {
+    const { info } = this.state;
+    $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
+    $("opponent").replaceChildren(...info.opponents.map(({ name, label }) => new Option(label, name)));
+    this.showPlayers();
+  }
+
   /** Draw everything; there is a game. */
   show() {
-    const { game, mine, ply, position, lastPly, info } = this.state;
+    const { game, ply, position, lastPly, info } = this.state;
     document.querySelector("main").inert = false;
     this.board.show(position, ply > 0 ? game.moves[ply - 1] : null, !position.over && this.state.isMine(position.side));
-    const bottom = mine === "O" ? "O" : "X";
-    this.#showSide($("top-side"), other(bottom));
-    this.#showSide($("bottom-side"), bottom);
-    $("bar").classList.toggle("flip", bottom === "O");
+    this.showSides();
     $("first").disabled = $("back").disabled = ply === 0;
     $("last").disabled = $("forward").disabled = ply === lastPly;
     $("undo").disabled = this.state.lastDecision < 0;
@@ -57,10 +61,19 @@ export class View {
     this.showAnalysis();
   }
 
+  /** Draw who plays, and with how many discs. */
+  showSides() {
+    const bottom = this.state.mine === "O" ? "O" : "X";
+    this.#showSide($("top-side"), other(bottom));
+    this.#showSide($("bottom-side"), bottom);
+    $("bar").classList.toggle("flip", bottom === "O");
+    $("version").textContent = this.#versionText();
+  }
+
   /** Set the fields of the form to who plays. */
   showPlayers() {
     $("color").value = this.state.mine;
-    $("opponent").value = this.state.opponent;
+    $("opponent").value = this.state.opponent.name;
   }
 
   /** Draw the line below the board, also if there is no game yet. */
@@ -99,7 +112,7 @@ export class View {
 
   #showSide(element, side) {
     const { position, mine, counts, opponent } = this.state;
-    const name = mine === "both" ? NAMES[side] : this.state.isMine(side) ? "You" : this.state.labelOf(opponent);
+    const name = mine === "both" ? NAMES[side] : this.state.isMine(side) ? "You" : opponent.label;
     const passes = position.side === side && position.legal[0] === PASS;
     element.className = "side" + (position.side === side && !position.over ? " turn" : "");
     element.innerHTML = `<span class="dot ${side}"></span><span class="name"></span><span class="state"></span><span class="count"></span>`;
@@ -108,12 +121,21 @@ export class View {
     if (counts) element.querySelector(".count").textContent = side === "X" ? position.black : position.white;
   }
 
+  /** Say which version of a model plays, if that is not the one that is offered, or not the one that began. */
+  #versionText() {
+    const { mine, opponent, gone } = this.state;
+    const { model } = this.state.offered(opponent.name);
+    if (gone !== null) return `Model ${gone} is not served any more: model ${opponent.model} goes on with this game.`;
+    if (mine === "both" || model === opponent.model) return "";
+    return `Model ${model} is new. This game goes on against model ${opponent.model}, a new one begins against model ${model}.`;
+  }
+
   #stateText() {
     const { position, ply, lastPly, mine, choosing, opponent } = this.state;
     const { side, over, legal } = position;
     if (over) return this.#resultText();
     if (legal[0] === PASS) return `${NAMES[side]} has no move and passes`;
-    if (choosing) return `${this.state.labelOf(opponent)} is thinking…`;
+    if (choosing) return `${opponent.label} is thinking…`;
     if (ply < lastPly) return `After ply ${ply} of ${lastPly}`;
     return this.state.isMine(side) && mine !== "both" ? "Your move" : `${NAMES[side]} to move`;
   }
