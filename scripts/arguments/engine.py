@@ -111,13 +111,11 @@ def check_engine_arguments(args: argparse.Namespace) -> None:
         raise UsageError(f"expected at most {MAX_SIMULATIONS} simulations, got {args.simulations}")
 
 
-def model_of(args: argparse.Namespace) -> tuple[Game, Weights]:
-    """Return the model of --model and the game of --size, which is the model's by default."""
+def game_of_model(args: argparse.Namespace, weights: Weights) -> Game:
+    """Return the game of --size, which is the model's by default."""
     from reversi.games.rules import game_named, reversi_of_size
-    from reversi.model.registry import load_model
 
-    weights = load_model(args.model or "gated", args.registry)
-    return game_named(weights.game) if args.size is None else reversi_of_size(args.size), weights
+    return game_named(weights.game) if args.size is None else reversi_of_size(args.size)
 
 
 def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float | None = None) -> SearchAnalyzer:
@@ -214,10 +212,12 @@ def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
 
 
 def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
-    game, weights = model_of(args)
+    from reversi.model.registry import load_model
+
+    weights = load_model(args.model or "gated", args.registry)
 
     def analyzer_of(each: Game) -> Analyzer:
         search = search_analyzer(weights, each, threads=args.threads, margin=args.margin)
         return solving(search, args.solve, winner_takes_empties=True)
 
-    return game, analyzer_of
+    return game_of_model(args, weights), analyzer_of

@@ -1,6 +1,7 @@
 """Play and analyse in a browser: a page with the board, a choice of opponents, the evaluation of every move, and a
 review of the whole game.
 
+The page goes on with the registry's next champion once there is one; --model with a number or a folder never changes.
 The server listens on this machine only, unless --host says otherwise; anyone who can reach it can use it.  Ctrl-C ends
 it.  docs/web.md shows the page and describes the server's JSON interface.
 """
@@ -8,6 +9,7 @@ it.  docs/web.md shows the page and describes the server's JSON interface.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scripts.arguments.common import natural_up_to
@@ -15,15 +17,20 @@ from scripts.arguments.engine import (
     SIMULATIONS,
     add_engine_arguments,
     check_engine_arguments,
+    game_of_model,
     game_to_play,
-    model_of,
     player_analyzer,
     search_analyzer,
     solving,
 )
 
 if TYPE_CHECKING:
-    from reversi.frontends.web.thinking import Thinker
+    from collections.abc import Mapping
+
+    from reversi.frontends.web.following import Source
+    from reversi.frontends.web.selection import Opponent, Selection
+    from reversi.games.rules import Game
+    from reversi.model.weights import Weights
 
 EXAMPLES = """
 reversi serve
@@ -74,12 +81,13 @@ def run(args: argparse.Namespace) -> int:
     from reversi.frontends.web.server import WebServer, serve
 
     check_engine_arguments(args)
-    thinker = _of_model(args) if args.player is None else _of_player(args)
-    opponents = thinker.opponents
-    server = WebServer(thinker, args.host, opponents[thinker.default].analyzer.name)
+    selection, source = _players(args)
+    server = WebServer(selection, args.host, source)
+    first = selection.find(selection.default)
+    assert first is not None
 
     def ready(url: str) -> None:
-        print(f"{thinker.game.name} against {opponents[thinker.default].label}: {url}  (Ctrl-C ends)", flush=True)
+        print(f"{selection.game.name} against {first.label}: {url}  (Ctrl-C ends)", flush=True)
         if args.open:
             import threading
             import webbrowser
@@ -87,41 +95,60 @@ def run(args: argparse.Namespace) -> int:
             # a browser in the terminal returns when it is left, and needs the server meanwhile
             threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
-    asyncio.run(serve(server, thinker, args.host, args.port, ready))
+    asyncio.run(serve(server, args.host, args.port, ready))
     return 0
 
 
-def _of_model(args: argparse.Namespace) -> Thinker:
-    """Return what thinks with a model: its levels, and the analysis."""
-    from reversi.frontends.analysis import Limit
-    from reversi.frontends.web.thinking import Opponent, Thinker
+def _players(args: argparse.Namespace) -> tuple[Selection, Source | None]:
+    """Return who plays, and where newer models come from: for the champion of a registry from there."""
+    from reversi.model.champion import ChampionFollower
+    from reversi.model.registry import load_model, open_registry
 
-    game, weights = model_of(args)
+    if args.player is not None:
+        return _of_player(args), None
+    if args.model in (None, "gated"):
+        follower = ChampionFollower(open_registry(args.registry), partial(_of_model, args))
+        return follower.current, follower
+    return _of_model(args, load_model(args.model, args.registry)), None
+
+
+def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
+    """Return who plays with a model: its levels, and the analysis."""
+    from reversi.frontends.analysis import Limit
+    from reversi.frontends.web.selection import Opponent, Selection
+
+    game, version = game_of_model(args, weights), weights.version
     search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
     exact = solving(search, args.solve, winner_takes_empties=False)  # as the page counts
-    levels = [Opponent(f"model:{number}", _level(weights.version, number), search, Limit(number)) for number in LEVELS]
+    levels = [Opponent(f"model:{number}", _level(version, number), search, Limit(number), version) for number in LEVELS]
     asked = Limit(args.simulations, args.seconds)
     limit = Limit(STRONGEST) if asked == Limit() else asked
     until = [
         *([] if limit.simulations is None else [f"{limit.simulations:,} simulations"]),
         *([] if limit.seconds is None else [f"{limit.seconds:g} s a move"]),
     ]
-    strongest = f"Model {weights.version}, {' or '.join(until)}{'' if exact is search else ', exact endings'}"
-    levels.append(Opponent("model", strongest, exact, limit))
-    beginners = [Opponent(spec, label, player_analyzer(args, spec, game), Limit()) for spec, label in BEGINNERS.items()]
-    return Thinker(game, [*beginners, *levels], "model:64" if asked == Limit() else "model", exact)
+    strongest = f"Model {version}, {' or '.join(until)}{'' if exact is search else ', exact endings'}"
+    levels.append(Opponent("model", strongest, exact, limit, version))
+    opponents = [*_opponents(args, BEGINNERS, game), *levels]
+    return Selection(opponents, "model:64" if asked == Limit() else "model", search.name, exact)
 
 
 def _level(version: int, simulations: int) -> str:
     return f"Model {version}, {f'{simulations:,} simulations' if simulations else 'no search'}"
 
 
-def _of_player(args: argparse.Namespace) -> Thinker:
-    """Return what thinks without a model: the player of --player and those for beginners; there is no analysis."""
-    from reversi.frontends.analysis import Limit
-    from reversi.frontends.web.thinking import Opponent, Thinker
+def _of_player(args: argparse.Namespace) -> Selection:
+    """Return who plays without a model: the player of --player and those for beginners; there is no analysis."""
+    from reversi.frontends.web.selection import Selection
 
-    game = game_to_play(args)
     labels = {spec: label for spec, label in BEGINNERS.items() if spec != args.player} | {args.player: args.player}
-    opponents = [Opponent(spec, label, player_analyzer(args, spec, game), Limit()) for spec, label in labels.items()]
-    return Thinker(game, opponents, args.player, None)
+    opponents = _opponents(args, labels, game_to_play(args))
+    return Selection(opponents, args.player, opponents[-1].analyzer.name)
+
+
+def _opponents(args: argparse.Namespace, labels: Mapping[str, str], game: Game) -> list[Opponent]:
+    """Return the players without a limit that `labels` names."""
+    from reversi.frontends.analysis import Limit
+    from reversi.frontends.web.selection import Opponent
+
+    return [Opponent(spec, label, player_analyzer(args, spec, game), Limit()) for spec, label in labels.items()]

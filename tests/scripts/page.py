@@ -22,8 +22,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @contextmanager
-def served(*arguments: object, code: int = 0) -> Iterator[str]:
-    """Run `reversi serve` on a free port, yield its address, end it by SIGTERM."""
+def served(*arguments: object, code: int = 0, said: str = "") -> Iterator[str]:
+    """Run `reversi serve` on a free port, yield its address, end it by SIGTERM; `said` is a pattern of its errors."""
     command = [sys.executable, "-m", "scripts.cli", "serve", "--port", "0", *map(str, arguments)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -35,7 +35,8 @@ def served(*arguments: object, code: int = 0) -> Iterator[str]:
             process.send_signal(signal.SIGTERM)
             assert process.wait(30) == code
             assert process.stderr is not None
-            assert process.stderr.read() == ""
+            errors = process.stderr.read()
+            assert re.fullmatch(said, errors), errors
         finally:
             process.kill()
 

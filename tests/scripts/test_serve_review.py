@@ -29,7 +29,7 @@ class Line:
         self.received: list[dict[str, Any]] = []
         self.holds = False
         self._page, self._held = page, list[str]()
-        page.route_web_socket("**/api/think", self._connect)
+        page.route_web_socket("**/api/think*", self._connect)
 
     def _connect(self, route: WebSocketRoute) -> None:
         self._route, server = route, route.connect_to_server()
@@ -236,6 +236,27 @@ def test_a_finished_game_has_its_whole_curve_without_evaluation(page: Page) -> N
     points = (page.locator("#graph .curve").get_attribute("points") or "").split()
     assert len(points) == 2
     assert f"{float(page.locator('#graph .slip').get_attribute('cx') or 0):.1f}" == points[-1].split(",")[0]
+
+
+def test_the_curve_has_gaps_where_nothing_is_known(page: Page, line: Line) -> None:
+    game, judged = ending(15, 18)
+    begin_review(page, line, str(game))
+    curve, alone = page.locator("#graph .curve"), page.locator("#graph .point")
+    assert (curve.count(), alone.count()) == (0, 1)  # the result of the game
+    at_end = alone.get_attribute("cx")
+    line.give(3)
+    assert (curve.count(), alone.count(), alone.get_attribute("cx")) == (1, 1, at_end)
+    assert len((curve.get_attribute("points") or "").split()) == 3
+    page.click("#review")
+    page.click("#back")
+    page.check("#hints")
+    line.release()
+    curve.nth(1).wait_for(state="attached")  # the last two positions; a level line counts as hidden
+    assert [len((each.get_attribute("points") or "").split()) for each in curve.all()] == [3, 2]
+    page.click("#review")
+    wait_for_end(page)
+    assert [len((each.get_attribute("points") or "").split()) for each in curve.all()] == [len(judged) + 1]
+    assert alone.count() == 0
 
 
 @pytest.mark.parametrize(

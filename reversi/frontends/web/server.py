@@ -4,12 +4,14 @@
     GET  /api/info    the game, the opponents, the model
     POST /api/game    {"start": POSITION or null, "moves": [...]} or {"text": ...}: the game with all its positions
     GET  /api/think   a WebSocket; a request is an object with "id", "do" and the game, and every answer has its "id":
-                      "choose" with "opponent": {"analysis"}, whose first move is the opponent's
+                      "choose" with "opponent", maybe "model": {"analysis", "opponent"}, whose first move is the
+                      opponent's
                       "analyse": {"analysis"} again and again, the deeper the later
                       "review", maybe with "plies": {"ply", "analysis"} for every unfinished position of the game, or
                       for those
                       "stop"; it has no answer of its own
                       The last answer of a request has "final": true.  A request stops the one before it.
+                      With ?info it also gets {"info"}, what /api/info says, at once and whenever that changes.
 
 A request that is wrong is answered by {"error": ...}.  The server keeps no state of a game: the page sends all of it.
 """
@@ -22,15 +24,16 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from aiohttp import WSMsgType, web
 
 from reversi import __version__
 from reversi.errors import ReversiError, UsageError
+from reversi.frontends.web.following import Follower, Source
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object
-from reversi.frontends.web.thinking import Thinker
+from reversi.frontends.web.selection import Selection, Selections
+from reversi.frontends.web.thinking import Stop, Thinker
 
 log = logging.getLogger(__name__)
 
@@ -61,13 +64,19 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class WebServer:
     """The page and its API for one game; `application` is what aiohttp serves."""
 
-    def __init__(self, thinker: Thinker, host: str, name: str) -> None:
-        """`host` is the address that the server listens on, `name` what the page says that plays."""
-        self._thinker, self._host, self._name = thinker, host.lower(), name
+    def __init__(self, selection: Selection, host: str, source: Source | None = None) -> None:
+        """Serve the selection, and those that replace it.
+
+        host    the address that the server listens on
+        source  where newer selections, of the same game, come from; None if there will be none
+        """
+        self._selections, self._host, self._source = Selections(selection), host.lower(), source
+        self._thinker = Thinker()
         self._connections: set[Connection] = set()
+        self._telling: set[asyncio.Task[None]] = set()
 
     def application(self) -> web.Application:
-        """Return the application; its clean-up ends all requests and connections."""
+        """Return the application; its clean-up ends all requests, connections and threads."""
         app = web.Application(middlewares=[self._guard], client_max_size=MOST_BYTES)
         app.router.add_get("/", self._page)
         app.router.add_get("/api/info", self._info)
@@ -75,7 +84,27 @@ class WebServer:
         app.router.add_get("/api/think", self._think)
         app.router.add_static("/static", STATIC)
         app.on_shutdown.append(self._shut_down)
+        app.cleanup_ctx.append(self._threads)
         return app
+
+    async def _threads(self, app: web.Application) -> AsyncIterator[None]:
+        """Follow the source, until the application ends, and end the thinker then."""
+        loop = asyncio.get_running_loop()
+        follower = None
+        if self._source is not None:
+            follower = Follower(self._source, lambda newer: loop.call_soon_threadsafe(self._replace, newer))
+        yield
+        if follower is not None:
+            follower.close()
+        self._thinker.close()
+
+    def _replace(self, selection: Selection) -> None:
+        """Offer another selection from now on, and tell the pages."""
+        self._selections.replace(selection)
+        for connection in self._connections:
+            task = asyncio.create_task(connection.tell(self._info_json()))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -96,18 +125,19 @@ class WebServer:
         return web.FileResponse(STATIC / "index.html")
 
     async def _info(self, request: web.Request) -> web.Response:
-        thinker = self._thinker
-        return web.json_response(
-            {
-                "game": thinker.game.name,
-                "size": thinker.game.size,
-                "version": __version__,
-                "opponents": [{"name": each.name, "label": each.label} for each in thinker.opponents.values()],
-                "opponent": thinker.default,
-                "analysis": thinker.can_analyse,
-                "name": self._name,
-            }
-        )
+        return web.json_response(self._info_json())
+
+    def _info_json(self) -> dict[str, Any]:
+        selection = self._selections.current
+        return {
+            "game": selection.game.name,
+            "size": selection.game.size,
+            "version": __version__,
+            "opponents": [opponent.as_json() for opponent in selection.opponents],
+            "opponent": selection.default,
+            "analysis": selection.analyzer is not None,
+            "name": selection.name,
+        }
 
     async def _game(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json":  # a form of another site cannot send this type
@@ -117,7 +147,7 @@ class WebServer:
         except (UnicodeDecodeError, LookupError) as error:  # LookupError: a charset that is not known
             return web.json_response({"error": f"expected text: {error}"}, status=400)
         try:
-            read = WebGame.from_json(parse_object(text), self._thinker.game)
+            read = WebGame.from_json(parse_object(text), self._selections.current.game)
         except ReversiError as error:
             return web.json_response({"error": str(error)}, status=400)
         return web.json_response(read.as_json())
@@ -127,9 +157,10 @@ class WebServer:
             raise web.HTTPServiceUnavailable(text=f"expected at most {MOST_CONNECTIONS} pages\n")
         socket = web.WebSocketResponse(max_msg_size=MOST_BYTES, heartbeat=30.0)
         await socket.prepare(request)
-        connection = Connection(socket, self._thinker)
+        connection = Connection(socket, self._thinker, self._selections, wants_info="info" in request.query)
         self._connections.add(connection)
         try:
+            await connection.tell(self._info_json())
             await connection.serve()
         finally:
             self._connections.discard(connection)
@@ -143,9 +174,12 @@ class WebServer:
 class Connection:
     """One page's WebSocket: at most one request at a time, a new one stops the last."""
 
-    def __init__(self, socket: web.WebSocketResponse, thinker: Thinker) -> None:
-        self._socket, self._thinker = socket, thinker
-        self._stop = Event()
+    def __init__(
+        self, socket: web.WebSocketResponse, thinker: Thinker, selections: Selections, *, wants_info: bool
+    ) -> None:
+        """`wants_info` is whether the page is told what it can select."""
+        self._socket, self._thinker, self._selections, self._wants_info = socket, thinker, selections, wants_info
+        self._stop = Stop()
         self._task: asyncio.Task[None] | None = None
 
     async def serve(self) -> None:
@@ -154,10 +188,15 @@ class Connection:
             async for message in self._socket:
                 if message.type is WSMsgType.TEXT:
                     await self._end_task()
-                    self._stop = Event()
+                    self._stop = Stop()
                     self._task = asyncio.create_task(self._answer(message.data, self._stop))
         finally:
             await self._end_task()
+
+    async def tell(self, info: Mapping[str, Any]) -> None:
+        """Tell the page what it can select, if it wants to know."""
+        if self._wants_info:
+            await self._send({"info": info})
 
     async def close(self) -> None:
         """Stop the request and close the socket."""
@@ -167,10 +206,10 @@ class Connection:
     async def _end_task(self) -> None:
         self._stop.set()
         if self._task is not None:
-            await self._task
+            await asyncio.wait([self._task])  # it is cancelled if it was waiting for its turn
             self._task = None
 
-    async def _answer(self, text: str, stop: Event) -> None:
+    async def _answer(self, text: str, stop: Stop) -> None:
         """Answer one request, errors included."""
         number = None
         try:
@@ -178,11 +217,11 @@ class Connection:
             number = asked.get("id")
             if asked.get("do") == "stop":
                 return
-            async for answer in self._answers(asked, stop.is_set):
-                if stop.is_set():
+            async for answer in self._answers(asked, stop):
+                if stop():
                     return
                 await self._send({"id": number, **answer})
-            if not stop.is_set():
+            if not stop():
                 await self._send({"id": number, "final": True})
         except ReversiError as error:
             await self._send({"id": number, "error": str(error), "final": True})
@@ -190,33 +229,39 @@ class Connection:
             log.exception("a request failed")
             await self._send({"id": number, "error": "the request failed; the server's log says why", "final": True})
 
-    async def _answers(self, asked: Mapping[str, Any], stop: Callable[[], bool]) -> AsyncIterator[dict[str, Any]]:
+    async def _answers(self, asked: Mapping[str, Any], stop: Stop) -> AsyncIterator[dict[str, Any]]:
         """Yield the answers to a request; raises ReversiError for one that is wrong."""
-        thinker, do = self._thinker, asked.get("do")
-        game = WebGame.from_json(asked, thinker.game)
+        thinker, selection, do = self._thinker, self._selections.current, asked.get("do")
+        game = WebGame.from_json(asked, selection.game)
         if do not in ("choose", "analyse", "review"):
             raise UsageError(f"expected choose, analyse, review or stop, got {do!r}")
-        if do != "choose" and not thinker.can_analyse:
-            raise UsageError("expected a model for an analysis: this server plays without one")
         if do != "review" and game.position.is_over:
             raise UsageError("expected a position with a move: the game is over")
         if do == "choose":
-            opponent = thinker.opponents.get(str(asked.get("opponent")))
-            if opponent is None:
-                raise UsageError(f"expected one of {', '.join(thinker.opponents)}, got {asked.get('opponent')!r}")
-            yield {"analysis": analysis_json(thinker.game, await thinker.choose(game.position, opponent, stop))}
+            opponent = self._selections.opponent(str(asked.get("opponent")), _model_asked(asked.get("model")))
+            analysis = await thinker.choose(opponent, game.position, stop)
+            yield {"analysis": analysis_json(selection.game, analysis), "opponent": opponent.as_json()}
+        elif selection.analyzer is None:
+            raise UsageError("expected a model for an analysis: this server plays without one")
         elif do == "analyse":
-            async for analysis in thinker.analyse(game.position, stop):
-                yield {"analysis": analysis_json(thinker.game, analysis)}
+            async for analysis in thinker.analyse(selection.analyzer, game.position, stop):
+                yield {"analysis": analysis_json(selection.game, analysis)}
         else:
             plies = _plies_to_review(game, asked.get("plies"))
             left = iter(plies)
-            async for analysis in thinker.review([game.positions[ply] for ply in plies], stop):
-                yield {"ply": next(left), "analysis": analysis_json(thinker.game, analysis)}
+            async for analysis in thinker.review(selection.analyzer, [game.positions[ply] for ply in plies], stop):
+                yield {"ply": next(left), "analysis": analysis_json(selection.game, analysis)}
 
     async def _send(self, answer: Mapping[str, Any]) -> None:
         with contextlib.suppress(ConnectionError):  # the page has left
             await self._socket.send_json(answer)
+
+
+def _model_asked(asked: object) -> int | None:
+    """Return the version of a model that is `asked` for, which may be None; UsageError for anything else."""
+    if asked is not None and type(asked) is not int:
+        raise UsageError(f"expected the version of a model or null, got {asked!r:.60}")
+    return asked
 
 
 def _plies_to_review(game: WebGame, asked: object) -> list[int]:
@@ -232,7 +277,7 @@ def _plies_to_review(game: WebGame, asked: object) -> list[int]:
     return [ply for ply in unfinished if ply in asked]
 
 
-async def serve(server: WebServer, thinker: Thinker, host: str, port: int, ready: Callable[[str], None]) -> None:
+async def serve(server: WebServer, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called with the URL once the port is open.
 
     Raises UsageError for an address that cannot be listened on, such as a port in use.
@@ -256,4 +301,3 @@ async def serve(server: WebServer, thinker: Thinker, host: str, port: int, ready
         await ended.wait()
     finally:
         await runner.cleanup()
-        thinker.close()

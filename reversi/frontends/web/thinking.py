@@ -1,19 +1,19 @@
-"""What thinks for the page: opponents of several strengths and one analyzer, one request at a time in one thread."""
+"""What thinks for the page: one request's step at a time in one thread, so that all connections take turns."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from reversi.frontends.analysis import Analysis, Analyzer, Limit, deepening
+from reversi.frontends.web.selection import Opponent
 from reversi.games.position import Position
-from reversi.games.rules import Game
 
 T = TypeVar("T")
 
@@ -26,81 +26,125 @@ REVIEW_SIMULATIONS = 256
 STEP_S = 10.0
 """Longest time of one step, in seconds; the analysis ends there."""
 
+SLICE_S = 0.25
+"""Time of a step of an analysis or review after which it makes way for others that wait, in seconds.  It begins anew
+when it has its next turn, then with twice the time: so it ends, and at most half of its work is lost."""
+
 END_S = 1.0
 """Longest time that the end of the thread is waited for, in seconds; a player, unlike a search, cannot be stopped."""
 
 
-@dataclass(frozen=True)
-class Opponent:
-    """An opponent that the page offers."""
+class Stop:
+    """Stops a request: its step that runs soon ends, one that waits for its turn is taken back."""
 
-    name: str
-    """How the page asks for it."""
-    label: str
-    """How the page shows it."""
-    analyzer: Analyzer
-    limit: Limit
+    def __init__(self) -> None:
+        self._event = Event()
+        self._waiting: Future[Any] | None = None
+
+    def __call__(self) -> bool:
+        """Return whether the request is stopped."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """Stop the request; whoever waits for its next step gets CancelledError unless that has begun."""
+        self._event.set()
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def take_back(self, step: Future[Any]) -> None:
+        """Let `set` cancel this step, at once if the request is stopped already."""
+        self._waiting = step
+        if self():
+            step.cancel()
 
 
 class Thinker:
-    """Answers requests in the order in which they come; an analyzer is never used by two at once."""
+    """Runs the steps of requests in the order in which they come; an analyzer is never used by two at once.
 
-    def __init__(self, game: Game, opponents: Sequence[Opponent], default: str, analyzer: Analyzer | None) -> None:
-        """`default` names the opponent that the page selects first; without an `analyzer` nothing can be analysed."""
-        self.game, self.default = game, default
-        self.opponents = {opponent.name: opponent for opponent in opponents}
-        assert default in self.opponents
-        self._analyzer = analyzer
-        self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+    A request has one step at a time in the queue, so those of several connections take turns.
+    """
+
+    def __init__(self) -> None:
+        self._steps: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="thinker", daemon=True)
         self._thread.start()
 
-    @property
-    def can_analyse(self) -> bool:
-        """Whether `analyse` and `review` are possible."""
-        return self._analyzer is not None
-
-    async def choose(self, position: Position, opponent: Opponent, stop: Callable[[], bool]) -> Analysis:
+    async def choose(self, opponent: Opponent, position: Position, stop: Stop) -> Analysis:
         """Return the opponent's move in an unfinished position; a forced move is not thought about."""
         legal = position.legal_actions()
         if len(legal) == 1:
             return Analysis.of_move(legal[0])
-        return await self._run(partial(opponent.analyzer.choose, position, opponent.limit, stop))
+        return await self._run(partial(opponent.analyzer.choose, position, opponent.limit, stop), stop)
 
-    async def analyse(self, position: Position, stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
+    async def analyse(self, analyzer: Analyzer, position: Position, stop: Stop) -> AsyncIterator[Analysis]:
         """Yield ever deeper analyses of an unfinished position, up to the last of `STEPS`, as `deepening` does."""
-        assert self._analyzer is not None
-        analyses = deepening(self._analyzer, position, STEPS, lambda done: stop(), STEP_S)
-        while (analysis := await self._run(partial(next, analyses, None))) is not None:
-            yield analysis
+        done, turn = 0, _Turn(self._steps, stop)
+        while done < len(STEPS):
+            analyses = deepening(analyzer, position, STEPS[done:], lambda _: turn.is_over(), STEP_S)
+            while True:
+                analysis = await self._run(partial(turn.give, partial(next, analyses, None)), stop)
+                if turn.was_cut:
+                    break
+                if analysis is None:
+                    return
+                yield analysis
+                done += 1
 
-    async def review(self, positions: Sequence[Position], stop: Callable[[], bool]) -> AsyncIterator[Analysis]:
+    async def review(self, analyzer: Analyzer, positions: Sequence[Position], stop: Stop) -> AsyncIterator[Analysis]:
         """Yield an analysis of each of the unfinished positions, in their order."""
-        analyzer = self._analyzer
-        assert analyzer is not None
-        limit = Limit(REVIEW_SIMULATIONS, STEP_S)
+        limit, turn = Limit(REVIEW_SIMULATIONS, STEP_S), _Turn(self._steps, stop)
         for position in positions:
-            analysis = await self._run(partial(analyzer.analyse, position, limit, stop))
+            while True:
+                think = partial(analyzer.analyse, position, limit, turn.is_over)
+                analysis = await self._run(partial(turn.give, think), stop)
+                if not turn.was_cut:
+                    break
             if stop():
                 return
             yield analysis
 
     def close(self) -> None:
         """End the thread; requests must have been stopped.  A player that goes on still ends with the process."""
-        self._jobs.put(None)
+        self._steps.put(None)
         self._thread.join(END_S)
 
-    async def _run(self, think: Callable[[], T]) -> T:
+    async def _run(self, think: Callable[[], T], stop: Stop) -> T:
+        """Return the result of a step when it has had its turn; CancelledError if it is stopped before."""
         future: Future[T] = Future()
-        self._jobs.put((future, think))
+        stop.take_back(future)
+        self._steps.put((future, think))
         return await asyncio.wrap_future(future)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            future, think = job
+        while (step := self._steps.get()) is not None:
+            future, think = step
             if not future.set_running_or_notify_cancel():
                 continue
             try:
                 future.set_result(think())
             except BaseException as error:  # raised again where the request is answered
                 future.set_exception(error)
+
+
+class _Turn:
+    """The turns of a request's steps: each ends when the request is stopped, or after its time if others wait."""
+
+    def __init__(self, others: SimpleQueue[Any], stop: Stop) -> None:
+        self._others, self._stop = others, stop
+        self._slice_s, self._end_s = SLICE_S, 0.0
+        self.was_cut = False
+        """Whether the last turn ended for the sake of others, so that its result is not the whole."""
+
+    def give(self, think: Callable[[], T]) -> T:
+        """Return what `think`, which asks `is_over`, makes of the next turn; after one that was cut it is longer."""
+        self._slice_s = 2 * self._slice_s if self.was_cut else SLICE_S
+        self._end_s = time.monotonic() + self._slice_s
+        self.was_cut = False
+        return think()
+
+    def is_over(self) -> bool:
+        """Return whether the turn ends."""
+        if self._stop():
+            return True
+        self.was_cut = self.was_cut or (time.monotonic() >= self._end_s and not self._others.empty())
+        return self.was_cut

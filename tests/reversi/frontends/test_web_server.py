@@ -18,10 +18,13 @@ from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
 from aiohttp.test_utils import TestClient, TestServer
 
 from reversi.errors import UsageError
-from reversi.frontends.analysis import Analyzer, Limit, SearchAnalyzer
+from reversi.frontends.analysis import Analysis, Analyzer, Limit, SearchAnalyzer
 from reversi.frontends.web import server as server_module
+from reversi.frontends.web.following import Source
+from reversi.frontends.web.selection import KEPT, Opponent, Selection
 from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer, serve
-from reversi.frontends.web.thinking import STEPS, Opponent, Thinker
+from reversi.frontends.web.thinking import STEPS
+from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
 from tests.reversi.frontends.stubs import FirstMove, ThinksUntilStopped
@@ -33,22 +36,26 @@ OVER = {"start": "OOOOOOOOXXXXXXXX X", "moves": []}
 Page = TestClient[Any, Any]
 
 
-def thinker_of(analyzer: Analyzer | None = None, opponent: Analyzer | None = None) -> Thinker:
+def selection_of(analyzer: Analyzer | None = None, opponent: Analyzer | None = None) -> Selection:
     opponents = [
         Opponent("first", "the first move", opponent or FirstMove(GAME), Limit(7)),
         Opponent("slow", "until it is stopped", ThinksUntilStopped(GAME), Limit()),
     ]
-    return Thinker(GAME, opponents, "first", analyzer)
+    return Selection(opponents, "first", "nobody", analyzer)
 
 
-def ask(test: Callable[[Page], Awaitable[None]], thinker: Thinker | None = None, host: str = "127.0.0.1") -> None:
+def ask(
+    test: Callable[[Page], Awaitable[None]],
+    selection: Selection | None = None,
+    host: str = "127.0.0.1",
+    source: Source | None = None,
+) -> None:
     """Run `test` with a client of a server."""
 
     async def run() -> None:
-        thinks = thinker or thinker_of(FirstMove(GAME))
-        async with TestClient(TestServer(WebServer(thinks, host, "nobody").application())) as page:
+        server = WebServer(selection or selection_of(FirstMove(GAME)), host, source)
+        async with TestClient(TestServer(server.application())) as page:
             await test(page)
-        thinks.close()
 
     asyncio.run(asyncio.wait_for(run(), 60))
 
@@ -84,7 +91,7 @@ def test_info_says_who_plays() -> None:
     async def test(page: Page) -> None:
         info = await (await page.get("/api/info")).json()
         assert (info["game"], info["size"], info["name"], info["analysis"]) == ("reversi4", 4, "nobody", True)
-        assert info["opponents"][0] == {"name": "first", "label": "the first move"}
+        assert info["opponents"][0] == {"name": "first", "label": "the first move", "model": None}
         assert info["opponent"] == "first"
 
     ask(test)
@@ -170,7 +177,7 @@ def test_an_opponent_chooses_within_its_limit_and_a_forced_move_at_once() -> Non
             assert (await answers_of(line, forced))[0]["analysis"]["moves"][0]["move"] == "pass"
             assert opponent.limits == [Limit(7)]
 
-    ask(test, thinker_of(opponent=opponent))
+    ask(test, selection_of(opponent=opponent))
 
 
 def test_an_analysis_grows_step_by_step() -> None:
@@ -187,7 +194,7 @@ def test_an_analysis_grows_step_by_step() -> None:
             ]
             assert last == {"id": 5, "final": True}
 
-    ask(test, thinker_of(SearchAnalyzer("hash", GAME, HashEvaluator(GAME), 20)))
+    ask(test, selection_of(SearchAnalyzer("hash", GAME, HashEvaluator(GAME), 20)))
 
 
 def test_a_review_looks_at_every_unfinished_position() -> None:
@@ -224,7 +231,132 @@ def test_a_request_stops_the_one_before_it() -> None:
             assert len(answers) == 2
             assert slow.stopped
 
-    ask(test, thinker_of(slow))
+    ask(test, selection_of(slow))
+
+
+class UntilReleased(FirstMove):
+    """Thinks until it is stopped, or to the end once that is allowed."""
+
+    def __init__(self) -> None:
+        super().__init__(GAME)
+        self.may_end, self.begun = threading.Event(), threading.Semaphore(0)
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        self.begun.release()
+        while not stop() and not self.may_end.wait(0.001):
+            pass
+        return super().analyse(position, limit, stop)
+
+
+@pytest.mark.parametrize("do", ["analyse", "review"])
+def test_a_long_step_of_one_page_makes_way_for_another_page_and_is_not_lost(do: str) -> None:
+    long = UntilReleased()
+    game = {"start": "-XOXOOOO-XOOXOOO X", "moves": []}
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think") as one, page.ws_connect("/api/think") as other:
+            await one.send_json({"id": 1, "do": do, **game})
+            await asyncio.to_thread(long.begun.acquire)
+            for number in range(2):  # the second time the step has begun anew
+                answers = await answers_of(other, {"id": number, "do": "choose", "opponent": "first", "moves": []})
+                assert answers[0]["analysis"]["moves"][0]["move"] == "b1"
+                await asyncio.to_thread(long.begun.acquire)
+            long.may_end.set()
+            assert "analysis" in await one.receive_json(timeout=30)
+
+    ask(test, selection_of(long))
+
+
+def test_pages_that_all_want_long_analyses_all_get_them() -> None:
+    game = GAMES["reversi6"]
+    search = SearchAnalyzer("hash", game, HashEvaluator(game), 20)
+    opponents = [Opponent("first", "the first move", FirstMove(game), Limit())]
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think") as one, page.ws_connect("/api/think") as other:
+            both = [answers_of(line, {"id": 1, "do": "analyse", "moves": []}) for line in (one, other)]
+            for *found, last in await asyncio.gather(*both):
+                visits = [sum(move["visits"] for move in each["analysis"]["moves"]) for each in found]
+                assert visits == list(STEPS)
+                assert last == {"id": 1, "final": True}
+
+    ask(test, Selection(opponents, "first", "nobody", search))
+
+
+def test_a_request_that_waits_for_its_turn_is_taken_back_by_the_next_one() -> None:
+    opponent, slow = FirstMove(GAME), UntilReleased()
+    opponents = [Opponent("first", "first", opponent, Limit(7)), Opponent("slow", "slow", slow, Limit(8))]
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think") as one, page.ws_connect("/api/think") as other:
+            await one.send_json({"id": 1, "do": "choose", "opponent": "slow", "moves": []})
+            await asyncio.to_thread(slow.begun.acquire)
+            for number in range(3):
+                await other.send_json({"id": number, "do": "choose", "opponent": "first", "moves": []})
+                await asyncio.sleep(0.1)  # the server has it in its queue
+            asked = asyncio.create_task(answers_of(other, {"id": 9, "do": "choose", "opponent": "first", "moves": []}))
+            await asyncio.sleep(0.1)
+            slow.may_end.set()
+            assert [each["id"] for each in await asked] == [9, 9]
+            assert opponent.limits == [Limit(7)]
+
+    ask(test, Selection(opponents, "first", "nobody"))
+
+
+class Published:
+    """A source of selections that a test publishes."""
+
+    wait_s = 0.01
+
+    def __init__(self) -> None:
+        self.waiting: list[Selection] = []
+
+    def newer(self) -> Selection | None:
+        return self.waiting.pop(0) if self.waiting else None
+
+
+def of_model(version: int) -> Selection:
+    """Return an opponent with a model that plays the first or the last move by turns, and another without one."""
+    label = f"model {version}"
+    opponents = [
+        Opponent("model", label, LastMove(GAME) if version % 2 else FirstMove(GAME), Limit(), version),
+        Opponent("first", "the first move", FirstMove(GAME), Limit()),
+    ]
+    return Selection(opponents, "model", label, FirstMove(GAME))
+
+
+class LastMove(FirstMove):
+    def choose(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        return Analysis.of_move(position.legal_actions()[-1])
+
+
+def test_new_games_get_the_newer_model_and_others_go_on_against_theirs() -> None:
+    source = Published()
+
+    async def played(line: ClientWebSocketResponse, **asked: object) -> tuple[str, int | None]:
+        answer, _ = await answers_of(line, {"id": 1, "do": "choose", "moves": [], "opponent": "model", **asked})
+        return answer["analysis"]["moves"][0]["move"], answer["opponent"]["model"]
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think?info") as told, page.ws_connect("/api/think") as line:
+            assert (await told.receive_json(timeout=30))["info"]["name"] == "model 0"
+            for version in range(1, KEPT + 1):
+                source.waiting.append(of_model(version))
+                info = (await told.receive_json(timeout=30))["info"]
+                assert info == await (await page.get("/api/info")).json()
+                assert (info["name"], info["opponents"][0]["model"]) == (f"model {version}", version)
+                assert await played(line) == ("c4" if version % 2 else "b1", version)
+                assert await played(line, model=None) == await played(line)
+                assert await played(line, opponent="first") == ("b1", None)
+                if version < KEPT:
+                    assert await played(line, model=0) == ("b1", 0)
+            assert await played(line, model=0) == ("c4" if KEPT % 2 else "b1", KEPT)  # the oldest has gone
+            (answer,) = await answers_of(
+                line, {"id": 2, "do": "choose", "opponent": "model", "model": "1", "moves": []}
+            )
+            assert answer["error"] == "expected the version of a model or null, got '1'"
+
+    ask(test, of_model(0), source=source)
 
 
 def test_a_page_that_leaves_stops_its_request() -> None:
@@ -238,7 +370,7 @@ def test_a_page_that_leaves_stops_its_request() -> None:
             await answers_of(line, {"id": 2, "do": "choose", "opponent": "first", "moves": []})
         assert slow.stopped
 
-    ask(test, thinker_of(slow))
+    ask(test, selection_of(slow))
 
 
 def test_a_server_that_ends_stops_what_runs() -> None:
@@ -251,7 +383,7 @@ def test_a_server_that_ends_stops_what_runs() -> None:
         await page.server.close()
         assert (await line.receive(timeout=30)).type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED)
 
-    ask(test, thinker_of(slow))
+    ask(test, selection_of(slow))
     assert slow.stopped
 
 
@@ -288,7 +420,7 @@ def test_without_a_model_there_is_no_analysis() -> None:
             (answer,) = await answers_of(line, {"id": 1, "do": "analyse", "moves": []})
             assert "expected a model for an analysis" in answer["error"]
 
-    ask(test, thinker_of(None))
+    ask(test, selection_of(None))
 
 
 def test_a_failure_is_logged_and_the_page_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -301,7 +433,7 @@ def test_a_failure_is_logged_and_the_page_is_told(caplog: pytest.LogCaptureFixtu
             (answer,) = await answers_of(line, {"id": 1, "do": "analyse", "moves": []})
             assert "the server's log says why" in answer["error"]
 
-    ask(test, thinker_of(Fails(GAME)))
+    ask(test, selection_of(Fails(GAME)))
     assert "a bug" in caplog.text
 
 
@@ -322,7 +454,7 @@ PLAYER_THAT_CANNOT_BE_STOPPED = """
 import asyncio, time
 from reversi.frontends.analysis import Limit
 from reversi.frontends.web.server import WebServer, serve
-from reversi.frontends.web.thinking import Opponent, Thinker
+from reversi.frontends.web.selection import Opponent, Selection
 from tests.reversi.frontends.stubs import FirstMove
 from reversi.games.rules import GAMES
 
@@ -332,9 +464,8 @@ class Slow(FirstMove):
         time.sleep(60)
 
 game = GAMES["reversi4"]
-thinker = Thinker(game, [Opponent("slow", "slow", Slow(game), Limit())], "slow", None)
-server = WebServer(thinker, "127.0.0.1", "slow")
-asyncio.run(serve(server, thinker, "127.0.0.1", 0, lambda url: print(url, flush=True)))
+selection = Selection([Opponent("slow", "slow", Slow(game), Limit())], "slow", "slow")
+asyncio.run(serve(WebServer(selection, "127.0.0.1"), "127.0.0.1", 0, lambda url: print(url, flush=True)))
 """
 
 
@@ -363,7 +494,7 @@ def test_a_signal_ends_the_process_while_a_player_thinks(number: signal.Signals)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_serves_until_a_signal(number: signal.Signals) -> None:
-    thinker = thinker_of()
+    server = WebServer(selection_of(), "127.0.0.1")
     found: list[bytes] = []
 
     def visit(url: str) -> None:
@@ -374,7 +505,7 @@ def test_a_server_serves_until_a_signal(number: signal.Signals) -> None:
     def ready(url: str) -> None:
         threading.Thread(target=visit, args=(url,)).start()
 
-    asyncio.run(asyncio.wait_for(serve(WebServer(thinker, "127.0.0.1", "nobody"), thinker, "127.0.0.1", 0, ready), 60))
+    asyncio.run(asyncio.wait_for(serve(server, "127.0.0.1", 0, ready), 60))
     assert b'"reversi4"' in found[0]
 
 
@@ -383,12 +514,11 @@ def test_an_address_that_cannot_be_had_is_an_error_in_words(host: str, port: int
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        thinker = thinker_of()
+        server = WebServer(selection_of(), host)
         with pytest.raises(UsageError, match="expected an address to listen on, got"):
             asyncio.run(
                 serve(
-                    WebServer(thinker, host, "nobody"),
-                    thinker,
+                    server,
                     host,
                     taken.getsockname()[1] if port is None else port,
                     lambda url: None,

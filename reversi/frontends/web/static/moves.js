@@ -1,8 +1,7 @@
 // The moves of the game with what they gave away, and the sums of both players.
 
 import { MARKS, lossText, markOf, sumsOf } from "/static/review.js";
-
-const NAMES = { X: "Black", O: "White" };
+import { NAMES } from "/static/state.js";
 
 export class Moves {
   /**

@@ -25,9 +25,13 @@ export class Thinker {
   #onAnswer = null;
   #waiting = null;
 
-  /** @param {(connected: boolean) => void} onConnection called when the connection is made or lost */
-  constructor(onConnection) {
+  /**
+   * @param {(connected: boolean) => void} onConnection  called when the connection is made or lost
+   * @param {(info: object) => void} onInfo              called with what the server plays, at once and when that changes
+   */
+  constructor(onConnection, onInfo) {
     this.onConnection = onConnection;
+    this.onInfo = onInfo;
     this.#connect();
   }
 
@@ -51,7 +55,7 @@ export class Thinker {
 
   #connect() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/api/think`);
+    const socket = new WebSocket(`${scheme}//${location.host}/api/think?info`);
     this.#socket = socket;
     socket.onopen = () => {
       this.onConnection(true);
@@ -59,6 +63,7 @@ export class Thinker {
     };
     socket.onmessage = (event) => {
       const answer = JSON.parse(event.data);
+      if (answer.info) return this.onInfo(answer.info);
       if (answer.id !== this.#number) return; // of a request that was stopped
       const { final } = answer;
       const onAnswer = this.#onAnswer;
