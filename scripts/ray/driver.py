@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from reversi.errors import ReversiError, RunError, TrainingDivergedError
+from reversi.errors import RunError, TrainingDivergedError
 from scripts.config.cluster import RayClusterConfig
 from scripts.ray.cluster import object_store_mb
 from scripts.ray.roles import Parts, Role, end_process
@@ -149,17 +149,6 @@ class Driver:
         except Exception as another:
             log.error("not saved: %s", another)
         self.leave_behind()
-
-    def last_words(self, error: ReversiError) -> ReversiError:
-        """Return the error that ends the run with how to continue and where to read more."""
-        sitting = self._sitting
-        if sitting.folder.disposable:
-            return error
-        again = sitting.folder.start_again
-        if sitting.resumable:
-            where = "the last checkpoint" if sitting.folder.checkpoints() else "what redis holds"
-            again = f"go on from {where} with: {sitting.resume_command}"
-        return type(error)(f"{error}; {again}; see {sitting.folder.path / 'logs' / 'run.log'}")
 
     def offer_last(self) -> None:
         """Offer the learner's last averaged weights, once per run, and wait until the gate has them.

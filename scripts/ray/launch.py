@@ -26,6 +26,7 @@ from scripts.ray.placement import ActorPlace, Placement, another_place
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Parts, Role, measured
 from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
+from scripts.run.ending import explained
 from scripts.run.folder import checkpoints_in, newest_whole
 from scripts.run.redis_run import RedisRun, redis_of
 from scripts.run.sitting import Sitting, registry_url
@@ -63,7 +64,7 @@ def run_ray(sitting: Sitting) -> None:
         except Exception as error:
             driver.save_despite(error)
             if isinstance(error, ReversiError):
-                raise driver.last_words(error) from error
+                raise explained(error, sitting) from error
             raise
 
 

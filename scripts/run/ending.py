@@ -107,6 +107,17 @@ def last_word(sitting: Sitting) -> Iterator[LastWord]:
         raise
 
 
+def explained(error: ReversiError, sitting: Sitting) -> ReversiError:
+    """Return the error that ends a run with how to go on and where to read more."""
+    if sitting.folder.disposable:
+        return error
+    again = sitting.folder.start_again
+    if sitting.resumable:
+        where = "the last checkpoint" if sitting.folder.checkpoints() else "what redis holds"
+        again = f"go on from {where} with: {sitting.resume_command}"
+    return type(error)(f"{error}; {again}; see {sitting.folder.path / 'logs' / 'run.log'}")
+
+
 def read_ending(folder: Path) -> Ending | None:
     """Return how the last sitting of the run in `folder` ended, None if the run does not say so.
 

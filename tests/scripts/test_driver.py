@@ -15,6 +15,7 @@ from scripts.ray import supervisor as supervisor_module
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Role
 from scripts.run.control import write_target
+from scripts.run.ending import explained
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
 
@@ -207,10 +208,10 @@ def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> No
     with pytest.raises(RunError) as ended:
         scene.driver.save_at_last()
     assert scene.clock.now_s - began_s < driver_module.STATE_TIMEOUT_S + 6
-    words = str(scene.driver.last_words(ended.value))
+    words = str(explained(ended.value, scene.sitting))
     assert "the learner did not answer to 'state'; start it again; see " in words
     (scene.sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
-    words = str(scene.driver.last_words(ended.value))
+    words = str(explained(ended.value, scene.sitting))
     assert "; start it again under a new run.name; see " in words
     assert scene.sitting.folder.checkpoints() == [], "and nothing more was tried"
 

@@ -16,6 +16,7 @@ from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedErr
 from reversi.model.folder import Folder
 from scripts.ray import supervisor as supervisor_module
 from scripts.ray.restart_policy import RestartPolicy
+from scripts.run.ending import explained
 from tests.evaluator.gates import weights
 from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Process, Scene
 
@@ -86,14 +87,14 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
         scene.turn_until(lambda: False)
     scene.driver.save_despite(ended.value)
     assert scene.saved() >= ESSENTIAL
-    words = scene.driver.last_words(ended.value)
+    words = explained(ended.value, scene.sitting)
     assert isinstance(words, UnreachableError)
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
 def test_a_run_over_redis_without_a_checkpoint_goes_on_from_what_the_server_holds(tmp_path: Path, clock: Clock) -> None:
     scene = Scene(tmp_path, clock, "replay=redis").begin()
-    words = scene.driver.last_words(RunError("the learner died"))
+    words = explained(RunError("the learner died"), scene.sitting)
     assert "; go on from what redis holds with: reversi train resume=" in str(words)
 
 
@@ -209,7 +210,7 @@ def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> 
     scene.driver.save_despite(ended.value)
     assert scene.clock.now_s - began_s < 6, "nobody waits for a learner that is not started again"
     assert len(scene.sitting.folder.checkpoints()) == 1
-    assert "go on from the last checkpoint with: " in str(scene.driver.last_words(ended.value))
+    assert "go on from the last checkpoint with: " in str(explained(ended.value, scene.sitting))
 
 
 def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
