@@ -21,6 +21,7 @@ import contextlib
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -29,6 +30,7 @@ from aiohttp import WSMsgType, web
 
 from reversi import __version__
 from reversi.errors import ReversiError, UsageError
+from reversi.frontends.review import marks_of
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object
 from reversi.frontends.web.thinking import Thinker
 
@@ -105,6 +107,7 @@ class WebServer:
                 "opponents": [{"name": each.name, "label": each.label} for each in thinker.opponents.values()],
                 "opponent": thinker.default,
                 "analysis": thinker.can_analyse,
+                "marks": [asdict(mark) for mark in marks_of(thinker.game)],
                 "name": self._name,
             }
         )

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
+from reversi.frontends import review
 from reversi.frontends.analysis import Analysis, Analyzer, Limit, deepening
 from reversi.games.position import Position
 from reversi.games.rules import Game
@@ -19,9 +20,6 @@ T = TypeVar("T")
 
 STEPS = (64, 256, 1024, 4096, 16384)
 """Simulations after which a growing analysis is reported; each step searches anew, a third more work in all."""
-
-REVIEW_SIMULATIONS = 256
-"""Simulations per position in the review of a game."""
 
 STEP_S = 10.0
 """Longest time of one step, in seconds; the analysis ends there."""
@@ -78,7 +76,7 @@ class Thinker:
         """Yield an analysis of each of the unfinished positions, in their order."""
         analyzer = self._analyzer
         assert analyzer is not None
-        limit = Limit(REVIEW_SIMULATIONS, STEP_S)
+        limit = Limit(review.SIMULATIONS, STEP_S)
         for position in positions:
             analysis = await self._run(partial(analyzer.analyse, position, limit, stop))
             if stop():

@@ -21,7 +21,7 @@ const counts = info.game !== "tictactoe"; // whether discs decide the game
 const board = new Board(info.size, playAt);
 const evaluation = new Evaluation(board, playAt);
 const graph = new Graph(goTo);
-const moves = new Moves(goTo, counts);
+const moves = new Moves(goTo, counts, info.marks);
 const thinker = new Thinker((connected) => {
   online = connected;
   showStatus();
@@ -321,9 +321,9 @@ function showAnalysis() {
   const on = $("hints").checked && info.analysis;
   const pending = on && !position().over;
   const values = game.positions.map((_, at) => blackValue(game, analyses, at));
-  const marks = losses().flatMap((loss, at) => (loss && markOf(loss) ? [[at + 1, markOf(loss)]] : []));
+  const marks = losses().map((loss, at) => [at + 1, loss && markOf(loss, info.marks)]);
   $("graph").toggleAttribute("hidden", !info.analysis);
-  graph.draw(values, lastPly(), ply, new Map(marks));
+  graph.draw(values, lastPly(), ply, new Map(marks.filter(([, mark]) => mark)));
   $("analysis-card").hidden = !on;
   evaluation.showBar(on ? values[ply] : null);
   evaluation.showMoves(pending ? analyses[ply] : null, pending);

@@ -27,7 +27,7 @@ export class Graph {
    * @param {(?number)[]} values  by ply, -1 (White wins) to 1 (Black wins); null or undefined where unknown
    * @param {number} last         the number of the last ply
    * @param {number} now          the ply shown
-   * @param {Map<number, string>} marks  the marks of moves by the ply after them
+   * @param {Map<number, object>} marks  the marks of moves by the ply after them
    */
   draw(values, last, now, marks) {
     this.last = last;
@@ -49,7 +49,7 @@ export class Graph {
     const area = points.length ? `${points[0][0]},${y(0)} ${line} ${points.at(-1)[0]},${y(0)}` : "";
     const dots = points
       .filter(([, , ply]) => marks.has(ply))
-      .map(([px, py, ply]) => `<circle class="slip${marks.get(ply) === "?!" ? " even" : ""}" cx="${px}" cy="${py}" r="3.5"/>`);
+      .map(([px, py, ply]) => `<circle class="slip${marks.get(ply).result === null ? " even" : ""}" cx="${px}" cy="${py}" r="3.5"/>`);
     this.element.innerHTML = `
       <text x="0" y="12">Black</text><text x="0" y="${HEIGHT - 4}">White</text>
       <line class="zero" x1="${LEFT}" x2="${width}" y1="${y(0)}" y2="${y(0)}"/>
