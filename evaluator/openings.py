@@ -21,10 +21,13 @@ from reversi.games.notation import parse_transcript
 from reversi.games.rules import NO_ACTION, UNFINISHED, Game, game_named, list_actions, outcome, play
 from reversi.games.symmetry import canonical, canonical_key
 from reversi.kernel import kernel
-from reversi.search.chance import random_index, stream
+from reversi.search.chance import random_index, scramble, stream
 
 BATCH = 1024
 """Random openings drawn at once."""
+
+PARENTS = 256
+"""Positions whose successors are looked at together."""
 
 MOST_PLIES = 12
 """Most random plies tried when their number is not given."""
@@ -81,39 +84,36 @@ def random_openings(
     if plies is None:
         plies = fewest_plies(game, count, least)
     rng = np.random.default_rng(seed)
-    found: dict[tuple[int, int], tuple[int, int]] = {}
-    played: list[NDArray[np.int8]] = []
+    images, slots = np.empty((count, 2), np.uint64), np.zeros(2 << count.bit_length(), np.int64)
+    rows = np.empty(BATCH, np.int64)
+    parts = [(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty((0, plies), np.int8))]
     needed = count if least is None else least
+    found = 0
     fruitless = drawn = judged = 0  # draws since the last new opening; draws and openings when the rate was last judged
-    while len(found) < count:
+    while found < count:
         own, opp = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
         image, actions = np.empty((BATCH, 2), np.uint64), np.empty((BATCH, plies), np.int8)
         start = np.uint64(game.start_own), np.uint64(game.start_opp)
         kept = _draw(game.id, *start, rng.integers(2**64, dtype=np.uint64), own, opp, image, actions)
-        for b in range(kept):
-            same = int(image[b, 0]), int(image[b, 1])
-            if same not in found and len(found) < count:
-                found[same] = int(own[b]), int(opp[b])
-                played.append(actions[b].copy())
-                fruitless = 0
-            fruitless += 1
-        fruitless += BATCH - kept
+        if new := _add_new(image[:kept], images, found, slots, rows):
+            parts.append((own[rows[:new]], opp[rows[:new]], actions[rows[:new]]))
+            fruitless = -int(rows[new - 1])
+            found += new
+        fruitless += BATCH
         drawn += BATCH
         too_rare = False
-        if drawn > SPELL * len(found):
-            too_rare = needed - len(found) > LONGEST_WAIT * max(1, len(found) - judged)
-            drawn, judged = 0, len(found)
-        if len(found) < count and (too_rare or fruitless > PATIENCE * max(len(found), 20)):
-            if least is not None and len(found) >= least:
+        if drawn > SPELL * found:
+            too_rare = needed - found > LONGEST_WAIT * max(1, found - judged)
+            drawn, judged = 0, found
+        if found < count and (too_rare or fruitless > PATIENCE * max(found, 20)):
+            if least is not None and found >= least:
                 break
             raise ConfigError(
                 f"expected {least or count} distinct openings of {plies} plies in {game.name}, but found only "
-                f"{len(found)}; play more opening plies or fewer games"
+                f"{found}; play more opening plies or fewer games"
             )
-    masks = np.array(list(found.values()), np.uint64).reshape(-1, 2)
-    black = np.full(len(found), plies % 2 == 0)
-    actions = np.array(played, np.int8).reshape(len(found), plies)
-    return Openings(np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1]), black, actions)
+    own, opp, played = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Openings(own, opp, np.full(found, plies % 2 == 0), played)
 
 
 def fewest_plies(game: Game, count: int, least: int | None = None) -> int:
@@ -122,15 +122,31 @@ def fewest_plies(game: Game, count: int, least: int | None = None) -> int:
     The fewer random plies, the fewer openings are already lost for one side: 5 for the 200 openings of a 400-game match
     on 6x6 (314 exist) and on 8x8 (322).  If no number does, return the smallest one that gives `least`.
     """
+    wanted = count + count // 4
+    there: Masks | None = np.array([[game.start_own, game.start_opp]], np.uint64)
     for plies in range(MOST_PLIES):
-        try:
-            random_openings(game, count + count // 4, plies, 0)
-        except ConfigError:
-            continue
-        return plies
+        if there is None or len(there) >= wanted:
+            there = None  # from here on only drawing can say whether there are enough that are not too rare
+            try:
+                random_openings(game, wanted, plies, 0)
+            except ConfigError:
+                continue
+            return plies
+        there = _after_a_ply(game, there, wanted)  # where these are all and too few, nothing need be drawn
     if least is not None and least < count:
         return fewest_plies(game, least)
     raise ConfigError(f"expected {count} distinct openings in {game.name}, but it has fewer; play fewer games")
+
+
+def _after_a_ply(game: Game, images: Masks, most: int) -> Masks:
+    """Return the distinct unfinished positions a ply after others, up to `most`: uint64[P, 2], canonical as these."""
+    found, slots = np.empty((most, 2), np.uint64), np.zeros(2 << most.bit_length(), np.int64)
+    image = np.empty((PARENTS * game.actions, 2), np.uint64)
+    rows, count = np.empty(len(image), np.int64), 0
+    for begin in range(0, len(images), PARENTS):
+        children = _children(game.id, images[begin : begin + PARENTS], image)
+        count += _add_new(image[:children], found, count, slots, rows)
+    return found[:count]
 
 
 def load_openings(path: Path | str, game: Game | str) -> Openings:
@@ -214,3 +230,48 @@ def _draw(
             image[kept, 0], image[kept, 1], _ = canonical(game_id, here, there)
             kept += 1
     return kept
+
+
+@kernel
+def _children(game_id: int, parents: Masks, image: Masks) -> int:
+    """Play every action in unfinished positions; return how many of the positions after it are unfinished.
+
+    parents  uint64[P, 2]  (own, opp)
+    image    uint64[B, 2]  written: the canonical (own, opp) of those, with repetitions; B is P times the actions
+    """
+    actions = np.empty(65, np.int64)
+    kept = 0
+    for p in range(parents.shape[0]):
+        for number in range(list_actions(game_id, parents[p, 0], parents[p, 1], actions)):
+            own, opp = play(game_id, parents[p, 0], parents[p, 1], actions[number])
+            if outcome(game_id, own, opp) == UNFINISHED:
+                image[kept, 0], image[kept, 1], _ = canonical(game_id, own, opp)
+                kept += 1
+    return kept
+
+
+@kernel
+def _add_new(image: Masks, images: Masks, found: int, slots: NDArray[np.int64], rows: NDArray[np.int64]) -> int:
+    """Add the openings that are not there yet to those found, as long as there is room; return how many there are.
+
+    image   uint64[B, 2]  canonical (own, opp)
+    images  uint64[C, 2]  of those found; written from row `found` on
+    slots   int64[S]      hash table, a power of two above 2 C: a row of `images` plus one, 0 if free; written
+    rows    int64[B]      written: the rows of `image` that were added
+    """
+    new, last = 0, np.uint64(slots.shape[0] - 1)
+    for b in range(image.shape[0]):
+        if found + new == images.shape[0]:
+            break
+        slot = scramble(scramble(image[b, 0]) + image[b, 1]) & last
+        while slots[slot] != 0:
+            row = slots[slot] - 1
+            if images[row, 0] == image[b, 0] and images[row, 1] == image[b, 1]:
+                break
+            slot = (slot + np.uint64(1)) & last
+        if slots[slot] == 0:
+            images[found + new, 0], images[found + new, 1] = image[b, 0], image[b, 1]
+            slots[slot] = found + new + 1
+            rows[new] = b
+            new += 1
+    return new

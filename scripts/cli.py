@@ -41,6 +41,7 @@ COMMANDS = {
     "match": "play a match between two players: score, interval, Elo",
     "rate": "rate many players against each other, with error bars",
     "replay": "step through a recorded game",
+    "review": "say what every move of a game lost, and a better one",
     "analyze": "analyze positions from a file or standard input",
     "solve": "solve positions from a file or standard input exactly",
     "picture": "draw the learning curves of a run",

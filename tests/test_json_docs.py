@@ -122,6 +122,13 @@ def truth(scene: Scene) -> Iterable[dict[str, Any]]:
     yield scene.one("rate", "--truth", labels, "--registry", scene.registry, "--players", "greedy", "policy:gated")
 
 
+def review(scene: Scene) -> Iterable[dict[str, Any]]:
+    options = ("--registry", scene.registry, "--json")
+    moves = "c2b2b3b4"
+    yield from scene.lines("review", "-", *options, stdin=f"{moves}\nc2c2\n")
+    yield from scene.lines("review", "-", *options, "--simulations", 4, "--solve", 24, stdin=f"{moves}\n")
+
+
 def analyze(scene: Scene) -> Iterable[dict[str, Any]]:
     over = START.replace("O", "X")
     options = ("--simulations", 8, "--registry", scene.registry)
@@ -237,6 +244,7 @@ SCENES: dict[str, Callable[[Scene], Iterable[dict[str, Any]]]] = {
     "reversi rate": rate,
     "reversi rate --truth": truth,
     "reversi analyze": analyze,
+    "reversi review": review,
     "reversi solve": solve,
     "Lines that cannot be read": unreadable,
     "reversi replay": lambda scene: scene.lines("replay", "--size", 6, "c2b2"),

@@ -58,7 +58,7 @@ def add_engine_arguments(
         "--simulations",
         type=natural,
         metavar="S",
-        help=f"simulations per move ({simulations})",
+        help=f"simulations per move, 0 for the network alone ({simulations})",
     )
     parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per move in seconds")
     add_solve(parser, "a model solves", f"{SOLVED_EMPTIES} in play, in analysis {ANALYSED_BY_BOARD}")
@@ -163,6 +163,11 @@ def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool
     )
 
 
+def solve_of(args: argparse.Namespace) -> int | None:
+    """Return --solve, None for its default; with 0 simulations, which are the network alone, that is 0."""
+    return 0 if args.simulations == 0 and args.solve is None else args.solve
+
+
 def analysed_empties(game: Game, solve: int | None) -> int:
     """Return the empty squares from which analysis solves, None for the default; 0 in a game that is not Reversi."""
     if game.name not in ANALYSED_EMPTIES:
@@ -218,6 +223,6 @@ def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
 
     def analyzer_of(each: Game) -> Analyzer:
         search = search_analyzer(weights, each, threads=args.threads, margin=args.margin)
-        return solving(search, args.solve, winner_takes_empties=True)
+        return solving(search, solve_of(args), winner_takes_empties=True)
 
     return game_of_model(args, weights), analyzer_of

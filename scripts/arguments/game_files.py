@@ -1,14 +1,17 @@
-"""A game that a command begins with: a position, the moves so far, or a file of games."""
+"""Games that a command begins with: a file of games, games written out, the start of a game."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reversi.errors import CorruptFileError, UsageError, unreadable
+from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    from reversi.collection import Collection
     from reversi.games.position import Position
     from reversi.games.rules import Game
 
@@ -27,6 +30,43 @@ def file_named(text: str) -> Path | None:
     except OSError as error:
         raise unreadable(text, "a file of games", error) from error
     raise UsageError(f"{text}: expected a file of games, but it is no regular file")
+
+
+def read_collection(source: str, game: Game | None, column: str | None) -> Collection:
+    """Return the games of a file, of standard input, or those written in `source`, which must begin with a legal move.
+
+    game    the board; None takes that of the games
+    column  header of the column of transcripts in a CSV file; None detects it
+
+    Raises UsageError, also without any game, and what `reversi.gamefiles` raises.
+    """
+    games = _read(source, game, column)
+    if not len(games):
+        shown = "nothing on standard input" if source == STANDARD_INPUT else repr(source)
+        raise UsageError(f"expected a file with at least one game, got {shown}")
+    return games
+
+
+def _read(source: str, game: Game | None, column: str | None) -> Collection:
+    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of
+
+    if source == STANDARD_INPUT:
+        if sys.stdin.isatty():
+            print("games, one transcript per line, GGF or SGF; Ctrl-D ends", file=sys.stderr)
+        return read_games(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input")
+    if (path := file_named(source)) is not None:
+        return read_games_of(path, game, column)
+    games = read_games(source.encode(errors="replace"), game, f"{source[:40]!r}")
+    if not len(games) or (games.plies[0] == 0 and games.is_broken(0)):
+        raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
+    return games
+
+
+def index_of(games: Collection, number: int) -> int:
+    """Return the index of the game that --game names by its number, from 1; UsageError if there is none."""
+    if number > len(games):
+        raise UsageError(f"--game: expected a game from 1 to {len(games)}, got {number}")
+    return number - 1
 
 
 def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:

@@ -7,7 +7,7 @@ answered by one line, in order; one that cannot be parsed is answered by `{"erro
 
 Every move has its exact score where at most --solve squares are empty and the solver finishes.  Elsewhere a search
 values the moves: it ends at --simulations, or when the result of every move is proven.  With 0 simulations the network
-answers without search or solver.
+answers without search, and without solver unless --solve is given.
 
 Positions that are there at the same time are searched in parallel, and share a limit on the positions that the solver
 searches, some 2 s of one thread for every 256: a thousand take seconds.  Those of a pipe are answered as they arrive,
@@ -19,20 +19,18 @@ from __future__ import annotations
 import argparse
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reversi.errors import NotationError
-from scripts.arguments.common import add_json, add_model, add_registry, add_size, add_threads, natural, seconds
-from scripts.arguments.engine import ANALYSED_BY_BOARD, add_solve, analysed_empties
+from scripts.arguments.analysis import add_analysis, analyse_with, model_to_analyse
+from scripts.arguments.common import add_json
 from scripts.arguments.positions import Line, add_file, print_answers, read_problems
 
 if TYPE_CHECKING:
     from reversi.frontends.analysis import Analysis, MoveAnalysis
     from reversi.games.position import Position
-    from reversi.games.rules import Game
-    from reversi.model.weights import Weights
 
 EXAMPLES = """
 reversi analyze --registry runs/long/registry positions.txt
@@ -113,31 +111,14 @@ class PositionAnalysis:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the positions, the model, the search and the output format."""
     add_file(parser)
-    add_model(parser)
-    parser.add_argument(
-        "--simulations",
-        type=natural,
-        metavar="S",
-        help=f"simulations per position, 0 for the network without search (default {SIMULATIONS} without --seconds)",
-    )
-    parser.add_argument("--seconds", type=seconds, metavar="T", help="time limit per position in seconds")
-    add_solve(parser, "solve", ANALYSED_BY_BOARD)
-    add_size(parser, "the model's")
-    add_registry(parser)
-    add_threads(parser)
+    add_analysis(parser, SIMULATIONS)
     add_json(parser, "one JSON object per position")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read a batch of positions, analyze them together, print the answers; and so on."""
-    from reversi.games.rules import game_named, reversi_of_size
-    from reversi.model.registry import load_model
-
-    weights = load_model(args.model or "gated", args.registry)
-    game = game_named(weights.game)
-    if args.size is not None:
-        weights.check_game(reversi_of_size(args.size))
-    analyse, most = _at_once(args, game, weights) if args.seconds is None else _one_by_one(args, game, weights)
+    game, weights = model_to_analyse(args)
+    analyse, most = analyse_with(args, game, weights, SIMULATIONS)
     answers: deque[PositionAnalysis] = deque()
 
     def lines() -> Iterator[Line]:
@@ -150,39 +131,6 @@ def run(args: argparse.Namespace) -> int:
 
     found = iter(answers.popleft, None)
     return 0 if print_answers(lines(), found, as_json=args.json, expected=f"positions of {game.name}") else 1
-
-
-Analyse = Callable[[list["Position"]], list["Analysis"]]
-"""Analyses unfinished positions."""
-
-
-def _at_once(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[Analyse, int]:
-    """Return what analyses positions together, and the most positions at a time."""
-    from reversi.frontends.batch_analysis import BatchAnalyzer
-    from reversi.model.evaluate import open_evaluator
-    from reversi.players.model import batch_of
-
-    simulations = SIMULATIONS if args.simulations is None else args.simulations
-    evaluate = open_evaluator(weights, batch=batch_of(simulations), threads=args.threads)
-    empties = analysed_empties(game, _solve(args))
-    analyzer = BatchAnalyzer(game, evaluate, simulations, empties, threads=args.threads)
-    return analyzer.analyse, analyzer.batch
-
-
-def _one_by_one(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[Analyse, int]:
-    """Return what analyses each position with --seconds, and 1."""
-    from reversi.frontends.analysis import Limit
-    from scripts.arguments.engine import search_analyzer, solving
-
-    search = search_analyzer(weights, game, threads=args.threads)
-    analyzer = solving(search, _solve(args), winner_takes_empties=False)
-    limit = Limit(args.simulations, args.seconds)
-    return lambda positions: [analyzer.analyse(position, limit, lambda: False) for position in positions], 1
-
-
-def _solve(args: argparse.Namespace) -> int | None:
-    """Return --solve, None for the default; 0 with 0 simulations, where the network answers."""
-    return 0 if args.simulations == 0 else args.solve
 
 
 def _judgement(move: MoveAnalysis, share: float) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from reversi.errors import CorruptFileError, UsageError
 from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
-from scripts.arguments.game_files import file_named
+from scripts.arguments.game_files import index_of, read_collection
 from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -55,17 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the game or games; the exit code is 1 if one of them has an illegal move."""
-    games = _games(args.source, _game_of_size(args.size), args.column)
     if args.all and args.ply is not None:
         raise UsageError("expected --all or --ply, got both")
-    if not len(games):
-        source = "nothing on standard input" if args.source == STANDARD_INPUT else repr(args.source)
-        raise UsageError(f"expected a file with at least one game, got {source}")
-    if not args.all and args.game > len(games):
-        raise UsageError(f"--game: expected a game from 1 to {len(games)}, got {args.game}")
+    games = read_collection(args.source, _game_of_size(args.size), args.column)
+    rows = range(len(games)) if args.all else [index_of(games, args.game)]
     by_hand = not (args.all or args.json or args.source == STANDARD_INPUT) and _is_a_terminal()
     broken = 0
-    for index in range(len(games)) if args.all else [args.game - 1]:
+    for index in rows:
         positions = games.positions(index)
         if args.ply is not None and args.ply >= len(positions):
             if games.is_broken(index):
@@ -122,22 +118,6 @@ def _json(games: Collection, index: int, ply: int, position: Position, moves: Se
         "over": position.is_over,
     }
     return json.dumps(values)
-
-
-def _games(source: str, game: Game | None, column: str | None) -> Collection:
-    """Return the games of a file, or those written in `source`, of which the first must begin with a legal move."""
-    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of
-
-    if source == STANDARD_INPUT:
-        if sys.stdin.isatty():
-            print("games, one transcript per line, GGF or SGF; Ctrl-D ends", file=sys.stderr)
-        return read_games(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input")
-    if (path := file_named(source)) is not None:
-        return read_games_of(path, game, column)
-    games = read_games(source.encode(errors="replace"), game, f"{source[:40]!r}")
-    if not len(games) or (games.plies[0] == 0 and games.is_broken(0)):
-        raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
-    return games
 
 
 def _game_of_size(size: int | None) -> Game | None:

@@ -21,6 +21,7 @@ from scripts.arguments.engine import (
     game_to_play,
     player_analyzer,
     search_analyzer,
+    solve_of,
     solving,
 )
 
@@ -121,20 +122,26 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
     exact = solving(search, args.solve, winner_takes_empties=False)  # as the page counts
     levels = [Opponent(f"model:{number}", _level(version, number), search, Limit(number), version) for number in LEVELS]
+    beginners = _opponents(args, BEGINNERS, game)
     asked = Limit(args.simulations, args.seconds)
+    if asked.simulations == 0 and solve_of(args) == 0:
+        return Selection([*beginners, *levels], "model:0", search.name, exact)
     limit = Limit(STRONGEST) if asked == Limit() else asked
     until = [
-        *([] if limit.simulations is None else [f"{limit.simulations:,} simulations"]),
+        *([] if limit.simulations is None else [_simulations(limit.simulations)]),
         *([] if limit.seconds is None else [f"{limit.seconds:g} s a move"]),
     ]
     strongest = f"Model {version}, {' or '.join(until)}{'' if exact is search else ', exact endings'}"
     levels.append(Opponent("model", strongest, exact, limit, version))
-    opponents = [*_opponents(args, BEGINNERS, game), *levels]
-    return Selection(opponents, "model:64" if asked == Limit() else "model", search.name, exact)
+    return Selection([*beginners, *levels], "model:64" if asked == Limit() else "model", search.name, exact)
 
 
 def _level(version: int, simulations: int) -> str:
-    return f"Model {version}, {f'{simulations:,} simulations' if simulations else 'no search'}"
+    return f"Model {version}, {_simulations(simulations)}"
+
+
+def _simulations(number: int) -> str:
+    return f"{number:,} simulations" if number else "no search"
 
 
 def _of_player(args: argparse.Namespace) -> Selection:

@@ -17,6 +17,7 @@ from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
 from scripts.run.durations import duration_text
+from scripts.run.folder import start_again
 from scripts.run.state import RunState, read_run
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _lines(state: RunState) -> list[str]:
     if state.ended is None and state.state == "died":
         lines.append("  no record of its end: it was killed, or an older version of this program trained it")
     if state.resume_command is None:
-        return [*lines, "nothing was saved; start it again under a new run.name"]
+        return [*lines, f"nothing was saved; {start_again(state.name_free)}"]
     return [*lines, f"go on with:  {state.resume_command}"]
 
 

@@ -16,10 +16,11 @@ from scripts.ray.health import HealthReporter
 from scripts.ray.lifecycle import START_S
 from scripts.ray.roles import Parts
 from scripts.ray.rounds import Rounds
-from scripts.ray.run_end import RunEnd, with_resume_hint
+from scripts.ray.run_end import RunEnd
 from scripts.ray.scaling import ActorScaling
 from scripts.ray.supervisor import POLL_S, Supervisor
 from scripts.run.control import TargetWatcher
+from scripts.run.ending import with_resume_hint
 from scripts.run.sitting import Sitting
 
 log = logging.getLogger(__name__)

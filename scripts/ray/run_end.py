@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from reversi.errors import ReversiError
 from scripts.ray.lifecycle import START_S
 from scripts.ray.roles import Parts, Role, end_process
 from scripts.ray.rounds import Rounds
@@ -70,14 +69,3 @@ class RunEnd:
             return LOST
         [answer] = self._supervisor.gather([(role, method)], START_S)
         return answer
-
-
-def with_resume_hint(error: ReversiError, sitting: Sitting) -> ReversiError:
-    """Return the error that ends a run with how to continue and where to read more."""
-    if sitting.folder.disposable:
-        return error
-    next_step = sitting.folder.start_again
-    if sitting.resumable:
-        where = "the last checkpoint" if sitting.folder.checkpoints() else "what redis holds"
-        next_step = f"go on from {where} with: {sitting.resume_command}"
-    return type(error)(f"{error}; {next_step}; see {sitting.folder.path / 'logs' / 'run.log'}")

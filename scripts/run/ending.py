@@ -106,6 +106,17 @@ def recorded_ending(sitting: Sitting) -> Iterator[EndingRecorder]:
         raise
 
 
+def with_resume_hint(error: ReversiError, sitting: Sitting) -> ReversiError:
+    """Return the error that ends a run with how to continue and where to read more."""
+    if sitting.folder.disposable:
+        return error
+    next_step = sitting.folder.start_again
+    if sitting.resumable:
+        where = "the last checkpoint" if sitting.folder.checkpoints() else "what redis holds"
+        next_step = f"go on from {where} with: {sitting.resume_command}"
+    return type(error)(f"{error}; {next_step}; see {sitting.folder.path / 'logs' / 'run.log'}")
+
+
 def read_ending(folder: Path) -> Ending | None:
     """Return how the last sitting of the run in `folder` ended, None without a record.
 

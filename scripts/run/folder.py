@@ -67,9 +67,9 @@ class RunFolder:
         """
         path = Path(directory).absolute() / name
         with _explained(path):
-            if _is_left_over(path):
+            if is_left_over(path):
                 lock = _locked(path)
-                if _is_left_over(path):  # its process, if there was one, has ended without a checkpoint
+                if is_left_over(path):  # its process, if there was one, has ended without a checkpoint
                     _empty(path)
                     return cls(path, lock, resumed=False)
                 lock.close()
@@ -96,7 +96,7 @@ class RunFolder:
     @property
     def start_again(self) -> str:
         """What is left to do with a run that cannot be resumed."""
-        return "start it again" if _is_left_over(self.path) else "start it again under a new run.name"
+        return start_again(is_left_over(self.path))
 
     def close(self) -> None:
         """Release the lock on the run."""
@@ -187,7 +187,12 @@ def _has_models(folder: Path) -> bool:
     return any((folder / "registry" / "models").glob("*"))
 
 
-def _is_left_over(folder: Path) -> bool:
+def start_again(free: bool) -> str:
+    """Say what is left to do with a run that cannot be resumed; `free` is whether another run may take its name."""
+    return "start it again" if free else "start it again under a new run.name"
+
+
+def is_left_over(folder: Path) -> bool:
     """Return whether a run has left `folder` without anything to go on from: no checkpoint, no model, nothing on a
     Redis server."""
     kept = checkpoints_in(folder) or _has_models(folder) or (folder / KEY_FILE).exists()

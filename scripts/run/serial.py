@@ -13,6 +13,7 @@ the clock, and runs are not reproducible.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -22,10 +23,14 @@ from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import Replay
 from learner.weight_store import WeightStore
+from reversi.errors import ReversiError, TrainingDivergedError
 from reversi.games.rules import game_named
+from scripts.run.ending import with_resume_hint
 from scripts.run.redis_run import RedisRun, redis_of
 from scripts.run.sitting import Sitting
 from scripts.run.validation_games import validation_games
+
+log = logging.getLogger(__name__)
 
 
 class ReplaySink:
@@ -108,9 +113,19 @@ class SerialParts:
 
 
 def run_serial(sitting: Sitting) -> None:
-    """Train until the sitting is over, then save; the last candidate still gets its match."""
+    """Train until the sitting is over, then save; the last candidate still gets its match.
+
+    A run that an error ends is saved first, if that is possible.
+    """
     with redis_of(sitting.job.replay, sitting.folder.path) as redis, replay_of(sitting, redis) as replay:
-        _run(sitting, SerialParts(sitting, redis, replay))
+        parts = SerialParts(sitting, redis, replay)
+        try:
+            _run(sitting, parts)
+        except Exception as error:
+            _save_after(error, sitting, parts)
+            if isinstance(error, ReversiError):
+                raise with_resume_hint(error, sitting) from error
+            raise
 
 
 @contextmanager
@@ -138,6 +153,22 @@ def _run(sitting: Sitting, parts: SerialParts) -> None:
         parts.learner.saved(sitting.save(parts.state(), at_end=True))
         _finish(sitting, parts)
     sitting.save(parts.state(), at_end=True, judged=sitting.last_offered)
+
+
+def _save_after(error: Exception, sitting: Sitting, parts: SerialParts) -> None:
+    """Write a checkpoint of a run that `error` ends, unless the last one is worth more.
+
+    It is after `TrainingDivergedError`, and where a resumed run repeats what came after it bit for bit: the error came
+    in the middle of a turn, and from there the run would go on as no other.
+    """
+    log.error("the run ends by %r", error, exc_info=error)
+    if not sitting.folder.trained or sitting.job.repeats or isinstance(error, TrainingDivergedError):
+        return
+    sitting.interrupt.request()
+    try:
+        sitting.save(parts.state(), at_end=True)
+    except Exception as another:
+        log.error("not saved: %s", another)
 
 
 def _turn(sitting: Sitting, parts: SerialParts) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from reversi.errors import ConfigError, ReversiError, RunError
 from scripts.run.ending import ENDED, Ending, read_ending
-from scripts.run.folder import checkpoints_in
+from scripts.run.folder import checkpoints_in, is_left_over
 from scripts.run.metric_rows import newest_values
 
 State = Literal["training", "finished", "stopped", "died", "empty"]
@@ -67,6 +67,8 @@ class RunState:
     """Whether a run without a checkpoint can go on from the records that Redis holds."""
     more: str | None
     """Setting that lets a finished run continue, such as `run.minutes=20`."""
+    name_free: bool = False
+    """Whether it has ended and left nothing to go on from, so that a new run of its name takes its folder."""
     ended: Ending | None = None
     """How its last sitting ended, as it recorded itself; None while it trains, and without a record."""
 
@@ -78,7 +80,7 @@ class RunState:
     @property
     def resume_command(self) -> str | None:
         """The command line that resumes it; None if nothing was saved."""
-        if self.checkpoint is None and not self.keeps_records:
+        if self.name_free or (self.checkpoint is None and not self.keeps_records):
             return None
         return " ".join(filter(None, (f"reversi train resume={quote(self.folder)}", self.more)))
 
@@ -116,6 +118,7 @@ def read_run(folder: Path) -> RunState:
         more=more(*limits, row.get("run/elapsed_s", 0.0), int(row.get("replay/games_total", games)))
         if state == "finished"
         else None,
+        name_free=not held and is_left_over(folder),
         ended=ending,
     )
 

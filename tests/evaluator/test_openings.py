@@ -40,6 +40,14 @@ def test_the_seed_decides_which() -> None:
     assert (random_openings(game, 50, 6, (1, 7)).own != random_openings(game, 50, 6, (1, 8)).own).any()
 
 
+@pytest.mark.parametrize(
+    ("name", "count", "digest"), [("reversi6", 200, "ad376a0d652353ef"), ("reversi8", 500, "2f8de4a86b292755")]
+)
+def test_the_openings_of_a_seed_never_change(name: str, count: int, digest: str) -> None:
+    """Results that were published can be played again from the same ones."""
+    assert random_openings(GAMES[name], count, None, 1).digest.startswith(digest)
+
+
 @pytest.mark.parametrize(("plies", "positions"), [(1, 1), (2, 3), (3, 14), (4, 60), (5, 322)])
 def test_every_position_up_to_symmetry_is_found_and_one_more_is_refused(plies: int, positions: int) -> None:
     game = GAMES["reversi8"]

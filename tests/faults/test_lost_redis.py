@@ -20,13 +20,21 @@ def server(tmp_path: Path) -> contextlib.closing[EmbeddedServer]:
     return contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=True))
 
 
-def test_a_run_whose_redis_server_is_gone_is_saved_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cluster", ["local", "serial"])
+def test_a_run_whose_redis_server_is_gone_is_saved_and_goes_on_when_it_is_back(cluster: str, tmp_path: Path) -> None:
     try:
         server_program()
     except ConfigError as error:
         pytest.skip(str(error))
     run = tmp_path / "left"
-    job = ("run.name=left", "run.minutes=9", "run.checkpoint_minutes=9", "run.summary_games=0", "tracking=jsonl")
+    job = (
+        f"cluster={cluster}",
+        "run.name=left",
+        "run.minutes=9",
+        "run.checkpoint_minutes=9",
+        "run.summary_games=0",
+        "tracking=jsonl",
+    )
     with server(tmp_path) as first:
         redis = ("replay=redis", f"replay.url={first.server.url}", "replay.patience_s=2")
         with subprocess.Popen(

@@ -181,9 +181,8 @@ def test_the_solver_scores_every_move_and_gives_perfect_play(reversi: Reversi, r
         ("--solve", 15),
         ("--solve", 0),
         ("--simulations", 0),
-        ("--simulations", 0, "--solve", 16),
+        ("--simulations", 0, "--solve", 15),
         ("--simulations", 0, "--seconds", 20),
-        ("--simulations", 0, "--seconds", 20, "--solve", 16),
         ("--simulations", 9, "--seconds", 20, "--solve", 15),
     ],
 )
@@ -193,6 +192,14 @@ def test_the_solver_may_be_told_to_come_later_or_not_at_all(
     answer = reversi("analyze", "--registry", registry, "--json", *options, stdin=ENDGAME)
     found = json.loads(answer.out)
     assert (found["score"], [each["score"] for each in found["moves"]]) == (None, [None] * 8)
+
+
+@pytest.mark.parametrize("options", [("--solve", 16), ("--solve", 16, "--seconds", 20)])
+def test_the_bare_network_leaves_endings_to_a_solver_that_was_asked_for(
+    reversi: Reversi, registry: Path, options: tuple[object, ...]
+) -> None:
+    answer = reversi("analyze", "--registry", registry, "--json", "--simulations", 0, *options, stdin=ENDGAME)
+    assert {each["move"]: each["score"] for each in json.loads(answer.out)["moves"]} == SCORES
 
 
 def test_every_move_is_searched_until_it_is_proven(reversi: Reversi, registry: Path) -> None:

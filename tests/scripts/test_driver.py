@@ -16,8 +16,8 @@ from scripts.ray.health import health_of
 from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Role
-from scripts.ray.run_end import with_resume_hint
 from scripts.run.control import write_target
+from scripts.run.ending import with_resume_hint
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
 

@@ -20,7 +20,7 @@ from scripts.ray.health import REPORT_EVERY_S, health_of
 from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Process as Measurement
-from scripts.ray.run_end import with_resume_hint
+from scripts.run.ending import with_resume_hint
 from tests.evaluator.gates import weights
 from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Process, Scene
 

@@ -14,9 +14,11 @@ import pytest
 
 from reversi.frontends.analysis import Limit
 from reversi.games.position import Position
+from reversi.ggf import GgfGame
 from reversi.model.registry import load_model
 from scripts.arguments.engine import search_analyzer, solving
 from tests.scripts.conftest import Reversi
+from tests.scripts.reviewed_game import ending
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "scripts.cli"]
@@ -221,3 +223,17 @@ def test_a_model_needs_no_torch(registry: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False False"
+
+
+@pytest.mark.parametrize(
+    ("limits", "solved"), [((0,), False), ((0, "--solve", 6), True), ((0, "--solve", 0), False), ((4,), True)]
+)
+def test_no_simulations_are_the_bare_network_unless_the_solver_is_asked_for(
+    limits: tuple[object, ...], solved: bool, reversi: Reversi, registry: Path
+) -> None:
+    six_left = GgfGame(ending(6, 1)[0].start, ())
+    text = f"nboard 2\nset game {six_left}\nhint 1\n"
+    answer = reversi("nboard", "--registry", registry, "--simulations", *limits, stdin=text)
+    assert answer.err == ""
+    (hint,) = [line for line in answer.out.splitlines() if line.startswith("search ")]
+    assert ("100% " in hint or hint.endswith("100%")) == solved

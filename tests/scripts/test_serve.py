@@ -274,3 +274,20 @@ def test_what_is_wrong_is_said_and_the_game_stays(page: Page) -> None:
     status(page, "expected a legal move at ply 2, got 'c2'")
     page.click("#back")
     status(page, "After ply 1 of 2")
+
+
+@pytest.mark.parametrize(
+    ("solve", "opponent", "label"),
+    [((), "model:0", "Model 3, no search"), (("--solve", 6), "model", "Model 3, no search, exact endings")],
+)
+def test_no_simulations_are_the_level_without_search(
+    solve: tuple[object, ...], opponent: str, label: str, registry: Path
+) -> None:
+    with (
+        served("--registry", registry, "--simulations", 0, *solve) as url,
+        urllib.request.urlopen(f"{url}api/info") as answer,
+    ):
+        info = json.load(answer)
+    labels = [each["label"] for each in info["opponents"] if each["name"] == opponent]
+    assert (info["opponent"], labels) == (opponent, [label])
+    assert len({each["label"] for each in info["opponents"]}) == len(info["opponents"])

@@ -9,6 +9,7 @@ import pytest
 
 from reversi.games.position import Position
 from reversi.ggf import parse_ggf
+from tests.reversi.frontends.gradings import GRADINGS, Grading
 from tests.scripts.page import discs, load, play_on, review, status
 from tests.scripts.reviewed_game import MARKS, Judged, ending
 
@@ -56,40 +57,20 @@ def analysis(
     return {"nodes": 1, "moves": found, "proven": proven}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        (analysis(("c2", None, 4), ("b2", None, -6)), None, {"result": 2, "discs": 10, "best": "c2", "mark": "??"}),
-        (analysis(("c2", 1, 4), ("b2", -1, -6)), None, {"result": 2, "discs": 10, "best": "c2", "mark": "??"}),
-        (analysis(("c2", 1, 4), ("b2", 0, 0)), None, {"result": 1, "discs": 4, "best": "c2", "mark": "?"}),
-        (analysis(("c2", 1, 14), ("b2", 1, 4)), None, {"result": 0, "discs": 10, "best": "c2", "mark": "?!"}),
-        (analysis(("c2", 1, 12), ("b2", 1, 4)), None, {"result": 0, "discs": 8, "best": "c2", "mark": ""}),
-        (analysis(("c2", 1, 4), ("b2", 1, 4)), None, {"result": 0, "discs": 0, "best": None, "mark": ""}),
-        (
-            analysis(("c2", 0.75, None), ("b2", 0.5, None)),
-            analysis(("a1", 1, 2)),
-            {"result": 1.75, "discs": None, "best": "c2", "mark": "??"},
-        ),
-        (
-            analysis(("c2", 0.5, None), ("b2", 0.5, None)),
-            analysis(("a1", 0.25, None)),
-            {"result": 0.75, "discs": None, "best": "c2", "mark": "?"},
-        ),
-        (analysis(("b2", 0.5, None)), analysis(("a1", 1, 2)), {"result": 0, "discs": None, "best": None, "mark": ""}),
-        (analysis(("c2", 0.5, None), ("b2", 0.5, None)), None, None),
-    ],
-)
-def test_a_loss_is_graded_by_what_is_known(page: Page, before: Any, after: Any, expected: Any) -> None:
+@pytest.mark.parametrize("grading", GRADINGS)
+def test_a_loss_is_graded_as_the_command_does(page: Page, grading: Grading) -> None:
     found = page.evaluate(
         """async ([before, after]) => {
           const { lossOf, markOf } = await import("/static/review.js");
+          const { marks } = await (await fetch("/api/info")).json();
           const positions = ["X", "O"].map((side) => ({ side, over: false, margin: 0 }));
-          const loss = lossOf({ positions, moves: ["b2"] }, [before, after ?? undefined], 0);
-          return loss && { ...loss, mark: markOf(loss) };
+          const loss = lossOf({ positions, moves: ["c2"] }, [before, after ?? undefined], 0);
+          return loss && { ...loss, mark: markOf(loss, marks)?.sign ?? "" };
         }""",
-        [before, after],
+        [analysis(*grading.before), grading.after and analysis(*grading.after)],
     )
-    assert found == expected
+    expected = {name: getattr(grading, name) for name in ("result", "discs", "best", "mark")}
+    assert found == (None if grading.result is None else expected)
 
 
 def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:

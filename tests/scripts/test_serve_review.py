@@ -276,9 +276,10 @@ def test_the_sums_say_of_how_many_moves_the_discs_are(
     page.evaluate(
         """async (discs) => {
           const { Moves } = await import("/static/moves.js");
+          const { marks } = await (await fetch("/api/info")).json();
           const positions = ["X", "O", "X", "O"].map((side) => ({ side }));
           const losses = discs.map((lost) => ({ result: 0, discs: lost, best: null }));
-          new Moves(() => {}, true).show({ moves: ["c2", "b2", "b3"], positions }, 3, losses);
+          new Moves(() => {}, true, marks).show({ moves: ["c2", "b2", "b3"], positions }, 3, losses);
         }""",
         discs,
     )

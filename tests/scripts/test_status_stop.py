@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from reversi.errors import RunError
 from scripts.commands.launch import order_of
-from scripts.run.folder import is_stopping
+from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import TOGETHER_S
 from scripts.run.state import more
 from tests.scripts.conftest import Reversi
@@ -53,6 +54,39 @@ def test_the_newest_value_of_every_metric_is_shown(
     assert reversi("status", "night").out.endswith("nothing was saved; start it again under a new run.name\n")
     (run / "config.yaml").write_text("game: {name: reversi6}\nreplay: {kind: redis}\n")
     assert f"reversi train resume={run}" in reversi("status", "night").out, "Redis holds the games"
+
+
+@pytest.mark.parametrize("replay", ["memory", "redis"])
+@pytest.mark.parametrize(
+    ("kept", "says"),
+    [
+        (None, "nothing was saved; start it again"),
+        ("registry/models/000000", "nothing was saved; start it again under a new run.name"),
+        ("checkpoints/000001", "go on with:  reversi train resume="),
+        ("redis-key", "nothing was saved; start it again under a new run.name"),
+    ],
+)
+def test_a_run_is_offered_what_its_folder_allows(
+    replay: str, kept: str | None, says: str, run: Path, reversi: Reversi
+) -> None:
+    """What `train` then does: it takes the folder of a killed run that has left nothing."""
+    rows(run, {"run/games": 5})
+    (run / "run.lock").write_text("1\n")
+    (run / "config.yaml").write_text(f"game: {{name: reversi6}}\nreplay: {{kind: {replay}}}\n")
+    if kept is not None:
+        (run / kept).mkdir(parents=True)
+    if replay == "redis" and kept is not None:
+        says = "go on with:  reversi train resume="
+    last, free = (
+        reversi("status", run).out.splitlines()[-1],
+        json.loads(reversi("status", run, "--json").out)["name_free"],
+    )
+    assert (last.removesuffix(str(run)), free) == (says, kept is None)
+    if free:
+        RunFolder.create(str(run.parent), run.name).close()
+    else:
+        with pytest.raises(RunError, match="run 'night' exists"):
+            RunFolder.create(str(run.parent), run.name)
 
 
 def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> None:

@@ -23,6 +23,7 @@ import contextlib
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from aiohttp import WSMsgType, web
 
 from reversi import __version__
 from reversi.errors import ReversiError, UsageError
+from reversi.frontends.review import marks_of
 from reversi.frontends.web.following import Follower, Source
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object
 from reversi.frontends.web.selection import Selection, Selections
@@ -136,6 +138,7 @@ class WebServer:
             "opponents": [opponent.as_json() for opponent in selection.opponents],
             "opponent": selection.default,
             "analysis": selection.analyzer is not None,
+            "marks": [asdict(mark) for mark in marks_of(selection.game)],
             "name": selection.name,
         }
 

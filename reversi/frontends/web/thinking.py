@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
+from reversi.frontends import review
 from reversi.frontends.analysis import Analysis, Analyzer, Limit, deepening
 from reversi.frontends.web.selection import Opponent
 from reversi.games.position import Position
@@ -19,9 +20,6 @@ T = TypeVar("T")
 
 STEPS = (64, 256, 1024, 4096, 16384)
 """Simulations after which a growing analysis is reported; each step searches anew, a third more work in all."""
-
-REVIEW_SIMULATIONS = 256
-"""Simulations per position in the review of a game."""
 
 STEP_S = 10.0
 """Longest time of one step, in seconds; the analysis ends there."""
@@ -92,7 +90,7 @@ class Thinker:
 
     async def review(self, analyzer: Analyzer, positions: Sequence[Position], stop: Stop) -> AsyncIterator[Analysis]:
         """Yield an analysis of each of the unfinished positions, in their order."""
-        limit, turn = Limit(REVIEW_SIMULATIONS, STEP_S), _Turn(self._steps, stop)
+        limit, turn = Limit(review.SIMULATIONS, STEP_S), _Turn(self._steps, stop)
         for position in positions:
             while True:
                 think = partial(analyzer.analyse, position, limit, turn.is_over)

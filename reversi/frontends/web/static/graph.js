@@ -27,7 +27,7 @@ export class Graph {
    * @param {(?number)[]} values  by ply, -1 (White wins) to 1 (Black wins); null or undefined where unknown
    * @param {number} last         the number of the last ply
    * @param {number} now          the ply shown
-   * @param {Map<number, string>} marks  the marks of moves by the ply after them
+   * @param {Map<number, object>} marks  the marks of moves by the ply after them
    */
   draw(values, last, now, marks) {
     this.last = last;
@@ -48,7 +48,7 @@ export class Graph {
       <line class="zero" x1="${LEFT}" x2="${width}" y1="${y(0)}" y2="${y(0)}"/>
       ${curves.map((points) => curveOf(points, y(0))).join("")}
       <line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${HEIGHT}"/>
-      ${dots.map(([px, py, ply]) => `<circle class="slip${marks.get(ply) === "?!" ? " even" : ""}" cx="${px}" cy="${py}" r="3.5"/>`).join("")}`;
+      ${dots.map(([px, py, ply]) => `<circle class="slip${marks.get(ply).result === null ? " even" : ""}" cx="${px}" cy="${py}" r="3.5"/>`).join("")}`;
   }
 }
 

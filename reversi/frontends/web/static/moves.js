@@ -1,17 +1,18 @@
 // The moves of the game with what they gave away, and the sums of both players.
 
-import { MARKS, lossText, markOf, sumsOf } from "/static/review.js";
+import { lossText, markOf, sumsOf } from "/static/review.js";
 import { NAMES } from "/static/state.js";
 
 export class Moves {
   /**
    * @param {(ply: number) => void} onPly  called with the ply that was chosen
    * @param {boolean} counts               whether discs decide the game
+   * @param {object[]} marks               as the server sends them
    */
-  constructor(onPly, counts) {
+  constructor(onPly, counts, marks) {
     this.onPly = onPly;
     this.counts = counts;
-    this.marks = Object.keys(MARKS).filter((mark) => counts || mark !== "?!");
+    this.marks = marks;
     this.list = document.getElementById("moves");
     this.sums = document.getElementById("sums");
   }
@@ -26,7 +27,7 @@ export class Moves {
     const items = this.list.children;
     while (items.length > game.moves.length) items[items.length - 1].remove();
     while (items.length < game.moves.length) this.list.append(this.#newItem(items.length + 1));
-    game.moves.forEach((move, at) => fill(items[at], move, game.positions[at].side, at + 1 === ply, losses[at]));
+    game.moves.forEach((move, at) => fill(items[at], move, game.positions[at].side, at + 1 === ply, losses[at], this.marks));
     if (game !== this.game || ply !== this.ply) this.#scrollTo(items[ply - 1]);
     [this.game, this.ply] = [game, ply];
     this.sums.hidden = losses.length === 0 || losses.includes(null);
@@ -53,29 +54,31 @@ export class Moves {
   }
 
   #showSums(game, losses) {
-    const sums = sumsOf(game, losses);
-    const head = ["Given away", ...this.marks, ...(this.counts ? ["Discs"] : [])];
+    const sums = sumsOf(game, losses, this.marks);
+    const head = ["Given away", ...this.marks.map(({ sign }) => sign), ...(this.counts ? ["Discs"] : [])];
     const rows = ["X", "O"].map((side) => {
       const discs = this.counts ? [sums[side].discs ?? "–"] : [];
-      return [NAMES[side], ...this.marks.map((mark) => sums[side].marks[mark] || "–"), ...discs];
+      return [NAMES[side], ...this.marks.map(({ sign }) => sums[side].marks[sign] || "–"), ...discs];
     });
     this.sums.querySelector("thead").replaceChildren(rowOf("th", head));
     this.sums.querySelector("tbody").replaceChildren(...rows.map((row) => rowOf("td", row)));
-    const notes = [`${this.marks.map((mark) => `${mark} ${MARKS[mark]}`).join(", ")}.`, this.counts ? coverText(sums) : ""];
+    const meanings = this.marks.map(({ sign, meaning }) => `${sign} ${meaning}`).join(", ");
+    const notes = [`${meanings}.`, this.counts ? coverText(sums) : ""];
     this.sums.querySelector("caption").textContent = notes.filter(Boolean).join(" ");
   }
 }
 
-function fill(item, move, side, now, loss) {
-  const mark = loss ? markOf(loss) : "";
+function fill(item, move, side, now, loss, marks) {
+  const mark = loss && markOf(loss, marks);
   const best = loss?.best ? `best ${loss.best}` : "";
   const [disc, name, grade, lost] = item.firstChild.children;
   item.className = mark ? "marked" : "";
   Object.assign(item.firstChild, { className: now ? "now" : "", title: best });
   disc.className = side;
   name.textContent = move;
-  Object.assign(grade, { textContent: mark, title: MARKS[mark] ?? "", className: mark === "?!" ? "even" : "" });
-  lost.textContent = [loss ? lossText(loss) : "", mark && best].filter(Boolean).join(", ");
+  const [sign, meaning] = mark ? [mark.sign, mark.meaning] : ["", ""];
+  Object.assign(grade, { textContent: sign, title: meaning, className: mark?.result === null ? "even" : "" });
+  lost.textContent = [loss ? lossText(loss, mark) : "", mark && best].filter(Boolean).join(", ");
 }
 
 /** Say how many moves the discs are of, unless they are of all or of none. */

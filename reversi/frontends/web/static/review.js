@@ -1,9 +1,6 @@
-// The review: what the moves of a game gave away, as far as its analyses say.
-
-export const MANY_DISCS = 10; // a move that loses as many gets a mark, whatever the result
-
-/** What the marks stand for; a loss of the expected result counts as the nearest of none, a half and all of it. */
-export const MARKS = { "??": "win to loss", "?": "half of the result", "?!": `${MANY_DISCS} discs or more` };
+// The review: what the moves of a game gave away, as far as its analyses say.  The server says what the marks are
+// (reversi/frontends/review.py): for each, worst first, its sign, its meaning, and the least loss that it is of, of the
+// expected result or in discs, null for the other; an estimate counts as the nearest of none, a half and all of it.
 
 /** The expected result of a move for the side to move, -1 to 1, or null. */
 export function valueOf(move) {
@@ -53,33 +50,32 @@ export function lossOf(game, analyses, at) {
   return { result: Math.max(0, result), discs: null, best: best.move };
 }
 
-/** The mark of a loss, a key of MARKS, or "". */
-export function markOf(loss) {
-  if (loss.result >= 1.5) return "??";
-  if (loss.result >= 0.5) return "?";
-  return loss.discs !== null && loss.discs >= MANY_DISCS ? "?!" : "";
+/** The mark of a loss, one of `marks`, or null. */
+export function markOf(loss, marks) {
+  return marks.find(({ result, discs }) => (result === null ? loss.discs !== null && loss.discs >= discs : loss.result >= result)) ?? null;
 }
 
 /** A loss in discs, else that of a marked move in per cent, or "". */
-export function lossText(loss) {
+export function lossText(loss, mark) {
   if (loss.discs !== null) return loss.discs > 0 ? `−${loss.discs}` : "";
-  return markOf(loss) ? `−${Math.round(50 * loss.result)} %` : "";
+  return mark ? `−${Math.round(50 * loss.result)} %` : "";
 }
 
 /**
  * What both players gave away in a game of which every move is judged.
  * @param {object[]} losses  by ply, as lossOf gives them
+ * @param {object[]} marks   as the server sends them
  * @returns {Object<string, {marks: Object<string, number>, moves: number, exact: number, discs: ?number}>}  by side:
  *   how many moves have a mark, how many there are, of how many the discs are known, and their sum, null of none
  */
-export function sumsOf(game, losses) {
+export function sumsOf(game, losses, marks) {
   const sums = {};
   for (const side of "XO") {
     const mine = losses.filter((_, at) => game.positions[at].side === side);
     const exact = mine.filter(({ discs }) => discs !== null);
-    const count = (mark) => mine.filter((loss) => markOf(loss) === mark).length;
+    const count = (mark) => mine.filter((loss) => markOf(loss, marks) === mark).length;
     sums[side] = {
-      marks: Object.fromEntries(Object.keys(MARKS).map((mark) => [mark, count(mark)])),
+      marks: Object.fromEntries(marks.map((mark) => [mark.sign, count(mark)])),
       moves: mine.length,
       exact: exact.length,
       discs: exact.length ? exact.reduce((sum, { discs }) => sum + discs, 0) : null,

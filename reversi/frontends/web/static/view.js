@@ -22,7 +22,7 @@ export class View {
     this.board = new Board(info.size, onMove);
     this.evaluation = new Evaluation(this.board, onMove);
     this.graph = new Graph(onPly);
-    this.moves = new Moves(onPly, counts);
+    this.moves = new Moves(onPly, counts, info.marks);
     const title = counts ? "Reversi" : "Tic-tac-toe";
     document.title = `${title} ${info.size} × ${info.size}`;
     document.querySelector("h1").textContent = title;
@@ -102,9 +102,9 @@ export class View {
     const { ply, lastPly, position, analysis, losses, values, info } = this.state;
     const on = this.evaluates;
     const pending = on && !position.over;
-    const marks = losses.flatMap((loss, at) => (loss && markOf(loss) ? [[at + 1, markOf(loss)]] : []));
+    const marks = losses.map((loss, at) => [at + 1, loss && markOf(loss, info.marks)]);
     $("graph").toggleAttribute("hidden", !info.analysis);
-    this.graph.draw(values, lastPly, ply, new Map(marks));
+    this.graph.draw(values, lastPly, ply, new Map(marks.filter(([, mark]) => mark)));
     $("analysis-card").hidden = !on;
     this.evaluation.showBar(on ? values[ply] : null);
     this.evaluation.showMoves(pending ? analysis : null, pending);

@@ -1,0 +1,202 @@
+"""Review games: what every move lost, the best move in its place, what both players gave away, and the result.
+
+FILE is a file of games, WTHOR (.wtb), GGF (.ggf), SGF (.sgf), CSV with a column of transcripts (.csv), one transcript
+per line (.txt) or this program's records (.records); a game written out, as f5d6c3, GGF or SGF; or - for transcripts,
+GGF or SGF from standard input.
+
+Where at most --solve squares are empty and the solver finishes, a move's loss is exact, in discs.  Before, it is the
+expected result that it gave away, estimated by a search of --simulations, in per cent of a win: the value of the
+position less that of the one it led to.  Marked are ??, a win made a loss, ?, half of that (a win made a draw, a draw a
+loss; of an estimate from 25 % on, and ?? from 75 %), and ?!, 10 discs or more lost and no more than that.
+
+Every game is printed as soon as it is reviewed.  Ctrl-C ends the review with what is known of the game that it is at.
+A game with an illegal move is reviewed up to that move, and the exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from reversi.frontends.review import SIMULATIONS, marks_of, review, sums_of
+from scripts.arguments.analysis import Analyse, add_analysis, analyse_with, model_to_analyse
+from scripts.arguments.common import add_json, positive
+from scripts.arguments.game_files import index_of, read_collection
+
+if TYPE_CHECKING:
+    from reversi.collection import Collection
+    from reversi.frontends.analysis import Analysis
+    from reversi.frontends.review import ReviewedMove, Sums
+    from reversi.games.position import Position
+
+EXAMPLES = """
+reversi review c2b2b3b4
+reversi review games.ggf --seconds 1
+reversi review WTH_1999.wtb --game 12 --model runs/long/registry/models/000012
+reversi review games.txt --json
+"""
+
+AT_ONCE = 16
+"""Most positions that are analyzed together: so much Ctrl-C loses."""
+
+SIDES = ("black", "white")
+
+
+@dataclass(frozen=True)
+class GameReview:
+    """The review of one game."""
+
+    number: int
+    """In its file, from 1."""
+    of: int
+    """Games of the file."""
+    title: str
+    positions: Sequence[Position]
+    """From the start to the last."""
+    moves: Sequence[ReviewedMove]
+    fault: str | None
+    """Why the game cannot be read further; None if it can be read to its end."""
+
+    @property
+    def sums(self) -> dict[str, Sums]:
+        """What each side gave away."""
+        return {side: sums_of(self.moves, black=side == "black") for side in SIDES}
+
+    def to_json(self) -> str:
+        """Return the review as a line of JSON."""
+        last = self.positions[-1]
+        values = {"game": self.number, "title": self.title, "board": last.game.name}
+        values |= {"moves": [_move_json(ply, move) for ply, move in enumerate(self.moves, start=1)]}
+        values |= {side: asdict(sums) for side, sums in self.sums.items()}
+        values |= {"black_discs": last.black.bit_count(), "white_discs": last.white.bit_count()}
+        values |= {"margin": last.black_margin, "over": last.is_over, "error": self.fault}
+        return json.dumps(values)
+
+    def __str__(self) -> str:
+        head = f"Game {self.number} of {self.of}: {self.title}".rstrip(": ")
+        rows: list[tuple[str, ...]] = [("ply", "side", "move", "lost", "", "better", "with best play")]
+        rows += [_row(ply, move) for ply, move in enumerate(self.moves, start=1)]
+        return "\n".join([head, *_aligned(rows, "><<><<<"), "", *self._given_away(), self._result()])
+
+    def _given_away(self) -> Iterator[str]:
+        """Yield the table of both sides' marks and discs, and what the marks mean."""
+        marks = marks_of(self.positions[0].game)
+        rows: list[tuple[str, ...]] = [("", *(mark.sign for mark in marks), "discs", "")]
+        for side, sums in self.sums.items():
+            counts = (str(sums.marks[mark.sign]) for mark in marks)
+            known = "" if sums.exact in (0, sums.moves) else f"(known of {sums.exact} of {sums.moves} moves)"
+            rows.append((side.capitalize(), *counts, str(sums.discs) if sums.exact else "-", known))
+        yield from _aligned(rows, "<" + ">" * len(marks) + "><")
+        yield ", ".join(f"{mark.sign} {mark.meaning}" for mark in marks)
+
+    def _result(self) -> str:
+        last = self.positions[-1]
+        discs = f"Black {last.black.bit_count()}, White {last.white.bit_count()}"
+        if not last.is_over:
+            return f"Not over: {discs}, {'Black' if last.black_to_move else 'White'} to move"
+        margin = last.black_margin
+        winner = "a draw" if margin == 0 else "Black wins" if margin > 0 else "White wins"
+        return f"Final score: {discs}, {winner}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the games, the model, the search and the output format."""
+    parser.add_argument("file", metavar="FILE", help="a file of games, a game written out, or - for standard input")
+    parser.add_argument("--game", type=positive, metavar="N", help="review only game N of the file")
+    parser.add_argument("--column", metavar="NAME", help="header of the column of transcripts in a CSV file")
+    add_analysis(parser, SIMULATIONS)
+    add_json(parser, "one JSON object per game")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Review the games one after the other; the exit code is 1 if one of them has an illegal move."""
+    game, weights = model_to_analyse(args)
+    games = read_collection(args.file, game, args.column)
+    rows = range(len(games)) if args.game is None else [index_of(games, args.game)]
+    analyse, most = analyse_with(args, game, weights, SIMULATIONS)
+    broken = 0
+    for index in rows:
+        positions = games.positions(index)
+        analyses: dict[int, Analysis] = {}
+        try:
+            for ply, analysis in _analyses(positions, analyse, min(most, AT_ONCE)):
+                analyses[ply] = analysis
+        except KeyboardInterrupt:
+            if analyses:
+                _print(_reviewed(games, index, positions, analyses), as_json=args.json)
+            raise
+        found = _reviewed(games, index, positions, analyses)
+        _print(found, as_json=args.json)
+        broken += found.fault is not None
+    return 1 if broken else 0
+
+
+def _analyses(positions: Sequence[Position], analyse: Analyse, most: int) -> Iterator[tuple[int, Analysis]]:
+    """Yield the ply and the analysis of every unfinished position, from the last one back, `most` at a time."""
+    plies = [ply for ply in reversed(range(len(positions))) if not positions[ply].is_over]
+    for at in range(0, len(plies), most):
+        some = plies[at : at + most]
+        yield from zip(some, analyse([positions[ply] for ply in some]), strict=True)
+
+
+def _reviewed(
+    games: Collection, index: int, positions: Sequence[Position], analyses: Mapping[int, Analysis]
+) -> GameReview:
+    actions = games.actions[index, : games.plies[index]].tolist()
+    fault = games.problem(index) if games.is_broken(index) else None
+    moves = review(positions, actions, analyses)
+    return GameReview(index + 1, len(games), games.title(index), positions, moves, fault)
+
+
+def _print(found: GameReview, *, as_json: bool) -> None:
+    """Print a review; a fault of the game is a line on standard error too."""
+    if as_json:
+        print(found.to_json(), flush=True)
+    elif found.moves or found.fault is None:
+        print(found, end="\n\n" if found.number < found.of else "\n", flush=True)
+    if found.fault is not None:
+        print(f"error: {found.fault}", file=sys.stderr, flush=True)
+
+
+def _move_json(ply: int, move: ReviewedMove) -> dict[str, Any]:
+    from reversi.games.notation import action_name
+
+    position, loss = move.position, move.loss
+    best = None if move.analysis is None else move.analysis.judged_best
+    return {
+        "ply": ply,
+        "side": "black" if position.black_to_move else "white",
+        "position": str(position),
+        "move": action_name(position.game, move.action),
+        "lost_discs": None if loss is None else loss.discs,
+        "lost_result": None if loss is None else round(loss.result, 4),
+        "mark": None if loss is None or loss.mark is None else loss.mark.sign,
+        "better": None if loss is None or loss.best is None else action_name(position.game, loss.best),
+        "value": None if best is None or best.value is None else round(best.value, 4),
+        "score": None if best is None else best.score,
+    }
+
+
+def _row(ply: int, move: ReviewedMove) -> tuple[str, ...]:
+    from reversi.games.notation import action_name
+
+    position, loss = move.position, move.loss
+    side, name = "Black" if position.black_to_move else "White", action_name(position.game, move.action)
+    best = "" if move.analysis is None else move.analysis.judged_best.judgement
+    if loss is None:
+        return str(ply), side, name, "?", "", "", best
+    lost = f"{50 * loss.result:.0f} %" if loss.discs is None else str(loss.discs)
+    better = "" if loss.best is None else action_name(position.game, loss.best)
+    return str(ply), side, name, lost, loss.mark.sign if loss.mark else "", better, best
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], alignment: str) -> Iterator[str]:
+    """Yield the rows with their columns aligned, `<` or `>` each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:{side}{width}}" for cell, side, width in zip(row, alignment, widths, strict=True))
+        yield "  ".join(cells).rstrip()
