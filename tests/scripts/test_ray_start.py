@@ -66,6 +66,21 @@ def test_what_is_always_late_or_wrong_is_one_line(says: list[str], inits: list[s
     assert str(error.value) == f"cannot use Ray at this machine: {says[0]}"
 
 
+def test_a_worker_that_hangs_while_ray_ends_is_killed(
+    inits: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ray_cluster, "EXIT_S", 0.1)
+    inits += [""]
+    code = "import time; print(flush=True); time.sleep(60)"
+    with ray_cluster.ray_of(CONFIG):
+        worker = subprocess.Popen(["ray::Worker", "-c", code], executable=sys.executable, stdout=subprocess.PIPE)
+        worker.stdout.readline()  # type: ignore[union-attr]
+    end_sleepers()
+    assert worker.wait(5) == -signal.SIGKILL
+    worker.stdout.close()  # type: ignore[union-attr]
+    assert f"process {worker.pid} of Ray hung while it ended" in caplog.text
+
+
 def test_rays_processes_and_signal_handlers_do_not_take_the_runs_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     """A SIGTERM to the run's group would end Ray before the run has saved, and Ray's handler the run itself."""
     groups, handler = list[tuple[int, int]](), signal.getsignal(signal.SIGTERM)
