@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,8 @@ import pytest
 from reversi.errors import ConfigError
 from scripts.commands import train as train_command
 from scripts.commands.train import _log_end_of_thread
-from tests.scripts.runs import command, metrics, resume, train, wait_for
+from tests.scripts.conftest import Reversi
+from tests.scripts.runs import TINY, command, metrics, resume, train, wait_for
 
 
 @pytest.mark.parametrize("cluster", ["serial", "local"])
@@ -208,8 +210,6 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
         (["run.minutes=soon"], 2, "run.minutes must be a number, got 'soon'"),
         (["actors.count=64"], 2, "actors.count=64"),
         (["game=reversi4", "run.summary_games=20000"], 2, "run.summary_games=20000: expected 10000 distinct openings"),
-        (["cluster=ray", "cluster.address=127.0.0.1:1"], 3, "no Ray answers at cluster.address=127.0.0.1:1"),
-        (["cluster=ray", "cluster.address=nonsense"], 3, "no Ray answers at cluster.address=nonsense"),
         (["run.dir=/proc/nowhere"], 1, "cannot write the run folder"),
         (
             ["replay.capacity_positions=90000000"],
@@ -224,15 +224,27 @@ def test_a_taken_name_is_refused_and_left_alone(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_one_line_and_leaves_nothing(
-    overrides: list[str], code: int, words: str, tmp_path: Path
+    overrides: list[str], code: int, words: str, tmp_path: Path, reversi: Reversi
 ) -> None:
-    done = train(tmp_path, "run.name=wrong", *overrides)
-    assert done.returncode == code, done.stderr
-    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    done = reversi("train", f"run.dir={tmp_path}", *TINY, "run.name=wrong", *overrides)
+    assert done.code == code, done.err
+    assert_one_line(done.err, words)
+    assert not (tmp_path / "wrong").exists()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense"])
+def test_a_cluster_that_is_not_there_is_one_line_and_leaves_nothing(address: str, tmp_path: Path) -> None:
+    done = train(tmp_path, "run.name=wrong", "cluster=ray", f"cluster.address={address}")
+    assert done.returncode == 3, done.stderr
+    assert_one_line(done.stderr, f"no Ray answers at cluster.address={address}")
+    assert not (tmp_path / "wrong").exists()
+
+
+def assert_one_line(said: str, words: str) -> None:
+    errors = [line for line in said.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1
     assert words in errors[0]
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "wrong").exists()
+    assert "Traceback" not in said
 
 
 def test_a_missing_run_is_refused(tmp_path: Path) -> None:
@@ -241,10 +253,19 @@ def test_a_missing_run_is_refused(tmp_path: Path) -> None:
     assert f"expected a run's folder or its name in runs/, got '{tmp_path / 'none'}'" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that has ended; to be copied, not changed."""
+    folder = tmp_path_factory.mktemp("whole")
+    short = ("cluster=serial", "run.name=whole", "run.minutes=0.05", "run.summary_games=0")
+    assert train(folder, *short).returncode == 0
+    return folder / "whole"
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
-def test_a_damaged_checkpoint_is_one_line(damage: str, tmp_path: Path) -> None:
-    assert train(tmp_path, "cluster=serial", "run.name=hurt", "run.minutes=0.05").returncode == 0
+def test_a_damaged_checkpoint_is_one_line(damage: str, whole: Path, tmp_path: Path) -> None:
     run = tmp_path / "hurt"
+    shutil.copytree(whole, run)
     for checkpoint in (run / "checkpoints").iterdir():  # all of them: one whole one would be gone on from
         file = checkpoint / "learner.safetensors"
         data = file.read_bytes()
