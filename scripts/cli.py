@@ -10,11 +10,11 @@ Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable, 4 no gated 
 
 from __future__ import annotations
 
-import _thread
 import argparse
 import importlib
 import os
 import shutil
+import signal
 import sys
 import textwrap
 import threading
@@ -150,9 +150,13 @@ def _no_interrupt_lost() -> Iterator[None]:
     exception raised there and goes on."""
     before = sys.unraisablehook
 
+    def interrupt() -> None:
+        """Send the signal to the main thread: `_thread.interrupt_main` would end no system call in which it waits."""
+        signal.pthread_kill(cast(int, threading.main_thread().ident), signal.SIGINT)
+
     def report(what: sys.UnraisableHookArgs) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
-            threading.Timer(0.01, _thread.interrupt_main).start()  # in this hook it would be lost again
+            threading.Timer(0.01, interrupt).start()  # in this hook it would be lost again
         else:
             before(what)
 

@@ -36,6 +36,7 @@ def prepare(cluster: ClusterConfig) -> None:
         use_token(cluster.token_file)
         return
     os.environ |= ON_LOOPBACK
+    os.environ.setdefault("RAY_prestart_worker_first_driver", "0")  # no role can use a worker without its environment
     if "RAY_AUTH_MODE" not in os.environ:  # other users of this machine could run code as us
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         os.environ.pop("RAY_AUTH_TOKEN_PATH", None)

@@ -16,32 +16,37 @@ from learner.replay.memory import STATE_FORMAT
 from reversi import archive
 from scripts.run.interrupt import TOGETHER_S
 from scripts.run.processes import children, runs
-from tests.scripts.runs import REPLAY, ROLES, command, metrics, processes, wait_for
+from tests.scripts.runs import REPLAY, ROLES, command, elapsed_s, metrics, processes, resume, wait_for
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_a_killed_role_comes_back(role: str, tmp_path: Path) -> None:
+def test_killed_roles_come_back_and_the_run_still_ends_with_a_champion(tmp_path: Path) -> None:
+    """One after the other in a run; once all are back it is stopped, and resumed to its end."""
     run = tmp_path / "killed"
-    start = command(
-        tmp_path, "run.name=killed", "run.minutes=0.35", "run.checkpoint_minutes=0.05", "run.summary_games=0"
-    )
+    start = command(tmp_path, "run.name=killed", "run.minutes=9", "run.checkpoint_minutes=0.05", "run.summary_games=0")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
-        (victim,) = processes(process.pid, role)
-        os.kill(victim.pid, signal.SIGKILL)
-        killed = time.monotonic()
-        wait_for(lambda: [p for p in processes(process.pid, role) if p.pid != victim.pid], 60)
-        back_s = time.monotonic() - killed
-        out, err = process.communicate(timeout=180)
-    assert process.returncode == 0, err
-    assert back_s < 30
+        for number, role in enumerate(ROLES, start=1):
+            (victim,) = processes(process.pid, role)
+            os.kill(victim.pid, signal.SIGKILL)
+            killed = time.monotonic()
+            wait_for(lambda: [p for p in processes(process.pid, role) if p.pid != victim.pid], 60)  # noqa: B023
+            assert time.monotonic() - killed < 30
+            words = f"{'actor-0' if role == 'actor' else role} works again"
+            wait_for(lambda: words in (run / "logs" / "run.log").read_text(), 60)  # noqa: B023
+            wait_for(lambda: metrics(run, "run")[-1]["run/restarts"] == number, 60)  # noqa: B023
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    done = resume(run, f"run.minutes={elapsed_s(run) / 60 + 0.05}")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"champion: version \d+", done.stdout)
     rows = metrics(run, "run")
-    assert rows[-1]["run/restarts"] == 1
+    assert rows[-1]["run/restarts"] == len(ROLES)
     assert rows[-1]["run/games"] > 0
     assert metrics(run, "learner")[-1]["learner/step"] > 0
     assert metrics(run, "replay")[-1]["replay/rejected_games"] == 0
-    assert re.search(r"champion: version \d+", out)
-    assert f"{'actor-0' if role == 'actor' else role} died" in (run / "logs" / "run.log").read_text()
+    log = (run / "logs" / "run.log").read_text()
+    assert [log.count(f"{role} died") for role in ("actor-0", "learner", "gate")] == [1, 1, 1]
 
 
 def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
-from tests.scripts.redis_contents import counted, deliveries, elapsed_s
-from tests.scripts.runs import command, metrics, resume, wait_for
+from tests.scripts.redis_contents import counted, deliveries
+from tests.scripts.runs import command, elapsed_s, metrics, resume, wait_for
 
 
 def server(tmp_path: Path) -> contextlib.closing[EmbeddedServer]:

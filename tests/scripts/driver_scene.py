@@ -75,16 +75,21 @@ class Process:
         self.answers: dict[str, Callable[[], Any]] = {}
         self.causes: dict[str, Callable[[], None]] = {}
 
-    def __getattr__(self, call: str) -> Any:
-        process = self
+    def __getattr__(self, call: str) -> Method:
+        return Method(self, call)
 
-        class Method:
-            def remote(self, *arguments: Any) -> Reference:
-                process.asked.append(call)
-                process.causes.get(call, lambda: None)()
-                return Reference(process, call, arguments)
 
-        return Method()
+class Method:
+    """A method of a process."""
+
+    def __init__(self, process: Process, call: str) -> None:
+        self._process, self._call = process, call
+
+    def remote(self, *arguments: Any) -> Reference:
+        """Call it."""
+        self._process.asked.append(self._call)
+        self._process.causes.get(self._call, lambda: None)()
+        return Reference(self._process, self._call, arguments)
 
 
 class Clock:
@@ -109,14 +114,14 @@ class Clock:
 
 
 class FakeRay:
-    """What the driver and its parts use of Ray; an answer takes a millisecond."""
+    """What the driver and its parts use of Ray; an answer takes ten milliseconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def wait(self, references: list[Reference], num_returns: int, timeout: float) -> Any:
         ready = [reference for reference in references if reference.ready][:num_returns]
-        self._clock.sleep(min(0.001, timeout) if ready else timeout)
+        self._clock.sleep(min(0.01, timeout) if ready else timeout)
         return ready, [reference for reference in references if reference not in ready]
 
     def get(self, reference: Reference) -> Any:

@@ -27,8 +27,3 @@ def counted(run: Path) -> int:
     """Return the games that the last checkpoint of `run` has counted."""
     newest = max((run / "checkpoints").glob("0*"))
     return int(json.loads((newest / "run.json").read_text())["games"])
-
-
-def elapsed_s(run: Path) -> float:
-    newest = max((run / "checkpoints").glob("0*"))
-    return float(json.loads((newest / "run.json").read_text())["elapsed_s"])

@@ -54,6 +54,12 @@ def metrics(run: Path, prefix: str) -> list[dict[str, float]]:
     return [row for row in rows if any(name.startswith(f"{prefix}/") for name in row)]
 
 
+def elapsed_s(run: Path) -> float:
+    """Return the seconds of training that the last checkpoint of `run` has counted."""
+    newest = max((run / "checkpoints").glob("0*"))
+    return float(json.loads((newest / "run.json").read_text())["elapsed_s"])
+
+
 def wait_for(condition: object, timeout_s: float) -> None:
     assert callable(condition)
     deadline = time.monotonic() + timeout_s

@@ -97,10 +97,11 @@ def test_ctrl_c_while_something_is_freed_is_not_lost(reversi: Reversi, monkeypat
         time.sleep(30)
         return 0
 
-    before = sys.unraisablehook
+    before, began_s = sys.unraisablehook, time.monotonic()
     monkeypatch.setattr(signature, "run", run)
     answer = reversi("signature")
     assert (answer.code, answer.err) == (130, "error: interrupted\n")
+    assert time.monotonic() - began_s < 29, "what the command waits for is interrupted"
     assert sys.unraisablehook is before
 
 

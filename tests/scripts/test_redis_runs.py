@@ -29,10 +29,11 @@ from scripts.run.redis_run import forget, redis_of
 from scripts.run.sitting import Sitting
 from scripts.run.state import read_run
 from tests.random_games import random_records
-from tests.scripts.redis_contents import counted, deliveries, elapsed_s
-from tests.scripts.runs import TINY, command, resume, train, wait_for
+from tests.scripts.redis_contents import counted, deliveries
+from tests.scripts.runs import TINY, command, elapsed_s, resume, train, wait_for
 
-REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0")
+REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0", "replay.reuse=0.5")
+"""Over Redis, and with more play than learning: a serial run would learn from a delivery for ten seconds."""
 
 
 @contextmanager
