@@ -5,6 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
+# All tests run in two processes: those that compute, at a lower priority, beside those of whole runs, which mostly wait.
+COMPUTE := tests/actors tests/evaluator tests/fuzz tests/learner tests/reversi
+WAIT    := $(wildcard tests/test_*.py) tests/scripts tests/faults
 
 .DEFAULT_GOAL := help
 .PHONY: help install train test check bench clean
@@ -31,7 +34,14 @@ train: $(STAMP)  ## train a 6x6 model from nothing: 10 minutes on two cores (ARG
 	@$(BIN)/reversi train $(ARGS)
 
 test: $(DEV)   ## run every test
+ifdef ARGS
 	@$(BIN)/python -m pytest $(ARGS)
+else
+	@log=$$(mktemp); nice $(BIN)/python -m pytest $(COMPUTE) > $$log 2>&1 & computing=$$!; \
+	trap 'kill $$computing 2> /dev/null; rm -f $$log' EXIT; trap 'exit 130' INT TERM; \
+	$(BIN)/python -m pytest $(WAIT); waited=$$?; \
+	wait $$computing; computed=$$?; cat $$log; exit $$((waited | computed))
+endif
 
 check: $(DEV)  ## lint and type-check
 	@$(BIN)/ruff check .

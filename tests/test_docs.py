@@ -110,3 +110,12 @@ def test_the_two_commands_of_the_readme_are_targets() -> None:
         done = subprocess.run(["make", "-n", target], cwd=ROOT, text=True, capture_output=True, check=False)
         assert done.returncode == 0
         assert {"train": "reversi train", "test": "pytest"}[target] in done.stdout
+
+
+def test_make_test_runs_every_test_once() -> None:
+    done = subprocess.run(["make", "-n", "test", "ARGS="], cwd=ROOT, text=True, capture_output=True, check=True)
+    named = [ROOT / word for word in re.findall(r"\btests/[\w/.]+", done.stdout)]
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    assert len(files) > 100
+    for file in files:
+        assert sum(file == each or each in file.parents for each in named) == 1, file
