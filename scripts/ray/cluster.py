@@ -26,9 +26,7 @@ from scripts.config.job import JobConfig
 from scripts.ray.environment import in_job
 from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
 from scripts.run.preflight import check_threads
-from scripts.run.processes import children, kill_unless_ended
-
-log = logging.getLogger(__name__)
+from scripts.run.processes import children, kill
 
 POLL_S = 1.0
 """Seconds between two checks of a cluster that has no room yet."""
@@ -38,9 +36,6 @@ STARTS = 3
 
 TOO_LATE = "timed out during startup"
 """Part of Ray's message when a busy machine did not start it within 30 s, which cannot be changed."""
-
-EXIT_S = 3.0
-"""Seconds in which Ray's workers on this machine must have ended after Ray."""
 
 WORKER = "ray::"
 """How the command line of a worker begins."""
@@ -53,7 +48,8 @@ AVAILABLE = 0.999
 def ray_of(config: ClusterConfig) -> Iterator[None]:
     """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards.
 
-    A worker of a Ray that ends may hang on its way out, for ever and with all its memory: it is killed.
+    The workers of a Ray that ends are killed: they have nothing left to do, and need up to 3 s to exit, on which some
+    crash or hang for ever, with all their memory (a destructor of Ray 2.60 posts to an event loop that is gone).
     `scripts/ray/environment.py` must have prepared the process.  A plain `ray.init()` would join, or hang
     on, any Ray that was left behind on the machine.
     """
@@ -71,8 +67,7 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
         workers = [child for child, line in children(os.getpid()) if line.startswith(WORKER)]
         with _own_signals():
             ray.shutdown()
-        for worker in kill_unless_ended(workers, EXIT_S):
-            log.warning("process %d of Ray hung while it ended and was killed", worker.pid)
+        kill(workers)
 
 
 def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:

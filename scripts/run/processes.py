@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterable
 
 import psutil
-
-CHECK_S = 0.05
-"""Seconds between two checks of processes that are to end."""
 
 
 def children(pid: int) -> list[tuple[psutil.Process, str]]:
@@ -25,20 +21,14 @@ def children(pid: int) -> list[tuple[psutil.Process, str]]:
 
 def kill_children(pid: int) -> None:
     """Kill every process below `pid`; otherwise Ray's would stay for minutes."""
-    for child, _ in children(pid):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            child.kill()
+    kill(child for child, _ in children(pid))
 
 
-def kill_unless_ended(processes: Iterable[psutil.Process], within_s: float) -> list[psutil.Process]:
-    """Wait until all of `processes` have ended; kill those that have not within `within_s` seconds, and return them."""
-    deadline = time.monotonic() + within_s
-    while (left := [process for process in processes if runs(process)]) and time.monotonic() < deadline:
-        time.sleep(CHECK_S)
-    for process in left:
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Kill those of `processes` that still run."""
+    for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-    return left
 
 
 def runs(process: psutil.Process) -> bool:

@@ -66,10 +66,8 @@ def test_what_is_always_late_or_wrong_is_one_line(says: list[str], inits: list[s
     assert str(error.value) == f"cannot use Ray at this machine: {says[0]}"
 
 
-def test_a_worker_that_hangs_while_ray_ends_is_killed(
-    inits: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(ray_cluster, "EXIT_S", 0.1)
+def test_a_worker_is_not_waited_for_while_ray_ends(inits: list[str]) -> None:
+    """It may crash or hang on its way out."""
     inits += [""]
     code = "import time; print(flush=True); time.sleep(60)"
     with ray_cluster.ray_of(CONFIG):
@@ -78,7 +76,6 @@ def test_a_worker_that_hangs_while_ray_ends_is_killed(
     end_sleepers()
     assert worker.wait(5) == -signal.SIGKILL
     worker.stdout.close()  # type: ignore[union-attr]
-    assert f"process {worker.pid} of Ray hung while it ended" in caplog.text
 
 
 def test_rays_processes_and_signal_handlers_do_not_take_the_runs_signals(monkeypatch: pytest.MonkeyPatch) -> None:
