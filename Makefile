@@ -5,9 +5,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
-# All tests run in two processes: those that compute, at a lower priority, beside those of whole runs, which mostly wait.
+# All tests: those that compute, in one process at a lower priority, beside two processes for those of whole runs, which
+# mostly wait; these take whole files in this order, the longest first.
 COMPUTE := tests/actors tests/evaluator tests/fuzz tests/learner tests/reversi
-WAIT    := $(wildcard tests/test_*.py) tests/scripts tests/faults
+WAIT    := -n 2 --dist loadfile --no-loadscope-reorder tests/faults tests/scripts $(wildcard tests/test_*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help install train test check bench clean
