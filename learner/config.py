@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
 
-from reversi.settings import require, require_ranges
+from reversi.settings import LATER, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,13 @@ class LearnerConfig:
     """Steps between two publications of the averaged weights to the actors.  AlphaZero: continuous."""
 
     candidate_every_steps: int
-    """Steps between two candidates for the gate, a multiple of `publish_every_steps`.  AlphaGo Zero: 1,000."""
+    """Steps between two candidates for the gate, a multiple of `publish_every_steps`; more with `candidate_growth`.
+    AlphaGo Zero: 1,000."""
+
+    candidate_growth: float = field(default=0.0, metadata=LATER)
+    """The steps between two candidates as a share of all steps so far, 0 to 1, once that exceeds
+    `candidate_every_steps`; rounded down to a multiple of it.  In a run of hours the matches then take a smaller and
+    smaller share of the time.  0: the steps between candidates stay the same."""
 
     chunk_batches: int
     """Batches drawn from the replay in one call."""
@@ -87,6 +93,7 @@ class LearnerConfig:
             ema_decay=(0, 1),
             publish_every_steps=(1, inf),
             candidate_every_steps=(1, inf),
+            candidate_growth=(0, 1),
             chunk_batches=(1, inf),
             prefetch=(0, inf),
         )

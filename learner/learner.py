@@ -21,6 +21,7 @@ from learner.config import LearnerConfig
 from learner.prefetch import prefetched
 from learner.replay.columns import SampleColumns
 from learner.replay.kinds import sample_kind
+from learner.schedule import is_candidate_step
 from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
@@ -246,7 +247,7 @@ class Learner:
         step = self.trainer.step_count
         if step % self.config.publish_every_steps == 0:
             has_new = self._validation is None or self._validation.has_new_best
-            self._publish(has_new and step % self.config.candidate_every_steps == 0)
+            self._publish(has_new and is_candidate_step(self.config, step))
 
     def _publish(self, candidate: bool) -> None:
         """Publish the averaged weights; a candidate is the best validated network, if there is one."""

@@ -1,4 +1,4 @@
-"""The learning rate schedule: warm-up and cosine."""
+"""What depends on the number of steps: the learning rate (warm-up and cosine) and the candidates."""
 
 from __future__ import annotations
 
@@ -15,3 +15,13 @@ def schedule(config: LearnerConfig, step: int, progress: float) -> float:
     warm = min(1.0, (step + 1) / (config.warmup_steps + 1))
     cosine = (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0))) / 2
     return warm * (config.final_learning_rate + (1 - config.final_learning_rate) * cosine)
+
+
+def is_candidate_step(config: LearnerConfig, step: int) -> bool:
+    """Return whether a candidate is due after step `step`, counted from 1."""
+    every, due = config.candidate_every_steps, 0
+    if config.candidate_growth == 0:
+        return step % every == 0
+    while due < step:
+        due += every * max(1, int(config.candidate_growth * due / every))
+    return due == step

@@ -61,6 +61,21 @@ def test_weights_go_out_every_so_many_steps_and_some_to_the_gate() -> None:
     assert len({data for data, _ in sink.taken}) == 6
 
 
+def test_candidates_of_a_long_run_are_further_and_further_apart() -> None:
+    sink = Shelf()
+    learner(Pool(45), sink, candidate_growth=0.5).round(0.0)  # 90 steps, a publication every 3, a candidate every 6
+    assert [3 * number for number, (_, candidate) in enumerate(sink.taken) if candidate] == [
+        0,
+        6,
+        12,
+        18,
+        24,
+        36,
+        54,
+        78,
+    ]
+
+
 def test_a_resumed_learner_is_the_uninterrupted_one() -> None:
     made = learner(Pool(3), Shelf())
     made.round(0.1)
