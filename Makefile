@@ -5,10 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
-# All tests: those that compute, in one process at a lower priority, beside two processes for those of whole runs, which
-# mostly wait; these take whole files in this order, the longest first.
+# All tests: runs with faults, some of which must end within seconds, with those that only compute beside them at a
+# lower priority; then everything else in two processes, whole files in this order, as most of that waits.
+FAULTS  := tests/faults
 COMPUTE := tests/actors tests/evaluator tests/fuzz tests/learner tests/reversi
-WAIT    := -n 2 --dist loadfile --no-loadscope-reorder tests/faults tests/scripts $(wildcard tests/test_*.py)
+REST    := -n 2 --dist loadfile --no-loadscope-reorder tests/scripts $(wildcard tests/test_*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help install train test check bench clean
@@ -40,8 +41,9 @@ ifdef ARGS
 else
 	@log=$$(mktemp); nice $(BIN)/python -m pytest $(COMPUTE) > $$log 2>&1 & computing=$$!; \
 	trap 'kill $$computing 2> /dev/null; rm -f $$log' EXIT; trap 'exit 130' INT TERM; \
-	$(BIN)/python -m pytest $(WAIT); waited=$$?; \
-	wait $$computing; computed=$$?; cat $$log; exit $$((waited | computed))
+	$(BIN)/python -m pytest $(FAULTS); faults=$$?; \
+	wait $$computing; computed=$$?; cat $$log; \
+	$(BIN)/python -m pytest $(REST); rest=$$?; exit $$((faults | computed | rest))
 endif
 
 check: $(DEV)  ## lint and type-check

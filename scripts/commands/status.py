@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the state of the run, and of its job if it has one."""
     if not names_cluster(args):
         state = read_run(find_run(args.what))
-        _show(args.json, asdict(state), _lines(state))
+        _show(args.json, asdict(state), _lines(state, state.resume_command))
         return 0
-    from scripts.ray.job_runs import run_of
+    from scripts.ray.job_runs import launch_command, run_of
     from scripts.ray.jobs import Jobs
 
     jobs = Jobs(args.address, args.token_file)
@@ -59,7 +59,10 @@ def run(args: argparse.Namespace) -> int:
     except RunError as error:
         why = str(error)
     lines = [f"job {job.id}: {job.state}, started {job.started} UTC{f', ended {job.ended}' if job.ended else ''}"]
-    lines += _lines(run_state) if run_state else [f"run {job.run}: {why}"]
+    if run_state is None:
+        lines.append(f"run {job.run}: {why}")
+    else:
+        lines += _lines(run_state, launch_command(run_state, jobs.address))
     _show(args.json, {"job": asdict(job), "run": asdict(run_state) if run_state else None}, lines)
     return 0
 
@@ -74,8 +77,8 @@ def _list(as_json: bool, jobs: list[Job]) -> None:
         print("no jobs yet")
 
 
-def _lines(state: RunState) -> list[str]:
-    """Return the state for people."""
+def _lines(state: RunState, resume_command: str | None) -> list[str]:
+    """Return the state for people; a run that has ended is resumed by `resume_command`, if anything of it was kept."""
     champion = "none yet" if state.champion is None else f"version {state.champion}"
     lines = [
         f"run {state.run}: {state.state}{f' in process {state.pid}' if state.pid else ''}, {state.folder}",
@@ -102,9 +105,9 @@ def _lines(state: RunState) -> list[str]:
         lines.append(f"  the last sitting {state.ended.summary}")
     if state.ended is None and state.state == "died":
         lines.append("  no record of its end: it was killed, or an older version of this program trained it")
-    if state.resume_command is None:
+    if resume_command is None:
         return [*lines, f"nothing was saved; {start_again(state.name_free)}"]
-    return [*lines, f"go on with:  {state.resume_command}"]
+    return [*lines, f"go on with:  {resume_command}"]
 
 
 def _ago(seconds: float | None) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import signal
 import time
 from pathlib import Path
@@ -77,7 +76,7 @@ def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
 
 
 def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
-    from scripts.ray.job_runs import run_of
+    from scripts.ray.job_runs import launch_command, run_of
     from scripts.ray.jobs import Jobs
 
     if args.what is None:
@@ -97,7 +96,7 @@ def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
         said = NOTHING_KEPT if kept_nothing else f"{job.state}: nothing in {job.folder}; {job.message}"
         return answer | {"said": said, "saved": kept_nothing, "resume": None}
     said = f"was not running: {job.state}; {_ended_before(state)}" if was_over else _ended_now(state, began)
-    return answer | {"said": said, "saved": state.is_saved, "resume": _launch_command(state, jobs.address)}
+    return answer | {"said": said, "saved": state.is_saved, "resume": launch_command(state, jobs.address)}
 
 
 def _ended_now(state: RunState, began: float) -> str:
@@ -107,11 +106,3 @@ def _ended_now(state: RunState, began: float) -> str:
 
 def _ended_before(state: RunState) -> str:
     return f"{state.state}, {state.ended.summary}" if state.ended and state.ended.error else state.state
-
-
-def _launch_command(state: RunState, address: str) -> str | None:
-    """Return the command that launches a job's run again; None if it trains, or if nothing of it was kept."""
-    if state.state == "training" or state.resume_command is None:
-        return None
-    again = f"reversi launch --address {shlex.quote(address)} resume={shlex.quote(state.folder)}"
-    return " ".join(filter(None, (again, state.more)))

@@ -1,9 +1,10 @@
-"""The run of a job, read from its folder: here if the folder is on this machine, else on the cluster's head."""
+"""The run of a job, read from its folder, here or on the cluster's head, and the command that launches it again."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scripts.run.ending import ending_of
@@ -34,3 +35,11 @@ def run_of(jobs: Jobs, job: Job) -> RunState | None:
         return None
     ended = answer.get("ended")  # an older version of this program does not say
     return RunState(**(answer | {"ended": ended and ending_of(ended)}))
+
+
+def launch_command(state: RunState, address: str) -> str | None:
+    """Return the command that launches a job's run again; None if it trains, or if nothing of it was kept."""
+    if state.state == "training" or state.resume_command is None:
+        return None
+    again = f"reversi launch --address {quote(address)} resume={quote(state.folder)}"
+    return " ".join(filter(None, (again, state.more)))

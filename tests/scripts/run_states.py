@@ -55,6 +55,12 @@ def job_in(folder: Path, name: str, *overrides: str) -> JobConfig:
     return job_of(compose([f"run.dir={folder}", f"run.name={name}", *COUNTED, *overrides]))
 
 
+def header(checkpoint: Path, part: str) -> archive.Header:
+    """Return all of a part in a checkpoint, such as `actor-0`, but its arrays."""
+    kind = part.partition("-")[0]
+    return archive.unpack((checkpoint / f"{part}.safetensors").read_bytes(), kind, FORMATS[kind], part)[1]
+
+
 def without_clocks(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: without_clocks(inner) for name, inner in value.items() if name not in CLOCKS}

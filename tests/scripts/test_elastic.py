@@ -18,12 +18,11 @@ import psutil
 import pytest
 
 from learner.replay.deliveries import Deliveries
-from reversi import archive
 from reversi.model.registry import Registry
 from scripts.cli import main
 from scripts.drill.faults import AGENTS
 from scripts.run.processes import children, kill_children, runs
-from tests.scripts.run_states import FORMATS
+from tests.scripts.run_states import header
 from tests.scripts.runs import command, metrics, wait_for
 
 FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gate.wins=31", "gate.simulations=1000")
@@ -118,11 +117,6 @@ def log(run: Path) -> str:
 def state_of(checkpoint: Path) -> dict[str, Any]:
     value: dict[str, Any] = json.loads((checkpoint / "run.json").read_text())
     return value
-
-
-def header(checkpoint: Path, part: str) -> archive.Header:
-    kind = part.partition("-")[0]
-    return archive.unpack((checkpoint / f"{part}.safetensors").read_bytes(), kind, FORMATS[kind], part)[1]
 
 
 def actors_in(checkpoint: Path) -> list[str]:
