@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from evaluator.match import Counts, Match
 from evaluator.stats import Z95
-from reversi.games.rules import TICTACTOE
 
 Interval = tuple[float, float]
 
@@ -45,7 +44,7 @@ class MatchReport:
 def report_of(match: Match) -> MatchReport:
     """Return the report of a match, finished or not."""
     result = match.result()
-    margin, interval = (None, None) if match.game.id == TICTACTOE else mean_margin(match.margins())
+    margin, interval = mean_margin(match.margins()) if match.game.counts_discs else (None, None)
     return MatchReport(
         as_black=result.black,
         as_white=result.white,

@@ -127,6 +127,10 @@ class Collection:
         """Return whether a game has a fault other than stopping early."""
         return int(self.found[index]) not in (GOOD, STOPS_EARLY)
 
+    def is_unreadable(self, index: int) -> bool:
+        """Return whether nothing of a game could be read."""
+        return int(self.found[index]) == NOT_READ and self.plies[index] == 0 and index not in self.lists.problems
+
     def moves(self, index: int) -> list[str]:
         """Return the names of a game's plies, passes included."""
         return [action_name(self.game, int(action)) for action in self.actions[index, : self.plies[index]]]

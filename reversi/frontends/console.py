@@ -230,7 +230,8 @@ class Console:
         margin = self.position.black_margin if self.person_is_black else -self.position.black_margin
         if margin == 0:
             return "A draw."
-        return f"You win by {margin}." if margin > 0 else f"{self.opponent.name} wins by {-margin}."
+        won = "You win" if margin > 0 else f"{self.opponent.name} wins"
+        return f"{won} by {abs(margin)}." if self.position.game.counts_discs else f"{won}."
 
     def _draw(self, text: str) -> str:
         return text.translate(UNICODE_DISCS) if self._unicode else text

@@ -7,7 +7,7 @@ bottom), black begins.  Passes may be sent, or implied by the side that plays ne
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -118,9 +118,9 @@ class Gtp:
         self._begin(Position.start(self._session.position.game))
         return ""
 
-    def _begin(self, start: Position) -> None:
-        """Begin a new game with the clocks reset to their settings."""
-        self._session.begin(start)
+    def _begin(self, start: Position, actions: Sequence[int] = ()) -> None:
+        """Begin a new game, with moves that were made in it, and the clocks reset to their settings."""
+        self._session.begin(start, actions)
         self._clocks.restart()
 
     def _komi(self, words: list[str]) -> str:
@@ -259,7 +259,7 @@ class Gtp:
         except (OSError, ValueError) as error:
             raise GtpError("cannot load file") from error
         game = parse_sgf(text, before_move)
-        self._session.begin(game.start, game.actions)
+        self._begin(game.start, game.actions)
         return "black" if self._session.position.black_to_move else "white"
 
     def _set_game(self, words: list[str]) -> str:

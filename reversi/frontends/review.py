@@ -45,9 +45,7 @@ MARKS = (
 
 def marks_of(game: Game) -> tuple[Mark, ...]:
     """Return the marks that moves of a game can have: in tic-tac-toe there are no discs to lose."""
-    from reversi.games.rules import TICTACTOE
-
-    return tuple(mark for mark in MARKS if mark.result is not None or game.id != TICTACTOE)
+    return tuple(mark for mark in MARKS if mark.result is not None or game.counts_discs)
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,10 @@ def loss_of(position: Position, action: int, before: Analysis | None, after: Ana
     if best.score is not None and played is not None and played.score is not None:
         discs = best.score - played.score
         return Loss(_sign(best.score) - _sign(played.score), discs, best.action if discs > 0 else None)
-    could, got = _value(best), _value_of(position.play(action), after)
+    could = _value(best)
+    if best.certain and played is not None and played.certain and could is not None and played.value is not None:
+        return Loss(could - played.value, None, best.action if could > played.value else None)
+    got = _value_of(position.play(action), after)
     if could is None or got is None:
         return None
     if best.action == action:

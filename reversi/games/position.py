@@ -105,7 +105,7 @@ class Position:
         result = self._outcome()
         if result != UNFINISHED:
             return result
-        return 0 if self.game.id == rules.TICTACTOE else self.own.bit_count() - self.opp.bit_count()
+        return self.own.bit_count() - self.opp.bit_count() if self.game.counts_discs else 0
 
     @property
     def black_margin(self) -> int:
@@ -151,13 +151,14 @@ class Position:
         return "\n".join([*lines, self._summary()])
 
     def _summary(self) -> str:
-        count = f"{BLACK} {self.black.bit_count()}, {WHITE} {self.white.bit_count()}"
+        discs = f" ({BLACK} {self.black.bit_count()}, {WHITE} {self.white.bit_count()})"
+        count = discs if self.game.counts_discs else ""
         if self.is_over:
             margin = self.black_margin
             winner = "a draw" if margin == 0 else f"{BLACK if margin > 0 else WHITE} wins"
-            return f"game over, {winner} ({count})"
+            return f"game over, {winner}{count}"
         must_pass = self.legal_moves() == [PASS]
-        return f"{BLACK if self.black_to_move else WHITE} to move{' must pass' if must_pass else ''} ({count})"
+        return f"{BLACK if self.black_to_move else WHITE} to move{' must pass' if must_pass else ''}{count}"
 
     def _symbols(self) -> Iterator[str]:
         for square in _squares(self.game):

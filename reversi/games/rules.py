@@ -67,6 +67,11 @@ class Game:
         return self.squares
 
     @property
+    def counts_discs(self) -> bool:
+        """Whether a result has a margin in discs; else it is only won, drawn or lost."""
+        return self.id != TICTACTOE
+
+    @property
     def board_mask(self) -> int:
         """The squares of the board as a mask."""
         return sum(((1 << self.size) - 1) << (8 * row) for row in range(self.size))

@@ -57,8 +57,10 @@ def _read(source: str, game: Game | None, column: str | None) -> Collection:
     if (path := file_named(source)) is not None:
         return read_games_of(path, game, column)
     games = read_games(source.encode(errors="replace"), game, f"{source[:40]!r}")
-    if not len(games) or (games.plies[0] == 0 and games.is_broken(0)):
+    if not len(games) or games.is_unreadable(0):
         raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
+    if games.plies[0] == 0 and games.is_broken(0):
+        raise UsageError(f"{games.game.name}: {games.problem(0)}")
     return games
 
 

@@ -84,23 +84,31 @@ class GameReview:
 
     def _given_away(self) -> Iterator[str]:
         """Yield the table of both sides' marks and discs, and what the marks mean."""
-        marks = marks_of(self.positions[0].game)
-        rows: list[tuple[str, ...]] = [("", *(mark.sign for mark in marks), "discs", "")]
+        game = self.positions[0].game
+        marks, discs = marks_of(game), game.counts_discs
+        rows: list[tuple[str, ...]] = [("", *(mark.sign for mark in marks), *(["discs"] if discs else []), "")]
         for side, sums in self.sums.items():
-            counts = (str(sums.marks[mark.sign]) for mark in marks)
-            known = "" if sums.exact in (0, sums.moves) else f"(known of {sums.exact} of {sums.moves} moves)"
-            rows.append((side.capitalize(), *counts, str(sums.discs) if sums.exact else "-", known))
-        yield from _aligned(rows, "<" + ">" * len(marks) + "><")
+            counts = [str(sums.marks[mark.sign]) for mark in marks]
+            if discs:
+                counts.append(str(sums.discs) if sums.exact else "-")
+            rows.append((side.capitalize(), *counts, _known(sums)))
+        yield from _aligned(rows, "<" + ">" * (len(marks) + discs) + "<")
         yield ", ".join(f"{mark.sign} {mark.meaning}" for mark in marks)
 
     def _result(self) -> str:
         last = self.positions[-1]
-        discs = f"Black {last.black.bit_count()}, White {last.white.bit_count()}"
+        black, white = last.black.bit_count(), last.white.bit_count()
         if not last.is_over:
-            return f"Not over: {discs}, {'Black' if last.black_to_move else 'White'} to move"
-        margin = last.black_margin
+            discs = f"Black {black}, White {white}, " if last.game.counts_discs else ""
+            return f"Not over: {discs}{'Black' if last.black_to_move else 'White'} to move"
+        margin, empty = last.black_margin, last.empties
         winner = "a draw" if margin == 0 else "Black wins" if margin > 0 else "White wins"
-        return f"Final score: {discs}, {winner}"
+        if not last.game.counts_discs:
+            return f"Result: {winner}"
+        if empty and margin:  # WTHOR and FFO count the empty squares for the winner
+            black, white = black + empty * (margin > 0), white + empty * (margin < 0)
+            winner += f" ({black} - {white} with the {empty} empty squares)"
+        return f"Final score: Black {last.black.bit_count()}, White {last.white.bit_count()}, {winner}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -188,10 +196,20 @@ def _row(ply: int, move: ReviewedMove) -> tuple[str, ...]:
     side, name = "Black" if position.black_to_move else "White", action_name(position.game, move.action)
     best = "" if move.analysis is None else move.analysis.judged_best.judgement
     if loss is None:
-        return str(ply), side, name, "?", "", "", best
+        return str(ply), side, name, "-", "", "", best
     lost = f"{50 * loss.result:.0f} %" if loss.discs is None else str(loss.discs)
     better = "" if loss.best is None else action_name(position.game, loss.best)
     return str(ply), side, name, lost, loss.mark.sign if loss.mark else "", better, best
+
+
+def _known(sums: Sums) -> str:
+    """Return of how many moves the discs and the marks are known, unless of all."""
+    parts = []
+    if sums.exact not in (0, sums.moves):
+        parts.append(f"known of {sums.exact} of {sums.moves} moves")
+    if sums.judged < sums.moves:
+        parts.append(f"{sums.judged} of {sums.moves} moves judged")
+    return f"({'; '.join(parts)})" if parts else ""
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], alignment: str) -> Iterator[str]:

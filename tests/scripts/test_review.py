@@ -11,12 +11,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from reversi.games.notation import PASS
+from reversi.games.notation import PASS, parse_action
 from reversi.games.position import Position
+from reversi.games.rules import GAMES
 from reversi.ggf import GgfGame, GgfMove
+from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
+from reversi.model.weights import Weights, array_shapes
 from scripts.bench.setup import Settings, random_weights
 from tests.scripts.conftest import Answer, Reversi
 from tests.scripts.reviewed_game import MARKS, Judged, ending
@@ -125,6 +129,28 @@ def test_a_pass_loses_nothing_and_may_be_left_out(reversi: Reversi, four: Path) 
     assert reversi("review", FOUR, "--registry", four, "--json").out == written
 
 
+def test_tic_tac_toe_has_a_result_and_no_discs(reversi: Reversi, tmp_path: Path) -> None:
+    config = ResNetConfig(blocks=1, channels=8)
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in array_shapes(config, 3).items()}
+    Registry(str(tmp_path), create=True).publish(Weights("tictactoe", config, 0, arrays), "first", None)
+    answer = reversi("review", "a1c1b1c2a3c3", "--registry", tmp_path, "--simulations", 2000)
+    assert (answer.code, answer.err) == (0, "")
+    assert "  3  Black  b1    100 %  ??  a3      win, proven\n" in answer.out
+    *_, marks, black, white, meaning, result = answer.out.splitlines()
+    assert (marks.split(), meaning) == (["??", "?"], "?? win to loss, ? half of the result")
+    assert (black, white) == ("Black   1  0", "White   0  1")
+    assert result == "Result: White wins"
+    assert "discs" not in answer.out
+
+
+def test_the_score_of_an_unfilled_board_is_said_both_ways(reversi: Reversi, four: Path, tmp_path: Path) -> None:
+    game = GgfGame(Position.parse("XO----------XXXX X"), (GgfMove(parse_action(GAMES["reversi4"], "c1")),))
+    (tmp_path / "game.ggf").write_text(str(game))
+    answer = reversi("review", tmp_path / "game.ggf", "--registry", four)
+    assert answer.out.endswith("Final score: Black 7, White 0, Black wins (16 - 0 with the 9 empty squares)\n")
+
+
 def test_a_fault_ends_its_game_with_the_file_and_the_place(reversi: Reversi, four: Path, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text(f"c4b4c4\nnonsense\n{FOUR}\n")
@@ -190,5 +216,5 @@ def test_ctrl_c_prints_what_is_done(registry: Path, tmp_path: Path) -> None:
     assert "Game 2 of 3" in out
     assert "Game 3 of 3" not in out
     rows = [line.split() for line in out.splitlines() if re.match(" *[0-9]+  (Black|White)", line)]
-    assert rows[0][3] == "?", "the end is reviewed first"
+    assert rows[0][3] == "-", "the end is reviewed first"
     assert rows[-1][3] == "0", "the last move is forced"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -48,12 +48,12 @@ def test_a_review_solves_more_than_play_does_and_says_what_each_move_lost(page: 
 
 
 def analysis(
-    *moves: tuple[str, float | None, int | None], visits: int = 1, certain: bool = False, proven: bool = False
+    *moves: tuple[str, float | None, int | None], visits: int = 1, certain: Sequence[str] = (), proven: bool = False
 ) -> dict[str, Any]:
-    """Return an analysis as the server sends it; the first move is `certain` and has the visits, others one."""
+    """Return an analysis as the server sends it; the first move has the visits, others one."""
     keys = ("move", "value", "score")
-    found = [{**dict(zip(keys, move, strict=True)), "visits": 1, "certain": False} for move in moves]
-    found[0] |= {"visits": visits, "certain": certain}
+    found = [{**dict(zip(keys, move, strict=True)), "visits": 1, "certain": move[0] in certain} for move in moves]
+    found[0] |= {"visits": visits}
     return {"nodes": 1, "moves": found, "proven": proven}
 
 
@@ -67,7 +67,7 @@ def test_a_loss_is_graded_as_the_command_does(page: Page, grading: Grading) -> N
           const loss = lossOf({ positions, moves: ["c2"] }, [before, after ?? undefined], 0);
           return loss && { ...loss, mark: markOf(loss, marks)?.sign ?? "" };
         }""",
-        [analysis(*grading.before), grading.after and analysis(*grading.after)],
+        [analysis(*grading.before, certain=grading.certain), grading.after and analysis(*grading.after)],
     )
     expected = {name: getattr(grading, name) for name in ("result", "discs", "best", "mark")}
     assert found == (None if grading.result is None else expected)
@@ -77,10 +77,10 @@ def test_the_analysis_that_knows_more_is_kept(page: Page) -> None:
     b2 = ("b2", 0.1, None)
     shallow, deep = analysis(("c2", 0.2, None), b2), analysis(("c2", 0.5, None), b2, visits=9)
     shallow["nodes"] = 40_000_000  # of a solver that did not finish
-    draw = analysis(("c2", 0, None), b2, certain=True)  # another move may win
-    proven = analysis(("c2", 1, None), b2, visits=3, certain=True, proven=True)
-    every = analysis(("c2", 1, None), certain=True, proven=True)
-    exact = analysis(("c2", 1, 4), certain=True, proven=True)
+    draw = analysis(("c2", 0, None), b2, certain=["c2"])  # another move may win
+    proven = analysis(("c2", 1, None), b2, visits=3, certain=["c2"], proven=True)
+    every = analysis(("c2", 1, None), certain=["c2"], proven=True)
+    exact = analysis(("c2", 1, 4), certain=["c2"], proven=True)
     better = "async ([known, found]) => (await import('/static/review.js')).betterOf(known ?? undefined, found)"
     for known, found, expected in (
         (None, shallow, shallow),

@@ -21,6 +21,8 @@ class Grading:
     discs: int | None = None
     best: str | None = None
     mark: str = ""
+    certain: Sequence[str] = ()
+    """Moves before whose values are proven."""
 
 
 AFTER = "d2"
@@ -39,4 +41,8 @@ GRADINGS = (
     Grading([("b3", 0.25, None), ("c2", 0.5, None)], [(AFTER, -0.5, None)], 0, None, "b3", ""),
     Grading([("c2", 0.5, None)], [(AFTER, 1, 2)], 0, None, None, ""),
     Grading([("b3", 0.5, None), ("c2", 0.5, None)], None, None),
+    Grading([("b3", 1, None), ("c2", -1, None)], None, 2, None, "b3", "??", certain=("b3", "c2")),
+    Grading([("b3", 1, None), ("c2", 0, None)], [(AFTER, 0.5, None)], 1, None, "b3", "?", certain=("b3", "c2")),
+    Grading([("b3", 0, None), ("c2", 0, None)], [(AFTER, 0.5, None)], 0, None, None, "", certain=("b3", "c2")),
+    Grading([("b3", 1, None), ("c2", 0.75, None)], [(AFTER, -0.75, None)], 0.25, None, "b3", "", certain=("b3",)),
 )

@@ -316,6 +316,14 @@ def test_a_record_says_who_resigned(black: bool, result: str) -> None:
     assert result.translate(str.maketrans("+-", "-+")) in str(other.record())
 
 
+@pytest.mark.parametrize(("black", "result"), [(True, "You win."), (False, "first wins.")])
+def test_tic_tac_toe_is_won_by_no_discs(black: bool, result: str) -> None:
+    said: list[str] = []
+    over = Position.parse("XXXOO---- O", game_named("tictactoe"))
+    Console(over, First(), person_is_black=black, ask=lambda _: "", say=said.append, unicode=False).play()
+    assert said[-1].endswith(f"\ngame over, X wins\n{result}")
+
+
 def test_tic_tac_toe_is_not_saved(tmp_path: Path) -> None:
     game: Game = game_named("tictactoe")
     said: list[str] = []

@@ -249,6 +249,15 @@ def test_a_new_game_has_new_clocks_and_a_question_costs_no_time() -> None:
     assert second < first
 
 
+def test_a_loaded_game_has_new_clocks(tmp_path: Path) -> None:
+    (tmp_path / "game.sgf").write_text("(;GM[2]SZ[4];B[b1])")
+    session = session_of()
+    load, think = f"loadsgf {tmp_path / 'game.sgf'}\n", "genmove white\n"
+    heard(f"time_settings 8 0 0\n{load}{think}genmove black\n{think}{load}{think}", session)
+    first, _, second, again = (limit.seconds for limit in cast(FirstMove, session.analyzer).limits)
+    assert first == again != second
+
+
 def test_an_interrupt_ends_the_thinking() -> None:
     session = session_of(analyzer=ThinksUntilStopped)
     reading, writing = os.pipe()

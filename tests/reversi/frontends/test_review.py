@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from reversi.frontends.analysis import Analysis, MoveAnalysis
@@ -15,14 +17,18 @@ GAME = GAMES["reversi6"]
 START = Position.start(GAME)
 
 
-def analysis(moves: Before) -> Analysis:
-    found = tuple(MoveAnalysis(parse_action(GAME, name), value, visits=1, score=score) for name, value, score in moves)
+def analysis(moves: Before, certain: Sequence[str] = ()) -> Analysis:
+    found = tuple(
+        MoveAnalysis(parse_action(GAME, name), value, visits=1, score=score, certain=name in certain)
+        for name, value, score in moves
+    )
     return Analysis(found, 1, 0.0)
 
 
 @pytest.mark.parametrize("grading", GRADINGS)
 def test_a_loss_is_graded_by_what_is_known(grading: Grading) -> None:
-    before, after = analysis(grading.before), None if grading.after is None else analysis(grading.after)
+    before = analysis(grading.before, grading.certain)
+    after = None if grading.after is None else analysis(grading.after)
     loss = loss_of(START, parse_action(GAME, "c2"), before, after)
     if grading.result is None:
         assert loss is None

@@ -43,6 +43,10 @@ export function lossOf(game, analyses, at) {
     const discs = best.score - played.score;
     return { result: valueOf(best) - valueOf(played), discs, best: discs > 0 ? best.move : null };
   }
+  if (best.certain && played?.certain) {
+    const result = valueOf(best) - valueOf(played);
+    return { result, discs: null, best: result > 0 ? best.move : null };
+  }
   const [before, after] = [blackValue(game, analyses, at), blackValue(game, analyses, at + 1)];
   if (before === null || after === null) return null;
   if (best.move === name) return { result: 0, discs: null, best: null }; // what comes after corrects the estimate
