@@ -149,8 +149,6 @@ class MemoryReplay:
             fill=self._ring.size / self._ring.capacity,
             window_positions=self._window(),
             tokens=self._bucket.tokens,
-            server_writes=True,
-            process="",
             **{name: self._counts[name] for name in _COUNTS},
         )
 
@@ -209,7 +207,7 @@ class MemoryReplay:
 
     @property
     def _waits_for_positions(self) -> bool:
-        return self._counts["positions_total"] < self.config.min_positions
+        return self._ring.size == 0 or self._counts["positions_total"] < self.config.min_positions
 
     def _window(self) -> int:
         return min(window_positions(self._counts["positions_total"], self.config), self._ring.size)

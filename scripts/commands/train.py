@@ -126,6 +126,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
                 sitting.progress.end()
         if not interrupt.requested:
             summarise(sitting)
+        if not interrupt.requested:
             recorder.record("finished")
             return 0
         if folder.disposable:

@@ -97,7 +97,7 @@ def recorded_ending(sitting: Sitting) -> Iterator[EndingRecorder]:
     ended the sitting if nothing else was recorded before."""
     sitting.folder.write_json(ENDED, {"format": FORMAT, "how": None})
     recorder = EndingRecorder(sitting)
-    sitting.interrupt.on_second_signal = lambda: recorder.record("stopped")
+    sitting.interrupt.on_second_signal = lambda: recorder.record("stopped").summary
     try:
         yield recorder
     except BaseException as error:

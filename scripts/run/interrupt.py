@@ -26,8 +26,8 @@ class Interrupt:
         self.requested = False
         self.on_request: Callable[[], None] = _nothing
         """Called when the end is requested; `request` and a signal's handler call it."""
-        self.on_second_signal: Callable[[], object] = _nothing
-        """Called before a second signal ends the process."""
+        self.on_second_signal: Callable[[], str] = _lost
+        """Called before a second signal ends the process; returns what is said then."""
         self._requested_at = 0.0
         self._previous: dict[int, Any] = {}
 
@@ -54,15 +54,18 @@ class Interrupt:
         if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
             return
         if self.requested:
-            _say(b"\nstopped now; what came after the last checkpoint is lost\n")
             kill_children(os.getpid())
-            self.on_second_signal()
+            _say(f"\n{self.on_second_signal()}\n".encode())
             os._exit(EXIT_INTERRUPTED)
         self.request()
         _say(b"\nstopping: saving the run (again to stop now)\n")
 
 
 def _nothing() -> None: ...
+
+
+def _lost() -> str:
+    return "stopped at once; what came after the last checkpoint is lost"
 
 
 def _say(words: bytes) -> None:

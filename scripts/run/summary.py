@@ -41,7 +41,7 @@ def announce(sitting: Sitting) -> None:
 
 
 def summarise(sitting: Sitting) -> None:
-    """Play the champion against the fixed players, print and save the results."""
+    """Play the champion against the fixed players, print and save the results; a signal ends this without them."""
     job, registry = sitting.job, sitting.open_registry()
     try:
         champion = registry.gated()
@@ -58,6 +58,8 @@ def summarise(sitting: Sitting) -> None:
         outcome["proof"] = _prove(sitting, champion.version)
     else:
         outcome["results"] = _meet_fixed_players(sitting, champion.version)
+    if sitting.interrupt.requested:
+        return
     sitting.folder.write_json("summary.json", outcome)
     here = quote(sitting.shown_path)
     if "jsonl" in job.tracking:
@@ -80,23 +82,27 @@ def _resume_with_more(sitting: Sitting) -> str:
 
 
 def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
-    """Play the champion against the fixed players; return the scores by opponent."""
+    """Play the champion against the fixed players; return the scores by opponent, up to a signal."""
     results = {}
     for opponent in FIXED_PLAYERS if sitting.job.run.summary_games else ():
         score = _play(sitting, version, opponent)
+        if sitting.interrupt.requested:
+            break
         results[opponent] = dataclasses.asdict(score)
         print(f"  against {opponent:<12} {score.summary}", flush=True)
     return results
 
 
 def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
-    """Enumerate every game of the champion, without and with search; return the results by player."""
+    """Enumerate every game of the champion, without and with search; return the results by player, up to a signal."""
     game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
     found: dict[str, Any] = {}
     for simulations in sorted({0, sitting.job.run.summary_simulations}):
         player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
         found[player.name] = {}
         for words, first_random in (("from the empty board", False), ("after any first move", True)):
+            if sitting.interrupt.requested:
+                return found
             proof = prove_both_sides(game, player, first_random)
             found[player.name][words] = as_json(game, proof)
             print(f"  {player.name}, every game {words}:")
@@ -106,6 +112,7 @@ def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
 
 
 def _play(sitting: Sitting, version: int, opponent: str) -> Score:
+    """Play one match to its end, or to a signal, and return its score."""
     job, game = sitting.job, game_named(sitting.job.game.name)
     registry = sitting.open_registry().url
     openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)
@@ -114,6 +121,6 @@ def _play(sitting: Sitting, version: int, opponent: str) -> Score:
     )
     other = make_player(opponent, game, registry=registry, seed=job.run.seed + 1)
     match = Match(game, champion, other, openings, job.run.summary_games)
-    while not match.round(60.0):
+    while not sitting.interrupt.requested and not match.round(1.0):
         pass
     return score_of(match.result())

@@ -99,6 +99,28 @@ def test_a_run_stopped_before_it_trains_says_so(tmp_path: Path) -> None:
     assert sorted((run / "checkpoints").iterdir()) == saved
 
 
+def test_a_summary_that_is_stopped_is_made_when_the_run_is_resumed(tmp_path: Path) -> None:
+    overrides = ("cluster=serial", "run.name=cut", "run.minutes=0.02", "game=reversi6", "gate.opening_plies=6")
+    summary = ("run.summary_games=400", "run.summary_simulations=1000")
+    with subprocess.Popen(
+        command(tmp_path, *overrides, *summary), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        while "champion: version" not in process.stdout.readline():
+            assert process.poll() is None
+        stopped = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert time.monotonic() - stopped < 10
+    assert (process.returncode, "against" in out) == (130, False)
+    run = tmp_path / "cut"
+    assert out.splitlines()[-1] == f"stopped and saved; go on with:  reversi train resume={run}"
+    assert not (run / "summary.json").exists()
+    done = resume(run, "run.summary_games=20", "run.summary_simulations=4")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((run / "summary.json").read_text())["results"]["greedy"]["games"] == 20
+
+
 def test_a_sweep_is_one_run_after_another(tmp_path: Path) -> None:
     sweep = ("cluster=serial", "run.name=seeds", "tracking=jsonl", "run.minutes=0.02", "run.summary_games=0")
     done = train(tmp_path, "--multirun", "run.seed=1,2", *sweep)

@@ -27,7 +27,8 @@ class OutageBackoff:
 
     def __init__(self, server: RedisServer, patience_s: float, stopped: threading.Event) -> None:
         self._server, self._patience_s, self._stopped = server, patience_s, stopped
-        self._since = 0.0
+        self._since = 0.0  # the outage
+        self._losing_since = 0.0  # that part of it in which patience runs out
         self._pause_s = 0.0
 
     def wait(self, error: Exception) -> None:
@@ -36,10 +37,12 @@ class OutageBackoff:
             raise self._server.unreachable(error) from None
         now, endless = time.monotonic(), cannot_write(error)
         if not self._pause_s:
-            self._since, self._pause_s = now, FIRST_PAUSE_S
+            self._since, self._losing_since, self._pause_s = now, now, FIRST_PAUSE_S
             how_long = "until it can write" if endless else f"for {self._patience_s:.0f} s"
             log.warning("redis at %s: %s; trying again %s", self._server, reason(error), how_long)
-        elif now - self._since > self._patience_s and not endless:
+        elif endless:
+            self._losing_since = now
+        elif now - self._losing_since > self._patience_s:
             raise UnreachableError(
                 f"redis at {self._server}: gave up after {self._patience_s:.0f} s of {reason(error)!r}"
             ) from None

@@ -7,11 +7,13 @@ is deleted leaves a receipt.
 
 from __future__ import annotations
 
+import heapq
 import os
 import secrets
 import socket
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from learner.replay.deliveries import Receipt
@@ -91,15 +93,9 @@ class Consumer:
 
     def open(self) -> None:
         """Create missing streams and groups, and clear the list of kept entries: `history` rebuilds it."""
-        from redis.exceptions import ResponseError
-
         self._find_share()
         for stream in self._streams:
-            try:
-                self._client.xgroup_create(stream, GROUP, "0", mkstream=True)
-            except ResponseError as error:
-                if not str(error).startswith("BUSYGROUP"):
-                    raise
+            self._join(stream)
         self._kept.clear()
         self._kept_of.clear()
         self._positions = self._bytes = 0
@@ -108,13 +104,9 @@ class Consumer:
 
     def history(self) -> Iterator[list[Entry]]:
         """Yield all entries that the group has delivered to any consumer, confirmed or not, by pages, oldest first."""
-        for stream in self._streams:
-            groups = self._client.xinfo_groups(stream)
-            end = next(group["last-delivered-id"] for group in groups if group["name"] == GROUP.encode())
-            start = b"-"
-            while page := self._client.xrange(stream, start, end, PAGE):
-                yield _entries(stream, page)
-                start = b"(" + page[-1][0]
+        entries = heapq.merge(*map(self._history_of, self._streams), key=_arrival)
+        while page := list(islice(entries, PAGE)):
+            yield page
 
     def receipts(self) -> Iterator[Receipt]:
         """Yield the receipts of deleted entries, oldest first, from where the last call since `open` stopped."""
@@ -188,6 +180,34 @@ class Consumer:
                 continue
             self._published[key] = value
 
+    def _join(self, stream: str) -> None:
+        """Create a stream's group, and the stream, unless they exist: that a full server says no to either is no matter
+        then, and reading makes room."""
+        from redis.exceptions import OutOfMemoryError, ResponseError
+
+        try:
+            self._client.xgroup_create(stream, GROUP, "0", mkstream=True)
+        except OutOfMemoryError:
+            if not self._client.exists(stream) or self._group_of(stream) is None:
+                raise
+        except ResponseError as error:
+            if not str(error).startswith("BUSYGROUP"):
+                raise
+
+    def _group_of(self, stream: str) -> dict[str, Any] | None:
+        """Return what the server says of the group of an existing stream; None if there is none."""
+        groups = self._client.xinfo_groups(stream)
+        return next((group for group in groups if group["name"] == GROUP.encode()), None)
+
+    def _history_of(self, stream: str) -> Iterator[Entry]:
+        """Yield the entries of one stream, as `history` does; a page of them is held at a time."""
+        group = self._group_of(stream)
+        assert group is not None, "expected the group, which `open` creates"
+        start = b"-"
+        while page := self._client.xrange(stream, start, group["last-delivered-id"], PAGE):
+            yield from _entries(stream, page)
+            start = b"(" + page[-1][0]
+
     def _find_share(self) -> ServerMemory:
         """Set the limit of the bytes kept by the server's memory, and return that."""
         memory = memory_beside(self._client, self._streams)
@@ -219,6 +239,12 @@ class Consumer:
     def _too_much(self, oldest: Taken) -> bool:
         """Return whether the oldest entry is beyond the capacity or the limit of memory."""
         return self._positions - oldest.positions >= self._capacity or self._bytes > self._most_bytes
+
+
+def _arrival(entry: Entry) -> tuple[int, int]:
+    """Return the time at which an entry came, in ms by the server's clock, and its number within that."""
+    ms, _, number = entry.id.partition(b"-")
+    return int(ms), int(number)
 
 
 def _entries(stream: str, page: Sequence[tuple[bytes, dict[bytes, bytes] | None]]) -> list[Entry]:

@@ -112,7 +112,10 @@ class RedisReplay:
             with self._changed:
                 self._reports = reports
             try:
-                entry = stream, self._backoff().until_answered(lambda: self._client.xadd(stream, fields))
+                identity = self._backoff().until_answered(lambda: self._client.xadd(stream, fields))
+                if identity is None:
+                    raise UnreachableError(f"redis at {self._server}: the replay was closed before it could add")
+                entry = stream, identity
                 with self._changed:
                     self._wait_for(lambda: entry in reports, "the entry to be read")
             finally:

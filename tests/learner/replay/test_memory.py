@@ -9,6 +9,7 @@ import pytest
 
 from learner.algorithms.config import DqnConfig, QTableConfig
 from learner.replay.config import ReplayConfig
+from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay, check_capacity
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi import archive
@@ -54,6 +55,15 @@ def test_the_largest_ring_can_be_saved_and_a_larger_one_is_refused(
     says = rf"capacity_positions must be at most 500: {size} bytes a position, .* room for {500 * size}, got 501"
     with pytest.raises(ConfigError, match=says):
         check_capacity(GAME, replace(CONFIG, capacity_positions=501), algorithm)
+
+
+def test_positions_that_are_counted_and_gone_are_not_drawn() -> None:
+    """As when only receipts are left of what other runs on the server crowded out."""
+    replay = MemoryReplay(GAME, CONFIG, 0, None)
+    replay.count_evicted(Receipt("a", 0, games=100, positions=5000, rejected=0))
+    assert (replay.sample(1, 8), replay.room()) == (None, True)
+    replay.add(encode(random_records("reversi4", 1, seed=0), "a", 1))
+    assert replay.sample(1, 8) is not None
 
 
 @pytest.mark.parametrize("capacity", [100, 500, 900])

@@ -13,10 +13,10 @@ from redis.exceptions import OutOfMemoryError
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis.consumer import Taken
+from learner.replay.redis.consumer import Consumer, Taken
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer
-from learner.replay.redis.stream import count_in, flow_control_key, receipt_fields, receipt_in, streams
+from learner.replay.redis.stream import count_in, entry_of, flow_control_key, receipt_fields, receipt_in, streams
 from learner.replay.transitions import Transitions
 from reversi.errors import UnreachableError
 from reversi.record import encode
@@ -233,6 +233,45 @@ def test_a_full_server_takes_receipts(redis_server: RedisServer) -> None:
     assert client.xlen(stream) == 0
     assert list(consumer.receipts()) == [receipt]
     assert list(consumer.receipts()) == []
+
+
+def test_a_full_server_is_read_by_a_replay_that_starts(redis_server: RedisServer) -> None:
+    """Only reading makes room: that the group cannot be created does not matter where there is one."""
+    key, client = fresh_key(), redis_server.client()
+    consumer_of(redis_server, key)
+    for sequence in range(3):
+        sink_of(redis_server, key).push(batch(sequence))
+    client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(OutOfMemoryError):
+            consumer_of(redis_server, fresh_key())
+        with opened(redis_server, key, patience_s=5) as replay:
+            until(lambda: games_taken(replay) == 6)
+    finally:
+        client.config_set("maxmemory", 0)
+
+
+def test_streams_are_read_again_in_the_order_of_arrival(redis_server: RedisServer) -> None:
+    key, client = fresh_key(), redis_server.client()
+    consumer = Consumer(client, key, shards=3, capacity_positions=600, takeover_s=0.1)
+    consumer.open()
+    fields, _ = entry_of(batch(0))
+    names = streams(key, 3)
+    arrivals = [(names[number**2 % 7 % 3], b"%d-%d" % (8 + number // 2, number % 2)) for number in range(100)]
+    for stream, identity in arrivals:
+        client.xadd(stream, fields, id=identity)
+    while consumer.read_new(0.01):
+        pass
+    pages = list(consumer.history())
+    assert [(entry.stream, entry.id) for page in pages for entry in page] == arrivals
+    assert len(pages) > 3
+
+
+def test_a_replay_that_is_closed_adds_nothing(redis_server: RedisServer) -> None:
+    with opened(redis_server, fresh_key()) as replay:
+        replay.close()
+        with pytest.raises(UnreachableError, match="the replay was closed before it could add"):
+            replay.add(batch(0))
 
 
 def test_a_receipt_comes_back_and_what_is_none_is_nobodys() -> None:

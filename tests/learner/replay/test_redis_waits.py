@@ -9,10 +9,12 @@ import time
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError, RedisError, ResponseError
 
+from learner.replay.redis.backoff import OutageBackoff
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer, cannot_write, passes
 from learner.replay.redis.stream import streams
@@ -206,3 +208,27 @@ def test_a_server_that_cannot_write_to_its_disk_is_waited_for_without_end(tmp_pa
             producer.join(60)
             until(lambda: games_taken(replay) == 2)
             assert replay.report().server_writes
+
+
+def test_patience_does_not_run_out_while_a_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    class Stopped(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            nonlocal now
+            now += timeout or 0
+            return False
+
+    monkeypatch.setattr("learner.replay.redis.backoff.time", SimpleNamespace(monotonic=lambda: now))
+    backoff = OutageBackoff(RedisServer.of("redis://nowhere"), 120.0, Stopped())
+    while now < 1000:
+        backoff.wait(ResponseError("MISCONF Errors writing to the AOF file: No space left on device"))
+    full_until = now
+
+    def never_started_again() -> None:
+        while True:
+            backoff.wait(ConnectionError("Connection refused"))
+
+    with pytest.raises(UnreachableError, match="gave up after 120 s of 'Connection refused'"):
+        never_started_again()
+    assert 115 < now - full_until < 125
