@@ -149,6 +149,8 @@ class MemoryReplay:
             fill=self._ring.size / self._ring.capacity,
             window_positions=self._window(),
             tokens=self._bucket.tokens,
+            server_writes=True,
+            process="",
             **{name: self._counts[name] for name in _COUNTS},
         )
 
