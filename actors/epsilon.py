@@ -101,7 +101,7 @@ class EpsilonPlay:
             own, opp = np.ascontiguousarray(state["leaf_own"]), np.ascontiguousarray(state["leaf_opp"])
             decide(self.games, params, *self._evaluate(own, opp))
             play_on(self.games, params)
-            missing -= self._replace_ended(params, version)
+            missing -= self._replace_ended(version)
         records = self._ended.take(version)
         if records is not None and self._seat != EVERY:
             self._results += results_of(records)
@@ -131,7 +131,7 @@ class EpsilonPlay:
     def _params(self, epsilon: float) -> EpsilonParams:
         return EpsilonParams(self.game.id, np.uint64(self.seed), self._seat, self.config.random_first, epsilon)
 
-    def _replace_ended(self, params: EpsilonParams, version: int) -> int:
+    def _replace_ended(self, version: int) -> int:
         """Set the ended games aside and begin others, until all games wait; return how many ended."""
         count = 0
         while len(rows := np.flatnonzero(self.games.state["over"])):

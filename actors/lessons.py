@@ -168,13 +168,9 @@ def _play_perfectly(
             taught, known = 0, False
             take_random_ply(lessons, game_id, k, draws, _MOVES + state.plies)
             continue
-        if kind == SEARCHED:
-            taught += 1
-            lessons.values[k, ply] = utility(game_id, search_params, margin)
-            take_ply(lessons, game_id, k, action, SEARCHED)
-        else:
-            take_ply(lessons, game_id, k, action, UNSEARCHED)
-            lessons.values[k, ply] = utility(game_id, search_params, margin)
+        taught += kind == SEARCHED
+        take_ply(lessons, game_id, k, action, kind)
+        lessons.values[k, ply] = utility(game_id, search_params, margin)
         margin = -margin
     if known:
         state.exact_from = exact_from

@@ -49,7 +49,7 @@ def balanced_openings(
     found: list[Openings] = []
     have, fruitless, draw = 0, 0, 0
     while not found or (have < count and fruitless < PATIENCE and len(seen) < TRIED * count):
-        drawn = random_openings(game, DRAWN, plies, (seed, draw))
+        drawn = random_openings(game, DRAWN, plies, (seed, draw), least=1)
         images = [canonical_key(game, own, opp) for own, opp in zip(drawn.own, drawn.opp, strict=True)]
         fresh = [b for b, image in enumerate(images) if image not in seen]
         seen |= set(images)

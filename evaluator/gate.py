@@ -278,7 +278,7 @@ class Gate:
             return
         try:
             self.registry.prune(self._rejected, self._keep_rejected)
-        except UnwritableError as error:
+        except (UnwritableError, UnreachableError) as error:
             log.warning("weights of rejected candidates are left over (registry.keep_rejected): %s", error)
 
     def _report(self, verdict: Verdict | None) -> GateReport:

@@ -50,8 +50,8 @@ class AsyncReplay:
         config: ReplayConfig,
         seed: int,
         rejected_dir: str | None,
-        algorithm: AlgorithmConfig | None = None,
-        saved: Callable[[], bytes | None] = lambda: None,
+        algorithm: AlgorithmConfig | None,
+        saved: Callable[[], bytes | None],
     ) -> None:
         """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
         self._replay, _ = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)

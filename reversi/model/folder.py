@@ -84,16 +84,17 @@ class Folder:
         except Exception as error:
             raise UnwritableError(f"cannot write {self.address(name)}: {_reason(error)}") from error
 
-    def remove(self, name: str) -> bool:
-        """Remove the file `name`; return whether there was one, since not every store tells."""
-        path = self._path(name)
+    def has(self, name: str) -> bool:
+        """Return whether there is a file `name`."""
+        with self._reaching():
+            return bool(self._files.exists(self._path(name)))
+
+    def remove(self, name: str) -> None:
+        """Remove the file `name`, which is there."""
         try:
-            there = bool(self._files.exists(path))
-            if there:
-                self._files.rm_file(path)
+            self._files.rm_file(self._path(name))
         except Exception as error:
             raise UnwritableError(f"cannot remove {self.address(name)}: {_reason(error)}") from error
-        return there
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

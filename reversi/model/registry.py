@@ -17,6 +17,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +83,13 @@ class Registry:
     def prune(self, rejected: Sequence[int], keep: int) -> None:
         """Drop the weights of all `rejected` versions (ascending) but the last `keep`; card and model.json stay.
 
-        It goes back from the newest one to the first that has no weights any more, so that calling it after every
-        verdict costs two requests.
+        It looks back from the newest one to the first that has no weights any more, so that calling it after every
+        verdict costs three requests, and removes them oldest first: what an error leaves is found by the next call.
         """
-        for version in reversed(rejected[: max(0, len(rejected) - keep)]):
-            if not self._folder.remove(f"{_place(version)}/model.safetensors"):
-                return
+        weights = [f"{_place(version)}/model.safetensors" for version in rejected[: max(0, len(rejected) - keep)]]
+        there = list(takewhile(self._folder.has, reversed(weights)))
+        for name in reversed(there):
+            self._folder.remove(name)
 
     def models(self) -> list[ModelInfo]:
         """Return all published models, oldest first."""

@@ -57,7 +57,8 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
     from scripts.run.control import check_target, groups_of, read_target, write_target
 
     job = job_of(recompose(folder / "config.yaml", []))
-    groups, target = groups_of(job), read_target(folder)
+    groups = groups_of(job)
+    target = {name: asked for name, asked in read_target(folder).items() if name in groups}  # not of an earlier cluster
     chosen = _group(group, groups)
     before = target.get(chosen, groups.get(chosen))
     target[chosen] = count

@@ -100,16 +100,17 @@ class DrillRun:
         """Return when the run has a checkpoint."""
         self.wait_for(lambda: bool(self.checkpoints()), "its first checkpoint")
 
-    def wait_for(self, condition: Callable[[], bool], what: str, timeout_s: float = START_S) -> float:
-        """Wait until `condition` holds; return the seconds that took.  RunError if the run ends first or time is up."""
+    def wait_for(self, condition: Callable[[], bool], what: str) -> float:
+        """Wait until `condition` holds; return the seconds that took.  RunError if the run ends first, or after
+        `START_S`."""
         began = time.monotonic()
         while not condition():
             if self.driver.poll() is not None:
                 raise RunError(
                     f"the run ended with code {self.driver.returncode} before {what}: {self.last_error_line()}"
                 )
-            if time.monotonic() - began > timeout_s:
-                raise RunError(f"expected {what} within {timeout_s:.0f} s, it did not come; see {self.path}")
+            if time.monotonic() - began > START_S:
+                raise RunError(f"expected {what} within {START_S:.0f} s, it did not come; see {self.path}")
             time.sleep(POLL_S)
         return time.monotonic() - began
 

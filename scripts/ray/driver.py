@@ -44,6 +44,7 @@ class Driver:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
                 role.saved = sitting.checkpoint.get(f"{role.name}.safetensors")
             self.supervisor.start(role)
+        sitting.checkpoint.clear()  # gigabytes, that every role now has its part of
 
     def run(self) -> None:
         """Train until the time is up or a signal arrives, then save; the last candidate still gets its match.

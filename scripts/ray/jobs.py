@@ -7,6 +7,7 @@ one-line error.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import shlex
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any, Literal, TypeVar
 
-from reversi.errors import RunError, UnreachableError, UsageError, first_line
+from reversi.errors import ReversiError, RunError, UnreachableError, UsageError, first_line
 from scripts.ray.environment import ADDRESS_VARIABLE, use_token
 
 T = TypeVar("T")
@@ -29,6 +30,9 @@ STOP_WAIT_S = 120
 
 ANSWER_S = 60.0
 """Longest time in seconds for a short command on the head."""
+
+FORGET_S = 10.0
+"""Longest time in seconds that a short command without an answer has to end."""
 
 POLL_S = 0.5
 ENDED = ("succeeded", "stopped", "failed")
@@ -70,11 +74,9 @@ class Jobs:
         logging.getLogger("ray").setLevel(logging.ERROR)  # or every file that is not sent is a line
         self._client: Any = self._call(lambda: JobSubmissionClient(self.address))
 
-    def submit(
-        self, entrypoint: Sequence[str], *, run: str, folder: str, runtime_env: Mapping[str, Any], id: str | None = None
-    ) -> Job:
+    def submit(self, entrypoint: Sequence[str], *, run: str, folder: str, runtime_env: Mapping[str, Any]) -> Job:
         """Start a command on the head as a job of the run; waits for a cluster that has just started."""
-        number = id or f"{run}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        number = f"{run}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         self._submit(entrypoint, number, runtime_env, {"reversi_run": run, "reversi_folder": folder})
         return self.job(number)
 
@@ -126,8 +128,8 @@ class Jobs:
             # Ray's own line, which names the job, may come after all that a quick command prints
             lines = [line for line in self.log(id).strip().splitlines() if id not in line]
         finally:
-            self._call(lambda: self._client.delete_job(id))
-        if job.state != "succeeded":
+            self._forget(id)
+        if job.state != "succeeded" or not lines:
             raise RunError(f"the cluster could not look at run {run!r}: {lines[-1] if lines else job.message}")
         return lines[-1]
 
@@ -167,6 +169,12 @@ class Jobs:
             out.flush()
             count += len(text)
         return max(seen, count)
+
+    def _forget(self, id: str) -> None:
+        """Delete the job of a short command, stopped first if it goes on; one that the head keeps does no harm."""
+        with contextlib.suppress(ReversiError):
+            self.stop(id, FORGET_S)
+            self._call(lambda: self._client.delete_job(id))
 
     def _wait(self, id: str, timeout_s: float, verb: str) -> Job:
         deadline = time.monotonic() + timeout_s

@@ -184,4 +184,4 @@ def _saved_replay(folder: Path) -> bytes | None:
     """Return the last saved replay state of the run in `folder`, None if there is none yet."""
     if not checkpoints_in(folder):
         return None
-    return newest_whole(folder).get("replay.safetensors")
+    return newest_whole(folder, "replay.safetensors").get("replay.safetensors")

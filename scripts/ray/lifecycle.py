@@ -13,6 +13,7 @@ from typing import Any
 from reversi.errors import RunError, UnreachableError
 from scripts.ray.calls import CallKind, PendingCalls
 from scripts.ray.roles import Parts, Role, end_process
+from scripts.run.folder import newest_whole
 from scripts.run.sitting import Sitting
 
 log = logging.getLogger(__name__)
@@ -72,7 +73,8 @@ class Lifecycle:
             role.restart_at = None
             self._count_restart(role)
             if role.group is None and self._sitting.folder.checkpoints():
-                role.saved = self._sitting.folder.newest_checkpoint()[f"{role.name}.safetensors"]
+                saved = f"{role.name}.safetensors"
+                role.saved = newest_whole(self._sitting.folder.path, saved)[saved]
             try:
                 self.start(role)
             except UnreachableError as error:  # the registry, which has the number of the learner's next version

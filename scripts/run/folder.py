@@ -26,6 +26,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,8 @@ KEPT_CHECKPOINTS = 2
 MANIFEST = "manifest.json"
 """The file of a checkpoint that holds the SHA-256 of each other file, so that half a file is never taken for one."""
 
+LOOK_S = 0.3
+"""Seconds for which a lock is tried again: `reversi status` and `stop` hold it for the moment in which they look."""
 
 STOPPING = b"stopping\n"
 """The last line of a run's lock once a stop of the run was requested."""
@@ -148,7 +151,7 @@ class RunFolder:
                 shutil.rmtree(partial, ignore_errors=True)  # what was written of it fills the disk even more
                 raise
             for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
-                shutil.rmtree(old)
+                shutil.rmtree(old, ignore_errors=True)  # what stays of it is removed after the next one
 
     def checkpoints(self) -> list[Path]:
         """Return the whole checkpoints, oldest first."""
@@ -208,12 +211,16 @@ def _empty(folder: Path) -> None:
             path.unlink()
 
 
-def newest_whole(folder: Path) -> dict[str, bytes]:
-    """Return the files of the newest checkpoint in `folder` that agrees with its manifest."""
+def newest_whole(folder: Path, only: str | None = None) -> dict[str, bytes]:
+    """Return the files of the newest checkpoint in `folder` that agrees with its manifest.
+
+    only  the name of the only file to read and compare, as others may have gigabytes; none if a checkpoint lacks it
+    """
     wrong = "there is none"
     for place in reversed(checkpoints_in(folder)):
-        files = {file.name: file.read_bytes() for file in sorted(place.iterdir())}
-        damaged = _damaged(files, place)
+        read = (file for file in sorted(place.iterdir()) if only in (None, file.name) or file.name == MANIFEST)
+        files = {file.name: file.read_bytes() for file in read}
+        damaged = _damaged(files, place, only)
         if damaged is None:
             return {name: data for name, data in files.items() if name != MANIFEST}
         wrong = f"{place}: {damaged} is not as it was written"
@@ -221,14 +228,15 @@ def newest_whole(folder: Path) -> dict[str, bytes]:
     raise CorruptFileError(f"no whole checkpoint in {folder}: {wrong}")
 
 
-def _damaged(files: Mapping[str, bytes], place: Path) -> str | None:
-    """Return the name of a file that its checkpoint's manifest does not know so, None if there is no such file."""
+def _damaged(files: Mapping[str, bytes], place: Path, only: str | None) -> str | None:
+    """Return the name of a file, or of `only` that, that its checkpoint's manifest does not know so; None if there is
+    no such file."""
     try:
         hashes = read_json(files, MANIFEST, place)
     except CorruptFileError:
         return MANIFEST
     for name, written in hashes.items():
-        if hashlib.sha256(files.get(name, b"")).hexdigest() != written:
+        if only in (None, name) and hashlib.sha256(files.get(name, b"")).hexdigest() != written:
             return name
     return None
 
@@ -246,19 +254,30 @@ def read_json(files: Mapping[str, bytes], name: str, where: Path) -> dict[str, A
 
 def _locked(path: Path) -> IO[str]:
     lock = open(path / "run.lock", "a+", encoding="ascii")  # noqa: SIM115 - held open as long as the run is held
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if not _lock(lock):
         lock.seek(0)
         holder = " ".join(lock.read().split()[:1]) or "unknown"
         lock.close()
         raise RunError(
             f"run {path.name!r} is held by process {holder}; wait for it or stop it: reversi stop {quote(str(path))}"
-        ) from error
+        )
     lock.truncate(0)
     lock.write(f"{os.getpid()}\n")
     lock.flush()
     return lock
+
+
+def _lock(file: IO[str]) -> bool:
+    """Lock a file for this process alone; return False if another one holds it for longer than `LOOK_S`."""
+    last_try = time.monotonic() + LOOK_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= last_try:
+                return False
+            time.sleep(LOOK_S / 30)
 
 
 @contextlib.contextmanager

@@ -93,7 +93,7 @@ class SerialParts:
         return {name: part.state() for name, part in self._named()}
 
     def restore(self, sitting: Sitting) -> None:
-        """Restore the parts from the checkpoint of `sitting`; for a new run it is empty.
+        """Restore the parts from the checkpoint of `sitting`, which is then let go; for a new run it is empty.
 
         Over Redis workers are not restored: the deliveries they made after the checkpoint were already taken under
         their old names.
@@ -101,6 +101,7 @@ class SerialParts:
         for name, part in self._named():
             if name in sitting.checkpoint and not (isinstance(part, Worker) and self._redis):
                 part.restore(sitting.checkpoint[name])
+        sitting.checkpoint.clear()
 
     def _named(self) -> list[tuple[str, Learner | Replay | Gate | Worker]]:
         workers = [(f"actor-{index}.safetensors", worker) for index, worker in enumerate(self.workers)]

@@ -53,7 +53,7 @@ class Sitting:
     interrupt: Interrupt
     progress: Progress
     checkpoint: dict[str, bytes] = field(default_factory=dict)
-    """Files of the checkpoint to resume from; empty for a new run."""
+    """Files of the checkpoint to resume from; empty for a new run, and once its parts are restored."""
     starts: int = 0
     """How often the run was started before."""
     validation: ValidationReport | None = None

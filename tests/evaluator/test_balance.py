@@ -92,6 +92,11 @@ def test_too_few_are_an_error_that_says_how_many_there_are() -> None:
         balanced_openings(GAME, 400, 5, 1, by_discs, 1.0)
 
 
+def test_few_are_found_where_there_are_hardly_more() -> None:
+    """2 plies lead to 3 distinct positions on 8x8."""
+    assert len(balanced_openings(GAMES["reversi8"], 2, 2, 1, by_discs, 1.0)) == 2
+
+
 def test_a_judge_that_likes_nothing_is_not_asked_for_ever() -> None:
     def judge(own: Masks, opp: Masks) -> NDArray[np.float32]:
         return np.ones(len(own), np.float32)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reversi.errors import CorruptFileError, RunError
 from reversi.files import write_atomic
 from scripts.run import folder as run_folder
-from scripts.run.folder import MANIFEST, RunFolder
+from scripts.run.folder import LOOK_S, MANIFEST, RunFolder, newest_whole
 
 FILES = {"learner.safetensors": bytes(range(200)), "replay.safetensors": b"games" * 50, "run.json": b'{"number": 1}'}
 
@@ -69,6 +72,44 @@ def test_a_full_disk_leaves_the_checkpoints_there_are_and_nothing_of_the_new_one
     monkeypatch.undo()
     folder.save_checkpoint(3, FILES)
     assert [path.name for path in folder.checkpoints()] == ["000002", "000003"]
+
+
+def test_one_file_is_read_and_judged_alone(folder: RunFolder) -> None:
+    newest = folder.checkpoints()[-1]
+    os.truncate(newest / "replay.safetensors", 7)
+    assert newest_whole(folder.path, "learner.safetensors") == {"learner.safetensors": FILES["learner.safetensors"]}
+    assert newest_whole(folder.path, "run.json") == {"run.json": b'{"number": 2}'}
+    assert newest_whole(folder.path, "replay.safetensors") == {"replay.safetensors": FILES["replay.safetensors"]}
+    assert newest_whole(folder.path, "actor-7.safetensors") == {}
+    (newest / "run.json").unlink()
+    assert newest_whole(folder.path, "run.json") == {"run.json": b'{"number": 1}'}
+
+
+def test_an_old_checkpoint_that_cannot_be_removed_costs_nothing(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rmdir = os.rmdir
+
+    def busy(path: Any, **options: Any) -> None:
+        if str(path).endswith("000001"):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        rmdir(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", busy)
+    folder.save_checkpoint(3, FILES)
+    monkeypatch.undo()
+    assert folder.newest_checkpoint() == FILES
+    folder.save_checkpoint(4, FILES)
+    assert [path.name for path in folder.checkpoints()] == ["000003", "000004"]
+
+
+def test_a_look_at_the_lock_holds_nobody_up(tmp_path: Path) -> None:
+    RunFolder.create(str(tmp_path), "night").close()
+    (tmp_path / "night" / "config.yaml").touch()
+    with open(tmp_path / "night" / "run.lock", encoding="ascii") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        threading.Timer(LOOK_S / 3, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
+        RunFolder.resume(str(tmp_path / "night")).close()
 
 
 def test_a_run_is_resumed_by_its_folder_or_by_its_name_in_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.run.control import CONTROL, read_target
+from scripts.run.control import CONTROL, read_target, write_target
 from tests.scripts.conftest import Reversi
 from tests.scripts.written_runs import held, made
 
@@ -40,6 +40,14 @@ def test_groups_are_asked_one_by_one(tmp_path: Path, reversi: Reversi) -> None:
         assert read_target(run) == {"cpu": 9, "gpu": 0}
         assert reversi("scale", run, 0, "--group", "cpu").code == 2, "nobody would be left"
         assert read_target(run) == {"cpu": 9, "gpu": 0}
+
+
+def test_what_was_asked_for_on_another_cluster_counts_no_more(tmp_path: Path, reversi: Reversi) -> None:
+    run = made(tmp_path / "runs" / "night")
+    write_target(run, {"cpu": 4})
+    with held(run):
+        assert reversi("scale", run, 2).out == "run night: 2 actors asked for, 1 before\n"
+    assert read_target(run) == {"actors": 2}
 
 
 @pytest.mark.parametrize(

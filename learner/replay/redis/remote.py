@@ -32,8 +32,8 @@ class StreamedReplay(RedisReplay):
         rejected_dir: str | None,
         server: RedisServer,
         key: str,
-        algorithm: AlgorithmConfig | None = None,
-        saved: Callable[[], bytes | None] = lambda: None,
+        algorithm: AlgorithmConfig | None,
+        saved: Callable[[], bytes | None],
     ) -> None:
         """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
         memory, restarted = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)

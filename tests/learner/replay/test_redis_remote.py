@@ -14,7 +14,14 @@ from tests.learner.replay.redis_setup import CONFIG, GAME, batch, fresh_key, unt
 def test_a_sample_waits_for_records_that_come_through_the_stream(redis_server: RedisServer) -> None:
     key = fresh_key()
     replay = StreamedReplay(
-        game=GAME.name, config=CONFIG, seed=1, rejected_dir=None, server=redis_server, key=key, algorithm=None
+        game=GAME.name,
+        config=CONFIG,
+        seed=1,
+        rejected_dir=None,
+        server=redis_server,
+        key=key,
+        algorithm=None,
+        saved=lambda: None,
     )
     sizes: list[int | None] = []
 

@@ -27,7 +27,7 @@ def batch(sequence: int) -> bytes:
 
 
 def opened() -> AsyncReplay:
-    return AsyncReplay(game="reversi4", config=CONFIG, seed=0, rejected_dir=None)
+    return AsyncReplay(game="reversi4", config=CONFIG, seed=0, rejected_dir=None, algorithm=None, saved=lambda: None)
 
 
 async def begun(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -17,6 +17,7 @@ from reversi.errors import (
     NoGatedModelError,
     RunError,
     UnreachableError,
+    UnwritableError,
     UsageError,
 )
 from reversi.model.config import TableConfig
@@ -179,6 +180,28 @@ def test_old_rejected_versions_lose_their_weights_and_nothing_else(registry):
     for version in (1, 2):
         with pytest.raises(UsageError, match=rf"got {version}, a rejected candidate whose weights were dropped"):
             registry.load(registry.get(version))
+
+
+def test_weights_that_an_error_left_are_dropped_by_the_next_call(registry, monkeypatch):
+    registry.publish(weights("reversi4", 0, seed=0), "first", None)
+    rejected = list(range(1, 9))
+    for version in rejected:
+        registry.publish(weights("reversi4", version, seed=version), "rejected", MATCH | {"wins": 9})
+    remove, removed = Folder.remove, []
+
+    def full(folder, name):
+        if len(removed) == 3:
+            raise UnwritableError("no space left")
+        remove(folder, name)
+        removed.append(name)
+
+    monkeypatch.setattr(Folder, "remove", full)
+    with pytest.raises(UnwritableError):
+        registry.prune(rejected, 2)
+    monkeypatch.undo()
+    registry.prune(rejected, 2)
+    left = [version for version in rejected if registry._folder.has(f"models/{version:06d}/model.safetensors")]
+    assert left == [7, 8]
 
 
 def test_a_version_without_weights_is_still_taken_by_them(registry):
