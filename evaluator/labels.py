@@ -44,6 +44,9 @@ RANDOM_SHARE = 0.25
 PLAYOUTS = 24
 """Playouts of flat Monte Carlo for each of the other plies: about three per move."""
 
+FEWEST_EMPTIES = 2
+"""Fewest empty squares of a position: with one there is no choice."""
+
 GAMES_AT_ONCE = 256
 """Games played in lockstep; each gives at most one position."""
 
@@ -98,12 +101,13 @@ def make_labels(
     """Draw positions with every number of empty squares in `empties`, and solve them.
 
     The result depends on the seed, not on the threads.  Raises UsageError if the game cannot have these numbers of
-    empty squares, or has too few such positions.
+    empty squares with a choice of moves, or has too few such positions.
     """
     game = game_named(game)
     most = game.squares - game.start_own.bit_count() - game.start_opp.bit_count()
-    if not empties or min(empties) < 1 or max(empties) > most:
-        raise UsageError(f"expected from 1 to {most} empty squares in {game.name}, got {_name_of(empties)}")
+    if not empties or min(empties) < FEWEST_EMPTIES or max(empties) > most:
+        expected = f"from {FEWEST_EMPTIES} to {most} empty squares in {game.name}"
+        raise UsageError(f"expected {expected}, got {_name_of(empties)}")
     own, opp = draw_positions(game, empties, positions, seed, threads, progress)
     scores = np.full((len(own), game.actions), NO_SCORE, np.int8)
     chunks = -(-len(own) // (SOLVED_AT_ONCE * threads))
@@ -133,7 +137,8 @@ def draw_positions(
     while lacking := [count for count in empties if len(found[count]) < wanted[count]]:
         if len(latest) == PATIENCE and sum(latest) * LONGEST_WAIT <= positions - have:
             raise UsageError(
-                f"expected {positions} distinct positions of {game.name}, but found only {have} in {games} games"
+                f"expected {positions} distinct positions of {game.name}, but found only {have} in {games} games: "
+                f"too few with {', '.join(map(str, lacking))} empty squares"
             )
         targets = np.resize(lacking, GAMES_AT_ONCE)
         for g, position in _play_to(game, targets, rng, pool).items():

@@ -16,12 +16,16 @@ from typing import Any
 
 from evaluator.match import Counts, Pairs
 from reversi.errors import CorruptFileError, RunError
+from reversi.files import read_bytes
 from reversi.settings import build, reading, require
 
 FORMAT = 1
 
 MOST_GAMES = 2**31 - 1
 """Largest number of games of one kind in a batch."""
+
+MAX_BYTES = 1 << 26
+"""Largest file that is read, 64 MiB: over 100,000 batches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         """Read the file; a missing file counts as empty, and a last line cut short by a crash is dropped.
 
-        Raises CorruptFileError for any other line that is not a result.
+        Raises CorruptFileError for any other line that is not a result, and for what is no file or too large.
         """
         self.path = path
         self._entries: dict[BatchKey, Entry] = {}
@@ -109,11 +113,11 @@ class Ledger:
     def _lines(self) -> Iterator[bytes]:
         """Yield the complete lines; record their size and the file's."""
         try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise CorruptFileError(f"{self.path}: expected a file of results, but {error.strerror}") from error
+            data = read_bytes(self.path, "results of games", MAX_BYTES)
+        except CorruptFileError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return
+            raise
         complete = data[: data.rfind(b"\n") + 1]
         self._bytes, self._whole_bytes = len(data), len(complete)
         yield from complete.splitlines()

@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except BrokenPipeError:  # as in `reversi models | head -n 1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
@@ -133,8 +133,25 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise  # a bug of ours
         return _fail(f"expected the package {package}, which cannot be imported: {error}; try 'make install'", 1)
     except OSError as error:  # a full disk, a folder that is a file, a denied permission
-        return _fail(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
+        return _fail(f"{_place_of(error)}: {error.strerror or error}", 1)
     return code
+
+
+def _place_of(error: OSError) -> object:
+    """Return where an error came up: a file, standard output, whose buffer is then dropped, or just the system."""
+    if error.filename:
+        return error.filename
+    try:
+        sys.stdout.flush()  # what could not be written is still in its buffer, unless Python runs without buffers
+    except OSError:
+        _drop_output()
+        return "standard output"
+    return "the system"
+
+
+def _drop_output() -> None:
+    """Let standard output be /dev/null: Python writes what is in its buffer once more before it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _open_closed_streams() -> None:

@@ -107,9 +107,9 @@ class Gtp:
         return f"{sign}{number} {text}\n\n"
 
     def _boardsize(self, words: list[str]) -> str:
-        size = whole(words, 0)
+        size, game = whole(words, 0), self._session.position.game
         try:
-            self._begin(Position.start(reversi_of_size(size)))
+            self._begin(Position.start(game if game.size == size else reversi_of_size(size)))
         except ReversiError as error:
             raise GtpError("unacceptable size") from error
         return ""
@@ -242,10 +242,11 @@ class Gtp:
         position = self._session.position
         if not position.is_over:
             return "unknown: the game is not over"
-        margin, count = position.black_margin, f"{position.black.bit_count()}-{position.white.bit_count()}"
-        return (
-            f"draw, {count}" if margin == 0 else f"{'black' if margin > 0 else 'white'} wins by {abs(margin)}, {count}"
-        )
+        margin, discs = position.black_margin, position.game.counts_discs
+        count = f", {position.black.bit_count()}-{position.white.bit_count()}" if discs else ""
+        if margin == 0:
+            return f"draw{count}"
+        return f"{'black' if margin > 0 else 'white'} wins{f' by {abs(margin)}' if discs else ''}{count}"
 
     def _loadsgf(self, words: list[str]) -> str:
         """Load a file, up to before move N if N follows its name; respond with the side to move, as GNU Go does."""

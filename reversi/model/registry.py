@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,7 +25,9 @@ from typing import Any
 from reversi import archive
 from reversi.errors import (
     CorruptFileError,
+    IncompatibleModelError,
     NoGatedModelError,
+    ReversiError,
     RunError,
     UnreachableError,
     UsageError,
@@ -34,6 +37,7 @@ from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
 from reversi.runs import registry_with_champion
+from reversi.settings import reading, require, value_of
 from reversi.urls import masked
 
 TEXT_BYTES = 1 << 20
@@ -92,12 +96,27 @@ class Registry:
             self._folder.remove(name)
 
     def models(self) -> list[ModelInfo]:
-        """Return all published models, oldest first."""
+        """Return all published models, oldest first; raises for one that cannot be read."""
+        models, faults = self.readable()
+        if faults:
+            raise faults[0]
+        return models
+
+    def readable(self) -> tuple[list[ModelInfo], list[ReversiError]]:
+        """Return the published models that can be read, oldest first, and why each of the others cannot."""
         names = self._folder.names("models")
         if not names:
             self._expect_registry()
-        found = (self._find(int(name)) for name in names if _is_version(name))
-        return sorted((info for info in found if info is not None), key=lambda info: info.version)
+        models, faults = list[ModelInfo](), list[ReversiError]()
+        for version in sorted(int(name) for name in names if _is_version(name)):
+            try:
+                info = self._find(version)
+            except (CorruptFileError, IncompatibleModelError) as error:
+                faults.append(error)
+                continue
+            if info is not None:
+                models.append(info)
+        return models, faults
 
     def gated(self) -> ModelInfo:
         """Return the champion; NoGatedModelError if there is none."""
@@ -122,7 +141,7 @@ class Registry:
         """Return one version; UsageError, which says which there are, if it does not exist."""
         info = self._find(version)
         if info is None:
-            versions = [str(model.version) for model in self.models()]
+            versions = [str(model.version) for model in self.readable()[0]]
             few = len(versions) <= MOST_LISTED
             there = ", ".join(versions) if few else f"{len(versions)} from {versions[0]} to {versions[-1]}"
             there = there or "none"
@@ -144,8 +163,10 @@ class Registry:
     def pull(self, version: int | None, destination: Path) -> ModelInfo:
         """Copy a model (the gated one for None) to the folder `destination`; the result's `path` is that folder.
 
-        All files are fetched and checked before the first one is written; each file is replaced atomically.
+        All files are fetched and checked before the first one is written; each file is replaced atomically.  Raises
+        UsageError if `destination` is no folder, or one of a registry, whose versions never change.
         """
+        _expect_own_folder(destination)
         info = self.gated() if version is None else self.get(version)
         data, _ = self._fetch(info)
         local = replace(info, path=str(destination))
@@ -216,14 +237,11 @@ class Registry:
         text = self._folder.read("gated.json", TEXT_BYTES)
         if text is None:
             return None
-        try:
-            version = json.loads(text)["version"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise CorruptFileError(
-                f"{self._folder.address('gated.json')}: expected a version, but {error!r}"
-            ) from error
-        if type(version) is not int or not 0 <= version <= LARGEST_VERSION:
-            raise CorruptFileError(f"{self._folder.address('gated.json')}: expected a version, got {version!r}")
+        with reading(self._folder.address("gated.json"), "a version"):
+            values = json.loads(text)
+            require(isinstance(values, dict), "it", "an object", values)
+            version: int = value_of(int, values.get("version"), "version")
+            require(0 <= version <= LARGEST_VERSION, "version", f"from 0 to {LARGEST_VERSION}", version)
         return version
 
     def _expect_registry(self) -> None:
@@ -266,6 +284,16 @@ def load_model(spec: str | int | Path, registry_url: str | Path | None = None) -
             f"expected gated, latest, a version number or a folder with model.safetensors, got {str(spec)!r}"
         )
     return Weights.load(file)
+
+
+def _expect_own_folder(folder: Path) -> None:
+    """Raise UsageError unless `folder` is, or can become, a folder on this disk that belongs to no registry."""
+    if os.path.lexists(folder) and not os.path.isdir(folder):  # unlike those of `Path` before Python 3.14, never raises
+        raise UsageError(f"expected a folder, got {str(folder)!r}, which is something else")
+    real = Path(os.path.realpath(folder))
+    for around in (real, *real.parents):
+        if any(os.path.isfile(around / name) for name in ("registry.json", "gated.json")):
+            raise UsageError(f"expected a folder outside of registries, got {str(folder)!r} in the registry {around}")
 
 
 def _same(one: Weights, other: Weights) -> bool:

@@ -1,7 +1,7 @@
 """Create a set of positions with the exact score of every legal move, to measure models against.
 
-The positions are distinct up to symmetry, spread evenly over the numbers of empty squares, and depend only on the
-arguments and the seed; two sets are the same if their printed hashes are.
+The positions are distinct up to symmetry, have at least two legal moves, are spread evenly over the numbers of empty
+squares, and depend only on the arguments and the seed; two sets are the same if their printed hashes are.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=span,
         default=range(6, 21),
         metavar="A-B",
-        help="range of the number of empty squares (default 6-20)",
+        help="range of the number of empty squares, from 2 (default 6-20)",
     )
     parser.add_argument(
         "--positions",

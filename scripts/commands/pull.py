@@ -1,7 +1,7 @@
 """Download a model from a registry, by default the newest that has passed the gate.
 
 The file's SHA-256 is checked before anything is written.  The folder can then be used wherever a model can be named;
-a model that is in it already is replaced.
+a model that is in it already is replaced.  A folder of a registry is refused, since a published version never changes.
 Exit code 3 if the registry cannot be reached, 4 if it holds no gated model yet.
 """
 

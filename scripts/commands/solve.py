@@ -74,7 +74,7 @@ class Answer:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether score and best moves agree with the line; None if it gives no scores, or nothing was solved.
+        """Whether score and best moves agree with the line; None if it gives no scores, or not enough was solved.
 
         A line may give the scores of some moves only: its best moves agree if they have that score (so far as we scored
         them), and ours if it gives it no lower one.
@@ -227,8 +227,7 @@ def _line(solver: Solver, position: Position, found: Solution, args: argparse.Na
     if found.score is None or found.best is None:
         return ()
     after, score = position.play(found.best), -found.score
-    nodes = None if args.nodes is None else max(0, args.nodes - found.nodes)
-    left_s = None if args.seconds is None else max(0.0, args.seconds - found.seconds)
+    nodes, left_s = _left(found, args)
     return found.best, *solver.line(after.own, after.opp, score, wdl=args.wdl, nodes=nodes, seconds=left_s)
 
 
@@ -236,13 +235,22 @@ def _with_moves(
     solver: Solver, position: Position, found: Solution, moves: set[int], args: argparse.Namespace
 ) -> Solution:
     """Return the solution with the scores of `moves` too, so far as the limits allow: they may be as good as ours."""
-    for move in moves - found.moves.keys():
+    for move in sorted(moves - found.moves.keys()):
+        nodes, left_s = _left(found, args)
+        if nodes == 0 or left_s == 0:
+            break
         after = position.play(move)
-        reply = solver.solve(after.own, after.opp, nodes=args.nodes, seconds=args.seconds)
+        reply = solver.solve(after.own, after.opp, nodes=nodes, seconds=left_s)
         scored = {} if reply.score is None else {move: -reply.score}
-        nodes, spent_s = found.nodes + reply.nodes, found.seconds + reply.seconds
-        found = replace(found, moves={**found.moves, **scored}, nodes=nodes, seconds=spent_s)
+        searched, spent_s = found.nodes + reply.nodes, found.seconds + reply.seconds
+        found = replace(found, moves={**found.moves, **scored}, nodes=searched, seconds=spent_s)
     return found
+
+
+def _left(found: Solution, args: argparse.Namespace) -> tuple[int | None, float | None]:
+    """Return what a solution has left of the limits on positions and seconds, None for each that is not set."""
+    nodes = None if args.nodes is None else max(0, args.nodes - found.nodes)
+    return nodes, None if args.seconds is None else max(0.0, args.seconds - found.seconds)
 
 
 def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,6 +116,20 @@ def test_another_file_is_refused(file: Path, text: str, reason: str) -> None:
         Ledger(file)
 
 
-def test_a_folder_is_no_ledger(tmp_path: Path) -> None:
-    with pytest.raises(CorruptFileError, match="expected a file of results"):
-        Ledger(tmp_path)
+@pytest.mark.timeout(20)
+def test_only_a_file_of_some_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device such as /dev/zero has no end, and a pipe would be waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(CorruptFileError, match="expected results of games, a file of at most 67108864 bytes, got"):
+            Ledger(place)
+    Ledger(tmp_path / "results").add(ENTRY)
+    monkeypatch.setattr("evaluator.ledger.MAX_BYTES", 10)
+    with pytest.raises(CorruptFileError, match=r"a file of at most 10 bytes, got \d+ bytes"):
+        Ledger(tmp_path / "results")
+
+
+def test_a_link_to_a_file_that_is_not_there_yet_is_an_empty_ledger(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "results")
+    Ledger(tmp_path / "link").add(ENTRY)
+    assert len(Ledger(tmp_path / "results")) == 1

@@ -158,9 +158,10 @@ FULL = Path("/dev/full")
 
 
 def printing_into(command: list[str], stdout: int) -> tuple[int, str]:
-    """Return the exit code and the messages of a process that prints into this descriptor."""
+    """Return the exit code and the messages of a process that prints into this descriptor, through a buffer."""
     process = [sys.executable, "-m", "scripts.cli", *command]
-    done = subprocess.run(process, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(process, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, env=usual)
     return done.returncode, done.stderr
 
 
@@ -169,7 +170,7 @@ def printing_into(command: list[str], stdout: int) -> tuple[int, str]:
 def test_what_cannot_be_printed_is_an_error(command: list[str]) -> None:
     with FULL.open("w") as full:
         found = printing_into(command, full.fileno())
-    assert found == (1, "error: the system: No space left on device\n")
+    assert found == (1, "error: standard output: No space left on device\n")
 
 
 @pytest.mark.parametrize("command", [["play", "--help"], ["train", "--cfg", "job"], ["train", "--info"]])

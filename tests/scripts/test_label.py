@@ -20,7 +20,7 @@ def test_a_set_is_written_with_its_hash(reversi: Reversi, tmp_path: Path) -> Non
 
 
 def test_wrong_arguments_are_named(reversi: Reversi, tmp_path: Path) -> None:
-    for empties in ("20-6", "x", "-3", "0-4", "6-40"):
+    for empties in ("20-6", "x", "-3", "0-4", "1-3", "6-40"):
         answer = reversi("label", "--empties", empties, "-o", tmp_path / "set")
         assert answer.code == 2
         assert answer.out == ""

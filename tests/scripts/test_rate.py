@@ -267,6 +267,13 @@ def test_a_file_that_is_no_ledger_is_left_alone(reversi: Reversi) -> None:
     assert file.read_text() == "milk, eggs\n"
 
 
+@pytest.mark.timeout(60)
+def test_a_device_is_no_file_of_results(reversi: Reversi) -> None:
+    answer = reversi("rate", *THREE, "--results", "/dev/zero")
+    expected = "error: /dev/zero: expected results of games, a file of at most 67108864 bytes, got something else\n"
+    assert (answer.code, answer.out, answer.err) == (1, "", expected)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -117,6 +117,21 @@ def test_limits_give_no_score(reversi: Reversi) -> None:
     assert "not solved" in reversi("solve", "--nodes", 1000, stdin=HARD).out
 
 
+STARTED = "OOOX--XOXO---XOOO---XO----OXOX----XO X"
+
+
+def test_moves_of_a_line_are_scored_within_what_is_left_of_the_limits(reversi: Reversi) -> None:
+    """Without a limit e4 alone takes some 244,000 positions, and b5, the other best move, more than as many again."""
+    whole = json.loads(reversi("solve", "--best", "--json", stdin=f"{STARTED}; b5:-30").out)
+    alone = json.loads(reversi("solve", "--best", "--json", stdin=STARTED).out)
+    assert (whole["moves"], whole["agrees"]) == ({"e4": -30, "b5": -30}, True)
+    assert whole["nodes"] > 2 * alone["nodes"]
+    limit = alone["nodes"] + 1000
+    found = json.loads(reversi("solve", "--best", "--nodes", limit, "--json", stdin=f"{STARTED}; b5:-30").out)
+    assert (found["score"], found["moves"], found["agrees"]) == (-30, {"e4": -30}, None)
+    assert found["nodes"] <= limit + 41_000
+
+
 def test_the_limit_can_be_as_large_as_the_hardest_known_problems_need(reversi: Reversi) -> None:
     answer = reversi("solve", "--nodes", 8_500_000_000, "--json", stdin=LAST)
     assert (answer.code, json.loads(answer.out)["score"]) == (0, 36)

@@ -108,6 +108,16 @@ def test_a_whole_game_is_scored() -> None:
     ]
 
 
+def test_tictactoe_has_its_board_and_no_discs_to_count() -> None:
+    won = "play b a1\nplay w a2\nplay b b1\nplay w b2\nplay b c1\ngogui-rules_final_result\nfinal_score\n"
+    drawn = "play b b2\nplay w a1\nplay b b1\nplay w b3\nplay b a2\nplay w c2\nplay b a3\nplay w c1\nplay b c3\n"
+    session = session_of("tictactoe")
+    assert answers(f"gogui-rules_board_size\n{won}boardsize 3\n{drawn}gogui-rules_final_result\n", session) == [
+        "= 3", *["= "] * 5, "= black wins", "= B+1", *["= "] * 10, "= draw",
+    ]  # fmt: skip
+    assert answers("boardsize 4\nboardsize 3\n", session) == ["= ", "? unacceptable size"]
+
+
 @pytest.mark.parametrize(
     ("dialect", "lines"),
     [

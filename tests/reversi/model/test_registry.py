@@ -281,6 +281,15 @@ def test_pull_copies_a_whole_model_folder(registry, tmp_path):
     assert load_model(str(there)).version == load_model(str(there / "model.safetensors")).version == 3
 
 
+def test_pull_leaves_every_registry_as_it_is(local, tmp_path):
+    other = Registry(str(tmp_path / "other"), create=True)
+    for place in (folder_of(local, 5), Path(local.url), folder_of(other, 1) / "deeper"):
+        with pytest.raises(UsageError, match="expected a folder outside of registries"):
+            local.pull(None, place)
+    assert [local.load(info).version for info in local.models()] == [0, 5, 12]
+    assert other.models() == []
+
+
 def test_pull_refuses_a_changed_model_and_writes_nothing(local, tmp_path):
     there = tmp_path / "out"
     damaged = folder_of(local, 12) / "model.safetensors"
@@ -335,11 +344,24 @@ def test_no_file_of_the_registry_can_lead_out_of_it(local, tmp_path):
     gated = Path(local.url) / "gated.json"
     for version in ("../../secret", -1, 1.5, None, True):
         gated.write_text(json.dumps({"version": version}))
-        with pytest.raises(CorruptFileError, match="expected a version, got "):
+        with pytest.raises(CorruptFileError, match="expected a version, but version must be "):
             local.gated()
-    gated.write_text("{")
-    with pytest.raises(CorruptFileError, match="expected a version, but "):
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("[3]", "it must be an object, got [3]"),
+        ("{}", "version must be an integer, got None"),
+        ('{"version": "3"}', "version must be an integer, got '3'"),
+    ],
+)
+def test_a_champion_that_is_not_named_is_told_in_words(local, text, why):
+    (Path(local.url) / "gated.json").write_text(text)
+    with pytest.raises(CorruptFileError) as error:
         local.gated()
+    assert str(error.value) == f"{local.url}/gated.json: expected a version, but {why}"
 
 
 def test_other_things_among_the_models_are_passed_over(local):
@@ -353,6 +375,18 @@ def test_other_things_among_the_models_are_passed_over(local):
 def test_of_many_versions_the_first_and_the_last_are_named(local, monkeypatch):
     monkeypatch.setattr("reversi.model.registry.MOST_LISTED", 2)
     with pytest.raises(UsageError, match=r"expected the version of a published model \(3 from 0 to 12\), got 7"):
+        local.get(7)
+
+
+def test_models_that_can_be_read_are_told_from_others(local):
+    change_json(folder_of(local, 5) / "model.json", version=6)
+    change_json(folder_of(local, 0) / "model.json", format=2)
+    models, faults = local.readable()
+    assert [info.version for info in models] == [12]
+    assert [type(fault) for fault in faults] == [IncompatibleModelError, CorruptFileError]
+    with pytest.raises(IncompatibleModelError, match="expected format 1, got 2"):
+        local.models()
+    with pytest.raises(UsageError, match=r"\(12\), got 7"):
         local.get(7)
 
 
