@@ -88,7 +88,7 @@ class GateConfig:
             opening_plies=(0, 30),
             opening_choice=(1, 100),
             truth_positions=(0, 100_000),
-            truth_empties=(1, 20),
+            truth_empties=(2, 20),
             truth_simulations=(0, 100_000),
             threads=(1, inf),
         )
