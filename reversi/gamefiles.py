@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from codecs import BOM_UTF8
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,12 @@ from reversi.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.errors import CorruptFileError, NotationError, ReversiError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
-from reversi.gametext import BOARDS
-from reversi.ggf import ENDINGS, GgfGame, GgfResult, is_ggf, read_ggf
+from reversi.gametext import BOARDS, in_brackets
+from reversi.ggf import ENDINGS as GGF_ENDINGS
+from reversi.ggf import GgfResult, is_ggf, read_ggf
 from reversi.record import BAD_START, REASONS, check, decode
-from reversi.sgf import games_of, read_sgf
+from reversi.sgf import ENDINGS as SGF_ENDINGS
+from reversi.sgf import SgfResult, games_of, read_sgf
 from reversi.transcripts import read_csv, read_transcripts
 from reversi.wthor import read_names, read_wthor
 
@@ -30,6 +34,16 @@ MAX_BYTES = 1 << 28
 
 MAX_GAMES = 1 << 21
 """Maximum number of games, or lines, of a file: about 500 MB once they are replayed."""
+
+LONGEST_NAME = 80
+"""Characters of a name that are shown."""
+
+_GGF_GAME = re.compile(r"\(;(?:[^\[(]++|\[[^\]\r\n]*+|\((?!;))*+")
+"""A game of GGF, and what follows it up to the next `(;` outside the brackets of tags, such as PB[a(;b].
+
+Brackets are taken to end with their line, so that a game cut short does not cost the next one.  100,000 games, 44 MB,
+are split in 0.45 s, where a split at every `(;` took 0.11 s; reading them takes 220 s (a busy EPYC core).
+"""
 
 Started = tuple[Position, list[int], ReversiError | None]
 """A game's start position, its actions, and why they stop if not at the end of the text."""
@@ -71,10 +85,10 @@ def read_games(data: bytes, game: Game | None, where: str) -> Collection:
     if len(data) > MAX_BYTES:
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes")
     _check_lines(data, where)
-    text = data.lstrip()
-    if not text.startswith(b"("):
+    head = data.removeprefix(BOM_UTF8).lstrip()[:100].decode(errors="replace")
+    if in_brackets(head) is None:
         return _likeliest(game, lambda each: read_transcripts(data, each), where)
-    return _parsed(data, game, ".ggf" if is_ggf(text.decode(errors="replace")) else ".sgf", where)
+    return _parsed(data, game, ".ggf" if is_ggf(data.decode(errors="replace")) else ".sgf", where)
 
 
 def _check_lines(data: bytes, where: str) -> None:
@@ -112,7 +126,7 @@ def _names(path: Path, kind: str) -> list[str]:
 
 
 def _name(names: list[str], number: int) -> str:
-    return names[number] if number < len(names) else f"#{number}"
+    return _shown(names[number]) if number < len(names) else f"#{number}"
 
 
 def _records(data: bytes, where: str) -> Collection:
@@ -132,7 +146,7 @@ def _records(data: bytes, where: str) -> Collection:
         black_first=records.black_first,
         problems=dict.fromkeys(map(int, np.flatnonzero(is_bad)), REASONS[BAD_START]),
     )
-    return replayed(lists, where, lambda index: f"{producer}, version {records.version[index]}")
+    return replayed(lists, where, lambda index: f"{_shown(producer)}, version {records.version[index]}")
 
 
 def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collection:
@@ -143,7 +157,7 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
         if len(texts) > MAX_GAMES:
             raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {len(texts)}")
     else:
-        texts, parse = ["(;" + part for part in text.split("(;")[1:]], _ggf_game
+        texts, parse = _GGF_GAME.findall(text), _ggf_game
     if not texts:
         raise CorruptFileError(f"{where}: expected a game like (;GM[Othello]...;), got {text[:40]!r}")
     games, titles, problems = list[Started | None](), list[str](), dict[int, str]()
@@ -165,25 +179,37 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
 
 
 def _ggf_game(text: str) -> tuple[Started, str]:
-    found: GgfGame = read_ggf(text)
-    black, white = (found.tags.get(name, "") or "?" for name in ("PB", "PW"))
-    about = f"{black} - {white}{_decided(found.result)}"
-    return (found.start, [move.action for move in found.moves], found.fault), about
-
-
-def _decided(result: GgfResult | None) -> str:
-    """Describe the result of a game that was not played to its end."""
-    if result is None:
-        return ""
-    margin = result.black_margin
-    winner = "a draw" if margin == 0 else f"{'Black' if margin > 0 else 'White'} wins by {abs(margin):g}"
-    loser = "they" if result.how == "s" or margin == 0 else "White" if margin > 0 else "Black"
-    return f", {winner}" + (f": {loser} {ENDINGS[result.how]}" if result.how else "")
+    found = read_ggf(text)
+    return (found.start, [move.action for move in found.moves], found.fault), _title(found.tags, found.result)
 
 
 def _sgf_game(text: str) -> tuple[Started, str]:
     found = read_sgf(text)
-    return (found.start, list(found.actions), found.fault), ""
+    return (found.start, list(found.actions), found.fault), _title(found.tags, found.result)
+
+
+def _title(tags: Mapping[str, str], result: GgfResult | SgfResult | None) -> str:
+    """Return the players, the place and the result, as far as the game has them."""
+    black, white, place = (_shown(tags.get(name, "")) for name in ("PB", "PW", "PC"))
+    players = f"{black or '?'} - {white or '?'}" if black or white else ""
+    return ", ".join(part for part in (players, place, _decided(result)) if part)
+
+
+def _shown(name: str) -> str:
+    """Return the beginning of a name, without what a terminal would obey."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in name[:LONGEST_NAME])
+    return " ".join(printable.split())
+
+
+def _decided(result: GgfResult | SgfResult | None) -> str:
+    """Describe the result of a game that was not played to its end."""
+    if result is None:
+        return ""
+    margin = result.black_margin
+    winner = "a draw" if margin == 0 else f"{'Black' if margin > 0 else 'White'} wins"
+    by = f" by {abs(margin):g}" if margin and math.isfinite(margin) else ""
+    loser = "they" if result.how == "s" or margin == 0 else "White" if margin > 0 else "Black"
+    return f"{winner}{by}" + (f": {loser} {(GGF_ENDINGS | SGF_ENDINGS)[result.how]}" if result.how else "")
 
 
 def _started_lists(games: list[Started | None], game: Game, problems: dict[int, str]) -> MoveLists:

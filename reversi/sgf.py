@@ -3,13 +3,16 @@
     (;GM[2]FF[4]SZ[8];B[f5];W[d6]...)
 
 It reads GM (2, Othello), SZ (8 if missing), AB, AW and PL of the first node (a set-up position; without discs the usual
-start) and the moves B and W.  A point is a column letter and a row number (`d3`) or two letters (`dc`), rows counted
-from the top; an empty point, `tt` or `pass` is a pass.  Other properties and all variations but the first are ignored.
+start), its texts, such as PB, PW, PC and RE (the players, the place, the result), and the moves B and W.  A point is a
+column letter and a row number (`d3`) or two letters (`dc`), rows counted from the top; an empty point, `tt` or `pass`
+is a pass.  Other properties and all variations but the first are ignored.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
@@ -20,20 +23,42 @@ from reversi.games.rules import Game, reversi_of_size
 
 OTHELLO = "2"
 
+ENDINGS = {"r": "resigned", "t": "lost on time", "f": "forfeited"}
+"""How a game may end before it is over, as in RE[B+R] or RE[W+Time] (https://www.red-bean.com/sgf/properties.html)."""
+
 _BRACKET = re.compile(r"[()]|\[(?:[^\]\\]|\\.|\\\Z)*", re.DOTALL)
 """A bracket of the tree, or the text of a value, closed or not: so no text is looked at twice."""
 
 _TOKEN = re.compile(r"\s*(?:([;()])|([A-Za-z]+)|\[((?:[^\]\\]|\\.)*)\])", re.DOTALL)
 
+_RESULT = re.compile(r"([BW])\+(\d{1,2}(?:\.\d{1,6})?)?(?:([RTF])[a-z]*)?|0|draw", re.ASCII | re.IGNORECASE)
+
+_ESCAPE = re.compile(r"\\(?:\r?\n|(.))", re.DOTALL)
+"""An escaped character, or an escaped line break, which is not of the text."""
+
 Node = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
+class SgfResult:
+    """The result of a game that was not played to its end."""
+
+    black_margin: float
+    """Black's discs minus White's, as it was counted; infinite for a win that was not."""
+    how: str = ""
+    """How it ended, a key of `ENDINGS`; "" if unknown."""
+
+
+@dataclass(frozen=True)
 class SgfGame:
-    """The main line of a game: its start position, and its plies with every pass."""
+    """The main line of a game: its start position, its plies with every pass, and the tags of its first node."""
 
     start: Position
     actions: tuple[int, ...]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """The first texts of the first node's properties, such as PB and PW, the players."""
+    result: SgfResult | None = None
+    """The result of a game that was not played to its end; None if it was, or has no result."""
     fault: ReversiError | None = field(default=None, compare=False)
     """Why the moves stop before those of the text: the next one is illegal or no move; see `read_sgf`."""
 
@@ -71,22 +96,25 @@ def read_sgf(text: str, before_move: int | None = None) -> SgfGame:
     root = nodes[0]
     if root.get("GM") != [OTHELLO]:
         raise NotationError(f"expected a game of Othello, GM[2], got GM{root.get('GM', [])}")
-    start = position = _start(root)
-    game, actions, moves = start.game, list[int](), 0
-    for node in nodes:
-        for side in ("B", "W"):
-            for point in node.get(side, []):
-                moves += 1
-                if before_move is not None and moves >= before_move:
-                    return SgfGame(start, tuple(actions))
-                try:
-                    plies = plies_of(position, _action(game, point), side == "B")
-                except (NotationError, IllegalMoveError) as error:
-                    return SgfGame(start, tuple(actions), error)
-                for action in plies:
-                    actions.append(action)
-                    position = position.play(action)
-    return SgfGame(start, tuple(actions))
+    start = _start(root)
+    moves = [(side == "B", point) for node in nodes for side in ("B", "W") for point in node.get(side, [])]
+    actions, end, fault = _plies(start, moves if before_move is None else moves[: max(0, before_move - 1)])
+    tags = {name: _ESCAPE.sub(r"\1", texts[0]) for name, texts in root.items()}
+    return SgfGame(start, actions, tags, None if end.is_over else _result(tags.get("RE", "")), fault)
+
+
+def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[tuple[int, ...], Position, ReversiError | None]:
+    """Return the actions up to the first fault, the position after them, and the fault."""
+    position, actions = start, list[int]()
+    for black, point in moves:
+        try:
+            plies = plies_of(position, _action(start.game, point), black)
+        except (NotationError, IllegalMoveError) as error:
+            return tuple(actions), position, error
+        for action in plies:
+            actions.append(action)
+            position = position.play(action)
+    return tuple(actions), position, None
 
 
 def _main_line(text: str) -> list[Node]:
@@ -128,6 +156,16 @@ def _start(root: Node) -> Position:
     if "".join(root.get("PL", ["B"])).strip().lower() in ("w", "white"):
         return Position(game, start.white, start.black, False)
     return start
+
+
+def _result(text: str) -> SgfResult | None:
+    """Return the result of RE, None for one such as `?` or `Void`."""
+    match = _RESULT.fullmatch(text.strip())
+    if match is None:
+        return None
+    winner, discs, how = match.groups("")
+    margin = 0.0 if not winner else float(discs) if discs else math.inf
+    return SgfResult(margin if winner.upper() != "W" else -margin, how.lower())
 
 
 def _action(game: Game, point: str) -> int:

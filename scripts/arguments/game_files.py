@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
     from reversi.games.rules import Game
 
 
+_MOVES = re.compile(r"[ \d.,-]*(?:(?:[a-z]\d|pass)[ \d.,-]*)+", re.ASCII | re.IGNORECASE)
+"""A line that can only be a transcript, though perhaps not one of the board."""
+
+
 def file_named(text: str) -> Path | None:
     """Return the path if `text` names a file, None if it is something else; UsageError for a file that is not there."""
     from reversi.gamefiles import SUFFIXES
+    from reversi.gametext import in_brackets
 
     path = Path(text)
     if os.path.isfile(text):  # unlike `Path.is_file` before Python 3.14, also where text is too long for a file's name
         return path
-    if text.lstrip().startswith("(") or (path.suffix.lower() not in SUFFIXES and "/" not in text):
+    if in_brackets(text) is not None or (path.suffix.lower() not in SUFFIXES and "/" not in text):
         return None
     try:
         path.stat()
@@ -50,6 +56,9 @@ def read_collection(source: str, game: Game | None, column: str | None) -> Colle
 def _read(source: str, game: Game | None, column: str | None) -> Collection:
     from reversi.gamefiles import MAX_BYTES, read_games, read_games_of
 
+    if column is not None and not source.lower().endswith(".csv"):
+        shown = "standard input" if source == STANDARD_INPUT else repr(source[:40])
+        raise UsageError(f"--column: expected a CSV file, got {shown}")
     if source == STANDARD_INPUT:
         if sys.stdin.isatty():
             print("games, one transcript per line, GGF or SGF; Ctrl-D ends", file=sys.stderr)
@@ -58,10 +67,20 @@ def _read(source: str, game: Game | None, column: str | None) -> Collection:
         return read_games_of(path, game, column)
     games = read_games(source.encode(errors="replace"), game, f"{source[:40]!r}")
     if not len(games) or games.is_unreadable(0):
-        raise UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
+        raise _not_read(source, games.game)
     if games.plies[0] == 0 and games.is_broken(0):
         raise UsageError(f"{games.game.name}: {games.problem(0)}")
     return games
+
+
+def _not_read(source: str, game: Game) -> UsageError:
+    """Return the error for what is no file and no game: the fault of its first move if it can only be a transcript."""
+    from reversi.games.notation import read_transcript
+
+    fault = read_transcript(game, source)[1] if _MOVES.fullmatch(source) else None
+    if fault is None:
+        return UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
+    return UsageError(f"{game.name}: {fault}")
 
 
 def index_of(games: Collection, number: int) -> int:

@@ -2,7 +2,7 @@
 
 A line is what `reversi.gametext` reads: a position, also with the scores of its moves as in OBF, the format of endgame
 problems; or the moves that lead to one, as a transcript such as `f5d6c3`, GGF or SGF.  Blank lines and text after a `#`
-are ignored.
+that is not of a game in GGF or SGF are ignored.
 """
 
 from __future__ import annotations
@@ -121,8 +121,16 @@ def _parsed(game: Game | None, groups: Iterable[list[str]]) -> Iterator[list[Lin
     """Yield the lines of each group that are to be answered."""
     numbers = count(1)
     for group in groups:
-        texts = [(next(numbers), line.partition("#")[0].strip()) for line in group]
+        texts = [(next(numbers), _text(line)) for line in group]
         yield [Line(number, _parse(text, game)) for number, text in texts if text]
+
+
+def _text(line: str) -> str:
+    """Return a line without its comment; a game in GGF or SGF may hold a `#`, and nothing after it is read."""
+    from reversi.gametext import BYTE_ORDER_MARK, in_brackets
+
+    text = line.removeprefix(BYTE_ORDER_MARK).strip()
+    return text.partition("#")[0].strip() if in_brackets(text) is None else text
 
 
 def _parse(text: str, game: Game | None) -> Problem | NotationError:

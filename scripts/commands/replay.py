@@ -4,7 +4,7 @@ Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript 
 and this program's own records (.records); - reads transcripts, GGF or SGF from standard input.  In a terminal, Enter
 shows the next ply, b the previous one, g 12 goes to ply 12, q quits; otherwise every position is printed.
 
-A game with an illegal move is shown up to that move, and the exit code is then 1.
+A game with an illegal move is shown up to that move, not at all if it is the first, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SIZES = {3: "tictactoe", 4: "reversi4", 6: "reversi6", 8: "reversi8"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the game, the ply and the output format."""
     parser.add_argument("source", metavar="GAME", help="a file of games, a game written out, or - for standard input")
-    parser.add_argument("--game", type=positive, default=1, metavar="N", help="which game of the file (default 1)")
+    parser.add_argument("--game", type=positive, metavar="N", help="which game of the file (default 1)")
     parser.add_argument(
         "--ply",
         type=natural,
@@ -55,10 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show the game or games; the exit code is 1 if one of them has an illegal move."""
-    if args.all and args.ply is not None:
-        raise UsageError("expected --all or --ply, got both")
+    for option, value in (("--ply", args.ply), ("--game", args.game)):
+        if args.all and value is not None:
+            raise UsageError(f"expected --all or {option}, got both")
     games = read_collection(args.source, _game_of_size(args.size), args.column)
-    rows = range(len(games)) if args.all else [index_of(games, args.game)]
+    rows = range(len(games)) if args.all else [index_of(games, args.game or 1)]
     by_hand = not (args.all or args.json or args.source == STANDARD_INPUT) and _is_a_terminal()
     broken = 0
     for index in rows:
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
                 raise CorruptFileError(games.problem(index))
             raise UsageError(f"--ply: expected a ply from 0 to {len(positions) - 1}, got {args.ply}")
         try:
-            _show(games, index, positions, args, by_hand)
+            if games.plies[index] or not games.is_broken(index):  # otherwise its start may be unknown
+                _show(games, index, positions, args, by_hand)
         except KeyboardInterrupt:
             print("\nGoodbye.")
             return 130

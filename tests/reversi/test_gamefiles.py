@@ -87,7 +87,69 @@ def test_a_file_says_who_played(tmp_path: Path) -> None:
     (tmp_path / "WTHOR.TRN").write_bytes(names(["?", "World Championship"], 26))
     assert read_games_of(tmp_path / "a.wtb").title(1) == "Rose Brian 40 - 24 Tastet Marc, World Championship 1999"
     (tmp_path / "a.ggf").write_text(ggf(7))
-    assert read_games_of(tmp_path / "a.ggf").title(0) == "black 7 - white"
+    assert read_games_of(tmp_path / "a.ggf").title(0) == "black 7 - white, reversi-zero"
+
+
+@pytest.mark.parametrize(
+    ("tags", "title"),
+    [
+        ("PB[Ann]PW[Bob]", "Ann - Bob"),
+        ("PB[Ann]PW[Bob]PC[Paris]RE[B+R]", "Ann - Bob, Paris, Black wins: White resigned"),
+        ("PW[Bob]RE[W+12.5]", "? - Bob, White wins by 12.5"),
+        ("PC[Paris]RE[w+Time]", "Paris, White wins: Black lost on time"),
+        ("RE[B+Forfeit]", "Black wins: White forfeited"),
+        ("RE[Draw]", "a draw"),
+        ("PB[a \\] \\\\\nb\\\nc]PW[]RE[?]", "a ] \\ bc - ?"),
+        ("", ""),
+    ],
+)
+def test_sgf_says_who_played_where_and_how_it_ended(tags: str, title: str) -> None:
+    found = read_games(f"(;GM[2]SZ[6]{tags};B[c2])".encode(), None, "it")
+    assert (found.title(0), found.moves(0)) == (title, ["c2"])
+
+
+def test_a_finished_game_of_sgf_has_the_result_of_its_board() -> None:
+    assert read_games(sgf(3).replace("SZ[8]", "SZ[8]PB[me]RE[B+R]").encode(), None, "it").title(0) == "me - ?"
+
+
+@pytest.mark.parametrize(
+    "text", ["(;GM[2]{};B[f5])", "(;GM[Othello]{}BO[8 " + 27 * "-" + "O*------*O" + 27 * "-" + " *];)"]
+)
+def test_names_are_short_and_no_commands_to_a_terminal(text: str) -> None:
+    found = read_games(text.format(f"PB[a\x1b[2Jb\x07\r\nc\u202ed]PW[{1000 * 'w'}]").encode(), None, "it")
+    assert found.title(0) == f"a [2Jb c d - {80 * 'w'}"
+
+
+def test_names_in_other_files_are_no_commands_to_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a.wtb").write_bytes(wtb(GAMES))
+    (tmp_path / "WTHOR.JOU").write_bytes(names(["", "", "\x1b[2Jme", "you"], 20))
+    found = read_games_of(tmp_path / "a.wtb")
+    assert found.title(1) == "[2Jme 40 - 24 you, #1 1999"
+    (tmp_path / "a.records").write_bytes(encode(found.records(np.arange(5)), "\x1b[2Jit", 0))
+    assert read_games_of(tmp_path / "a.records").title(0) == "[2Jit, version -1"
+
+
+def test_a_game_begins_outside_the_tags_of_another(tmp_path: Path) -> None:
+    path, texts = tmp_path / "a.ggf", [ggf(0).replace("PB[", "PB[(;(;["), *map(ggf, (1, 2))]
+    path.write_text(f"1 {texts[0]} (; 2 {texts[1]}{texts[2]}")
+    found = read_games_of(path)
+    assert found.is_good.tolist() == [True, False, True, True]
+    assert found.title(0) == "(;(;[black 0 - white, reversi-zero"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_game_that_is_cut_short_does_not_cost_the_next(tmp_path: Path, end: str) -> None:
+    cut, _, _ = ggf(0).partition("black")
+    (tmp_path / "a.ggf").write_bytes(f"{cut}{end}1 {ggf(1)}{end}".encode())
+    assert (cut[-3:], read_games_of(tmp_path / "a.ggf").is_good.tolist()) == ("PB[", [False, True])
+
+
+@pytest.mark.parametrize("text", [f"1 {ggf(0, 'reversi6')}\n1 {ggf(1, 'reversi6')}", "12 (;GM[2]SZ[6];B[c2])", "c2b4"])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\ufeff \n "])
+def test_numbers_and_byte_order_marks_before_games_are_passed_over(text: str, before: str) -> None:
+    found = read_games((before + text).encode(), None, "it")
+    assert (len(found), found.game.name) == (text.count("1 ") or 1, "reversi6")
+    assert not any(found.is_broken(index) for index in range(len(found)))
 
 
 def test_bad_games_are_named_and_the_others_stay(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.gametext import BOARDS, REVERSI, parse_game
+from reversi.gametext import BOARDS, REVERSI, in_brackets, parse_game
 
 START = str(Position.start("reversi4"))
 PLAYED = Position.start("reversi4").play("b1").play("a1")
@@ -21,11 +21,20 @@ PLAYED = Position.start("reversi4").play("b1").play("a1")
         "1. b1 a1",
         "(;GM[2]SZ[4];B[b1];W[a1])",
         f"(;GM[Othello]PB[me]BO[4 {START.replace('X', '*')}]B[B1]W[A1];)",
+        f"1 (;GM[Othello]PB[me]BO[4 {START.replace('X', '*')}]B[B1]W[A1];)",
+        "  12  (;GM[2]SZ[4];B[b1];W[a1])",
+        "\ufeffb1a1",
+        "\ufeff(;GM[2]SZ[4];B[b1];W[a1])",
     ],
 )
 def test_moves_are_read_in_every_format(text: str) -> None:
     found = parse_game(text, REVERSI)
     assert (found.start, found.moves, found.end) == (Position.start("reversi4"), ["b1", "a1"], PLAYED)
+
+
+def test_a_number_is_passed_over_only_before_a_game_in_brackets() -> None:
+    assert in_brackets(" 2 (;GM[2])") == in_brackets("(;GM[2])") == "(;GM[2])"
+    assert [in_brackets(text) for text in ("", "1", "1. f5", "2 (copy).ggf", "x (;GM[2])")] == [None] * 5
 
 
 def test_a_position_has_no_moves_and_may_have_scores() -> None:

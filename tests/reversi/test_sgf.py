@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.notation import action_name
 from reversi.games.position import Position
-from reversi.sgf import parse_sgf
+from reversi.sgf import SgfResult, parse_sgf
 
 GAME = "(;GM[2]FF[4]SZ[8]PB[a \\] b]C[;B[zz\\]];B[f5]C[one];W[d6]BL[3];B[c3])"
 
@@ -34,6 +36,31 @@ def test_a_game_may_be_read_up_to_a_move(before: int, expected: list[str]) -> No
 
 def test_the_first_variation_is_the_game() -> None:
     assert moves("(;GM[2]SZ[6];B[c2](;W[b2];B[b3])(;W[d2]))") == ["c2", "b2", "b3"]
+
+
+def test_the_first_node_says_who_played() -> None:
+    tags = parse_sgf(GAME).tags
+    assert (tags["PB"], tags["C"], tags["SZ"]) == ("a ] b", ";B[zz]", "8")
+    assert "BL" not in tags
+
+
+@pytest.mark.parametrize(
+    ("written", "result"),
+    [
+        ("B+3", SgfResult(3)),
+        ("W+0.5", SgfResult(-0.5)),
+        (" b+r ", SgfResult(math.inf, "r")),
+        ("W+Resign", SgfResult(-math.inf, "r")),
+        ("W+12Time", SgfResult(-12, "t")),
+        ("B+Forfeit", SgfResult(math.inf, "f")),
+        ("W+", SgfResult(-math.inf)),
+        ("0", SgfResult(0)),
+        ("Draw", SgfResult(0)),
+        *((text, None) for text in ("", "?", "Void", "B", "B+nan", "B+x", "+3", "B+" + "9" * 99)),
+    ],
+)
+def test_the_result_of_an_unfinished_game_is_read(written: str, result: SgfResult | None) -> None:
+    assert parse_sgf(f"(;GM[2]RE[{written}];B[f5])").result == result
 
 
 def test_a_position_may_be_set_up() -> None:

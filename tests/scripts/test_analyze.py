@@ -120,6 +120,13 @@ def test_positions_may_come_from_a_file_and_as_moves(reversi: Reversi, registry:
     )
 
 
+def test_a_game_may_hold_a_number_sign_and_follow_a_byte_order_mark(reversi: Reversi, registry: Path) -> None:
+    games = ["\ufeff1 (;GM[2]SZ[6]PB[a#1];B[c2];W[d2])", "(;GM[2]SZ[6]PW[#];B[c2];W[d2]) # the same"]
+    after = str(Position.parse(START).play("c2").play("d2"))
+    assert [found["position"] for found in analyzed(reversi, registry, games, 4)] == [after, after]
+    assert [found["position"] for found in analyzed(reversi, registry, [f"\ufeff{START}"], 4)] == [START]
+
+
 def test_a_position_is_answered_before_the_next_one_arrives(registry: Path) -> None:
     command = [sys.executable, "-m", "scripts.cli", "analyze", "--registry", registry, "--simulations", "4", "--json"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

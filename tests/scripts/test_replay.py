@@ -9,6 +9,7 @@ import pytest
 from tests.reversi.wthor_files import random_game, transcript, wtb
 from tests.scripts.conftest import Reversi
 
+START6 = "-" * 14 + "O*----*O" + "-" * 14
 START = "-" * 27 + "O*" + "-" * 6 + "*O" + "-" * 27
 
 
@@ -34,7 +35,7 @@ def test_every_position_of_a_transcript_is_printed(reversi: Reversi) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1. f5 d6 2. c3", "f5-d6-c3", "F5, D6, C3", "1.f5 2.d6 3.c3", "(;GM[2]PB[a/b];B[f5];W[d6];B[c3])"]
+    "text", ["1. f5 d6 2. c3", "f5-d6-c3", "F5, D6, C3", "1.f5 2.d6 3.c3", "(;GM[2]C[a/b];B[f5];W[d6];B[c3])"]
 )
 def test_transcripts_in_everyday_notations_are_read(reversi: Reversi, text: str) -> None:
     assert reversi("replay", text, "--json") == reversi("replay", "f5d6c3", "--json")
@@ -48,6 +49,10 @@ def test_transcripts_in_everyday_notations_are_read(reversi: Reversi, text: str)
         ("# two games\n1. c2 b4\nc2-b2\n", ["", ""]),
         (f"(;GM[Othello]PB[me]PW[you]BO[8 {START} *]B[F5]W[D6];)", ["me - you"]),
         ("(;GM[2];B[f5];W[d6])(;GM[2];B[d3])", ["", ""]),
+        ("(;GM[2]SZ[6]PB[Ann]PW[Bob];B[c2])", ["Ann - Bob"]),
+        (f"1 (;GM[Othello]PB[me]PW[a#1]BO[6 {START6} *]B[C2];)\n" * 2, ["me - a#1", "me - a#1"]),
+        ("\ufeff(;GM[2]SZ[6];B[c2])\n", [""]),
+        ("\ufeffc2b4\n", [""]),
     ],
 )
 def test_games_come_from_standard_input(reversi: Reversi, text: str, titles: list[str]) -> None:
@@ -68,8 +73,8 @@ def test_games_come_from_standard_input(reversi: Reversi, text: str, titles: lis
     ],
 )
 def test_what_is_wrong_on_standard_input_is_one_line(reversi: Reversi, text: str, code: int, words: str) -> None:
-    answer = reversi("replay", "-", stdin=text)
-    assert answer.code == code
+    answer = reversi("replay", "-", "--json", stdin=text)
+    assert (answer.code, answer.out.count("\n")) == (code, 3 if text == "f5d6f5" else 0)
     assert answer.err.startswith(f"error: {words}")
     assert answer.err.count("\n") == 1
 
@@ -194,6 +199,15 @@ def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, mo
         (["f5", "--game", "2"], "--game: expected a game from 1 to 1, got 2"),
         (["f5", "--ply", "2"], "--ply: expected a ply from 0 to 1, got 2"),
         (["f5", "--ply", "1", "--all"], "expected --all or --ply, got both"),
+        (["f5", "--game", "1", "--all"], "expected --all or --game, got both"),
+        (["f5", "--column", "moves"], "--column: expected a CSV file, got 'f5'"),
+        (["-", "--column", "moves"], "--column: expected a CSV file, got standard input"),
+        ([__file__, "--column", "moves"], "--column: expected a CSV file, got "),
+        (["g8h8", "--size", "6"], "reversi6: expected a square from a1 to f6 or pass, got 'g8'"),
+        (["1. G8 h8", "--size", "6"], "reversi6: expected a square from a1 to f6 or pass, got 'G8'"),
+        (["i9j9"], "reversi8: expected a move like d3 at ply 1, got 'i9j9'"),
+        (["h8.txt", "--size", "6"], "h8.txt: expected a file of games, but No such file or directory"),
+        (["1 (;GM[2]PC[a/b];B[f6])"], "reversi8: '1 (;GM[2]PC[a/b];B[f6])', game 1: expected one of "),
         ([__file__], "expected a file of games (.wtb, "),
     ],
 )

@@ -164,6 +164,23 @@ def test_positions_may_come_from_a_file_as_moves_and_in_other_symbols(reversi: R
     assert missing.err == f"error: {tmp_path}/none: expected a file of positions, but No such file or directory\n"
 
 
+def test_games_of_archives_with_comments_and_a_byte_order_mark_are_read(reversi: Reversi, tmp_path: Path) -> None:
+    cells = str(Position.start("reversi4")).replace("X", "*")
+    lines = [
+        f"1 (;GM[Othello]PB[a#1]PW[#]BO[4 {cells}]B[B1]W[A1];) # one",
+        "(;GM[2]SZ[4]PB[a\\]#1];B[b1];W[a1])# two",
+        "b1a1# three",
+        "# (;GM[2])",
+    ]
+    text = "\ufeff" + "\n".join(lines)
+    (tmp_path / "list").write_text(text)
+    for answer in (reversi("solve", "--json", "--nodes", 1, stdin=text), reversi("solve", "--json", tmp_path / "list")):
+        assert (answer.code, answer.err) == (0, "")
+        found = [json.loads(line)["position"] for line in answer.out.splitlines()]
+        assert found == [str(Position.start("reversi4").play("b1").play("a1"))] * 3
+    assert reversi("solve", stdin="\ufeff\n\ufeff# none\n") == reversi("solve", stdin="")
+
+
 def test_tictactoe_is_no_position_to_solve(reversi: Reversi) -> None:
     answer = reversi("solve", stdin="--------- X")
     assert (answer.code, answer.out.startswith("error: expected a game on reversi8 or reversi6 or ")) == (1, True)
