@@ -109,7 +109,9 @@ def test_a_look_at_the_lock_holds_nobody_up(tmp_path: Path) -> None:
     with open(tmp_path / "night" / "run.lock", encoding="ascii") as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         threading.Timer(LOOK_S / 3, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
-        RunFolder.resume(str(tmp_path / "night")).close()
+        held = RunFolder.resume(str(tmp_path / "night"))
+    assert held.resumed
+    held.close()
 
 
 def test_a_run_is_resumed_by_its_folder_or_by_its_name_in_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

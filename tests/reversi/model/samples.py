@@ -18,6 +18,9 @@ from reversi.model.weights import Weights
 SMALL = ResNetConfig(blocks=2, channels=16)
 LINES = ResNetConfig(blocks=2, channels=16, lines=True)
 
+MATCH = {"wins": 231, "draws": 12, "losses": 57, "opponent_version": 3, "elo": 228.5, "interval": [0.74, 0.83]}
+"""What the gate says of a candidate's match."""
+
 
 def _stack(**fields: object) -> StackConfig:
     usual = {

@@ -17,36 +17,13 @@ from reversi.errors import (
     NoGatedModelError,
     RunError,
     UnreachableError,
-    UnwritableError,
     UsageError,
 )
 from reversi.model.config import TableConfig
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
 from reversi.model.registry import Registry, load_model, open_registry
-from tests.reversi.model.samples import STACKS, weights
-
-MATCH = {"wins": 231, "draws": 12, "losses": 57, "opponent_version": 3, "elo": 228.5, "interval": [0.74, 0.83]}
-
-
-@pytest.fixture(params=["folder", "memory"])
-def url(request, tmp_path):
-    return str(tmp_path / "registry") if request.param == "folder" else f"memory://{tmp_path.name}/registry"
-
-
-@pytest.fixture
-def registry(url):
-    return Registry(url, create=True)
-
-
-@pytest.fixture
-def local(tmp_path):
-    """A registry on disk with a first, a rejected and a promoted model."""
-    made = Registry(str(tmp_path / "registry"), create=True)
-    made.publish(weights("reversi4", 0, seed=0), "first", None)
-    made.publish(weights("reversi4", 5, seed=5), "rejected", MATCH | {"wins": 9, "losses": 279})
-    made.publish(weights("reversi4", 12, seed=12), "promoted", MATCH)
-    return made
+from tests.reversi.model.samples import MATCH, STACKS, weights
 
 
 def folder_of(registry, version):
@@ -163,54 +140,6 @@ def test_a_publication_cut_short_is_invisible_and_can_be_repeated(registry, monk
     monkeypatch.setattr(Folder, "write", write)
     registry.publish(weights("reversi4", 7), "promoted", MATCH)
     assert registry.load(registry.gated()).version == 7
-
-
-def test_old_rejected_versions_lose_their_weights_and_nothing_else(registry):
-    registry.publish(weights("reversi4", 0, seed=0), "first", None)
-    for version in (1, 2, 3, 4):
-        registry.publish(weights("reversi4", version, seed=version), "rejected", MATCH | {"wins": 9})
-    before = registry.models()
-    registry.prune([1, 2, 3, 4], 9)
-    assert registry.load(registry.get(1)).version == 1
-    registry.prune([1, 2, 3], 2)
-    registry.prune([1, 2, 3, 4], 2)
-    assert registry.models() == before
-    assert [registry.load(registry.get(version)).version for version in (0, 3, 4)] == [0, 3, 4]
-    assert registry.latest().version == 4
-    for version in (1, 2):
-        with pytest.raises(UsageError, match=rf"got {version}, a rejected candidate whose weights were dropped"):
-            registry.load(registry.get(version))
-
-
-def test_weights_that_an_error_left_are_dropped_by_the_next_call(registry, monkeypatch):
-    registry.publish(weights("reversi4", 0, seed=0), "first", None)
-    rejected = list(range(1, 9))
-    for version in rejected:
-        registry.publish(weights("reversi4", version, seed=version), "rejected", MATCH | {"wins": 9})
-    remove, removed = Folder.remove, []
-
-    def full(folder, name):
-        if len(removed) == 3:
-            raise UnwritableError("no space left")
-        remove(folder, name)
-        removed.append(name)
-
-    monkeypatch.setattr(Folder, "remove", full)
-    with pytest.raises(UnwritableError):
-        registry.prune(rejected, 2)
-    monkeypatch.undo()
-    registry.prune(rejected, 2)
-    left = [version for version in rejected if registry._folder.has(f"models/{version:06d}/model.safetensors")]
-    assert left == [7, 8]
-
-
-def test_a_version_without_weights_is_still_taken_by_them(registry):
-    rejected = weights("reversi4", 1, seed=1)
-    published = registry.publish(rejected, "rejected", MATCH | {"wins": 9})
-    registry.prune([1], 0)
-    assert registry.publish(rejected, "rejected", MATCH | {"wins": 9}) == published
-    with pytest.raises(RunError, match="version 1 is taken by other weights"):
-        registry.publish(weights("reversi4", 1, seed=2), "rejected", MATCH | {"wins": 9})
 
 
 def test_lost_weights_of_a_champion_are_damage(local):
