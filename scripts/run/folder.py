@@ -214,7 +214,8 @@ def _empty(folder: Path) -> None:
 def newest_whole(folder: Path, only: str | None = None) -> dict[str, bytes]:
     """Return the files of the newest checkpoint in `folder` that agrees with its manifest.
 
-    only  the name of the only file to read and compare, as others may have gigabytes; none if a checkpoint lacks it
+    only  the name of the only file to read and compare, since others may have gigabytes; the result is empty if the
+          checkpoint was written without it
     """
     wrong = "there is none"
     for place in reversed(checkpoints_in(folder)):
@@ -229,8 +230,7 @@ def newest_whole(folder: Path, only: str | None = None) -> dict[str, bytes]:
 
 
 def _damaged(files: Mapping[str, bytes], place: Path, only: str | None) -> str | None:
-    """Return the name of a file, or of `only` that, that its checkpoint's manifest does not know so; None if there is
-    no such file."""
+    """Return the name of a file that is not as its checkpoint's manifest says, None if every one is, or just `only`."""
     try:
         hashes = read_json(files, MANIFEST, place)
     except CorruptFileError:

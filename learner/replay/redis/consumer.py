@@ -181,8 +181,8 @@ class Consumer:
             self._published[key] = value
 
     def _join(self, stream: str) -> None:
-        """Create a stream's group, and the stream, unless they exist: that a full server says no to either is no matter
-        then, and reading makes room."""
+        """Create a stream and its group unless they exist.  A full server refuses that even where they do, which is
+        ignored: only reading makes room."""
         from redis.exceptions import OutOfMemoryError, ResponseError
 
         try:
