@@ -98,8 +98,8 @@ class GameReview:
     def _result(self) -> str:
         last = self.positions[-1]
         black, white = last.black.bit_count(), last.white.bit_count()
+        discs = f"Black {black}, White {white}, " if last.game.counts_discs else ""
         if not last.is_over:
-            discs = f"Black {black}, White {white}, " if last.game.counts_discs else ""
             return f"Not over: {discs}{'Black' if last.black_to_move else 'White'} to move"
         margin, empty = last.black_margin, last.empties
         winner = "a draw" if margin == 0 else "Black wins" if margin > 0 else "White wins"
@@ -108,7 +108,7 @@ class GameReview:
         if empty and margin:  # WTHOR and FFO count the empty squares for the winner
             black, white = black + empty * (margin > 0), white + empty * (margin < 0)
             winner += f" ({black} - {white} with the {empty} empty squares)"
-        return f"Final score: Black {last.black.bit_count()}, White {last.white.bit_count()}, {winner}"
+        return f"Final score: {discs}{winner}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

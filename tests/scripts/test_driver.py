@@ -12,11 +12,12 @@ from learner.algorithms.reports import ValidationPart
 from reversi.errors import RunError
 from scripts.ray import watchdog as watchdog_module
 from scripts.ray.checkpoints import STATE_TIMEOUT_S
+from scripts.ray.driver import Driver
 from scripts.ray.health import health_of
 from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Role
-from scripts.run.control import write_target
+from scripts.run.control import TargetWatcher, write_target
 from scripts.run.ending import with_resume_hint
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
@@ -33,6 +34,14 @@ def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path,
     for name in ("actor-1", "actor-2"):
         scene.process[name].hangs.clear()
     scene.turn_until(lambda: all(role.up for role in scene.pool.members))
+
+
+def test_the_checkpoint_is_let_go_once_every_role_has_its_part(tmp_path: Path, clock: Clock) -> None:
+    scene = Scene(tmp_path, clock)
+    scene.sitting.checkpoint = {"learner.safetensors": b"weights", "run.json": b"{}"}
+    Driver(scene.sitting, scene.parts, TargetWatcher(scene.sitting.folder.path, scene.job))
+    assert scene.parts.learner.saved == b"weights"
+    assert scene.sitting.checkpoint == {}
 
 
 @pytest.mark.parametrize("away", ["actors", "gate"])
