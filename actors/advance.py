@@ -19,13 +19,13 @@ from actors.games import (
     ply_stream,
     take_ply,
 )
+from reversi.games.rng import random_uniform
 from reversi.games.rules import NO_ACTION, only_reply
 from reversi.games.symmetry import canonical
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernels.kernel import bare_kernel, kernel
 from reversi.record import SEARCHED, UNSEARCHED
 from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.cache import MISSING, Cache, find
-from reversi.search.chance import random_uniform
 from reversi.search.exact import decide_moves, is_decided
 from reversi.search.params import SearchParams
 from reversi.search.root import (
@@ -38,8 +38,8 @@ from reversi.search.root import (
     search_value,
     set_root,
 )
+from reversi.search.simulation import expand, walk
 from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
-from reversi.search.walk import expand, walk
 
 _MOVE, _CAP = 0, 1
 """Draws from a ply's stream: the move, and whether its search is a full one."""

@@ -29,10 +29,10 @@ from actors.games import (
 )
 from actors.source import ActorCounts
 from reversi.games.bitboard import ONE, ZERO
+from reversi.games.rng import random_uniform
 from reversi.games.rules import Game, legal_moves, square_of_action
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernels.kernel import bare_kernel, kernel
 from reversi.record import UNSEARCHED, Records
-from reversi.search.chance import random_uniform
 from reversi.search.evaluate import Evaluate
 
 _EXPLORES, _MOVE = 0, 1

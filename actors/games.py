@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ZERO
+from reversi.games.rng import random_index, random_square, stream
 from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, pass_of, play
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernels.kernel import bare_kernel, kernel
 from reversi.record import OPENING, SEARCHED, Records
-from reversi.search.chance import random_index, random_square, stream
 
 _OPENING = 254
 """Substream that an opening's length is drawn from: no game has so many plies, and lessons use 255."""

@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 from actors.config import LEAST_EMPTIES
 from actors.games import Games, begin_game, make_games, ply_stream, take_ply, take_random_ply
 from reversi.games.bitboard import ONE, ZERO, popcount
+from reversi.games.rng import random_index, stream
 from reversi.games.rules import NO_ACTION, REVERSI8, Game, only_reply, squares_of
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernels.kernel import bare_kernel, kernel
+from reversi.kernels.stack_array import Int64Pointer, pointer_to
+from reversi.kernels.threads import Threads
 from reversi.record import OPENING, SEARCHED, UNSEARCHED
-from reversi.search.chance import random_index, stream
-from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
-from reversi.search.endgame_search import WORST, moves_reaching, search
-from reversi.search.endgame_table import Table
-from reversi.search.endgame_threads import CACHED_TABLE_BITS, SolverThreads
-from reversi.search.endgame_variant import variant_of
 from reversi.search.exact import MAX_MARGIN, utility
-from reversi.search.parallel import Threads
 from reversi.search.params import SearchParams
-from reversi.search.stack_array import Int64Pointer, pointer_to
+from reversi.solver.last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
+from reversi.solver.search import WORST, moves_reaching, search
+from reversi.solver.table import Table
+from reversi.solver.threads import CACHED_TABLE_BITS, SolverThreads
+from reversi.solver.variant import variant_of
 
 AT_ONCE = 1024
 """Lessons made in one call, by all threads; at least those of one game."""

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from actors.config import GamesActorConfig
 from actors.source import ActorCounts
-from reversi.collection import Collection
 from reversi.errors import ConfigError, CorruptFileError, UsageError
-from reversi.gamefiles import read_games_of
+from reversi.formats.collection import Collection
+from reversi.formats.files import read_games_of
 from reversi.games.rules import Game
 from reversi.record import REACH, SEARCHED, Records
 

@@ -22,17 +22,17 @@ from reversi.games.rules import (
     play,
     squares_of,
 )
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernels.kernel import bare_kernel, kernel
+from reversi.kernels.stack_array import Int64Pointer, pointer_to
+from reversi.kernels.threads import Threads
 from reversi.record import OPENING, SEARCHED
-from reversi.search.endgame_last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
-from reversi.search.endgame_search import moves_reaching, search
-from reversi.search.endgame_table import Table
-from reversi.search.endgame_threads import CACHED_TABLE_BITS, SolverThreads
-from reversi.search.endgame_variant import variant_of
 from reversi.search.exact import MAX_MARGIN, utility
-from reversi.search.parallel import Threads
 from reversi.search.params import SearchParams
-from reversi.search.stack_array import Int64Pointer, pointer_to
+from reversi.solver.last import EVALUATION_COUNT, GENERATION, NODE_COUNT, STOP
+from reversi.solver.search import moves_reaching, search
+from reversi.solver.table import Table
+from reversi.solver.threads import CACHED_TABLE_BITS, SolverThreads
+from reversi.solver.variant import variant_of
 
 NODES_A_PLY = 20_000
 """Nodes that the solver may search for a ply's value, and again for its moves: half a millisecond.  Plies are solved

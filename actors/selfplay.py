@@ -23,13 +23,13 @@ from actors.source import ActorCounts
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
+from reversi.kernels.threads import Threads
 from reversi.record import Records
 from reversi.search.cache import forget_all, make_cache, pack_cache, store, unpack_cache
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Pipeline
-from reversi.search.parallel import Threads
+from reversi.search.packing import pack_trees, unpack_trees
 from reversi.search.params import params_of
-from reversi.search.saved import pack_trees, unpack_trees
 from reversi.search.tree import make_trees
 
 

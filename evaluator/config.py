@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
-from reversi.engines.engine import EngineLimits
 from reversi.errors import ConfigError
+from reversi.players.engines.engine import EngineLimits
 from reversi.settings import require, require_ranges
 
 

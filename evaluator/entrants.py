@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reversi.engines.engine import EngineLimits
-from reversi.engines.player import EnginePlayer
 from reversi.games.rules import Game
 from reversi.players import AnyPlayer, SearchPlayer, make_any_player
+from reversi.players.engines.engine import EngineLimits
+from reversi.players.engines.player import EnginePlayer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,10 +31,10 @@ from reversi.games.rules import (
     play_batch,
 )
 from reversi.games.symmetry import canonical_key
-from reversi.search.endgame import solve_batch
-from reversi.search.endgame_search import NO_SCORE
-from reversi.search.flat_mc import flat_monte_carlo
-from reversi.search.parallel import Threads
+from reversi.kernels.threads import Threads
+from reversi.players.flat_mc import flat_monte_carlo
+from reversi.solver.search import NO_SCORE
+from reversi.solver.solver import solve_batch
 
 KIND, FORMAT = "labels", 1
 

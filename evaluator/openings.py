@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError, unreadable
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_transcript
+from reversi.games.rng import random_index, scramble, stream
 from reversi.games.rules import NO_ACTION, UNFINISHED, Game, game_named, list_actions, outcome, play
 from reversi.games.symmetry import canonical, canonical_key
-from reversi.kernel import kernel
-from reversi.search.chance import random_index, scramble, stream
+from reversi.kernels.kernel import kernel
 
 BATCH = 1024
 """Random openings drawn at once."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evaluator.labels import Labels
 from reversi.players import Player
 from reversi.players.model import SearchPlayer
-from reversi.search.endgame_search import NO_SCORE
+from reversi.solver.search import NO_SCORE
 
 CALIBRATION_BINS = 10
 """Number of equal parts into which the range of values, -1 to 1, is divided."""

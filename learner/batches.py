@@ -16,7 +16,7 @@ from reversi.games.bitboard import ONE
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import action_table, transform_mask
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 ILLEGAL = -1e4
 """Logit or value of illegal actions: their probability and gradient are exactly 0."""

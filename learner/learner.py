@@ -17,10 +17,10 @@ from learner.algorithms.algorithm import Training
 from learner.algorithms.compatibility import check_network
 from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
 from learner.algorithms.reports import Losses, ValidationPart, ValidationReport
+from learner.algorithms.sample_kinds import sample_kind
 from learner.config import LearnerConfig
 from learner.prefetch import prefetched
 from learner.replay.columns import SampleColumns
-from learner.replay.kinds import sample_kind
 from learner.schedule import is_candidate_step
 from reversi import archive
 from reversi.errors import CorruptFileError
@@ -29,7 +29,7 @@ from reversi.model.config import NetworkConfig, TableConfig
 from reversi.record import Records
 
 if TYPE_CHECKING:
-    from learner.validation import Validation
+    from learner.training.validation import Validation
 
 STATE_FORMAT = 2
 
@@ -271,11 +271,13 @@ def _trainer(
 
         assert isinstance(network, TableConfig), "`check_network` ensures this"
         return TableTraining(game, network, config, algorithm), None
-    from learner.trainer import Trainer  # not needed for a table, whose training takes less time than importing torch
+    from learner.training.trainer import (
+        Trainer,  # not needed for a table, whose training takes less time than importing torch
+    )
 
     trainer = Trainer(game, network, config, algorithm, seed)
     if validation is None or not isinstance(algorithm, SupervisedConfig):
         return trainer, None
-    from learner.validation import Validation
+    from learner.training.validation import Validation
 
     return trainer, Validation(validation, algorithm, trainer)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from reversi.model.evaluate import open_evaluator
     from reversi.model.registry import load_model
     from reversi.players import choose_move, make_player
-    from reversi.search.endgame import Solver
+    from reversi.solver.solver import Solver
 else:  # hidden from type checkers, which would take every name for defined
     _HOMES = {
         "Position": "reversi.games.position",
-        "Solver": "reversi.search.endgame",
+        "Solver": "reversi.solver.solver",
         "choose_move": "reversi.players",
         "load_model": "reversi.model.registry",
         "make_player": "reversi.players",

@@ -27,7 +27,7 @@ from reversi.games.rules import (
     play,
     square_of_action,
 )
-from reversi.kernel import bare_kernel, kernel
+from reversi.kernels.kernel import bare_kernel, kernel
 
 KIND = "records"
 FORMAT = 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 from evaluator.gate_report import GateReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
-from learner.tracking.metrics import metric_table
 from scripts.run.counters import PlayReport, RunReport
 from scripts.run.health import HealthReport, MemoryReport
+from scripts.run.tracking.metrics import metric_table
 
 HEAD = """\
 # Metrics

@@ -26,25 +26,25 @@ DOORS = {
         "scripts/ray/calls.py",
         "scripts/ray/failures.py",
         "scripts/ray/health.py",
-        "scripts/ray/launch.py",
+        "scripts/launch/ray.py",
         "scripts/ray/cluster.py",
         "scripts/ray/roles.py",
         "scripts/ray/jobs.py",
     ),
     "redis": ("learner/replay/redis/*.py", "scripts/drill/acknowledged.py"),
-    "wandb": ("learner/tracking/wandb.py",),
+    "wandb": ("scripts/run/tracking/wandb.py",),
     "hydra": ("scripts/commands/train.py", "scripts/config/compose.py"),
     "omegaconf": ("scripts/commands/train.py", "scripts/config/compose.py"),
     "aiohttp": ("reversi/frontends/web/server.py",),
     "openvino": ("reversi/model/openvino_backend.py",),
     "onnx": ("reversi/model/export.py",),
-    "torch": ("reversi/model/*.py", "learner/*.py", "learner/algorithms/*.py", "scripts/bench/limits.py"),
+    "torch": ("reversi/model/*.py", "learner/*.py", "learner/*/*.py", "scripts/bench/limits.py"),
     "jax": ("scripts/bench/peers.py",),
     "mctx": ("scripts/bench/peers.py",),
     "pgx": ("scripts/bench/peers.py",),
     "pyspiel": ("scripts/bench/peers.py",),
 }
-SCRIPTS = ("config", "curves", "run", "ray", "rate", "soak", "bench", "drill", "arguments", "commands")
+SCRIPTS = ("config", "curves", "run", "ray", "launch", "rate", "soak", "bench", "drill", "arguments", "commands")
 """Parts of `scripts`; each imports only itself and those before it."""
 
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}

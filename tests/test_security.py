@@ -213,7 +213,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
 )
 def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, words: str) -> None:
     from scripts.config.compose import recompose
-    from scripts.run.state import read_run
+    from scripts.run.status import read_run
 
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigError, match=words):

@@ -26,7 +26,7 @@ from learner.replay.transitions import TransitionArrays, Transitions
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from reversi.model.config import StackConfig
 from reversi.model.network import build_network
 from reversi.model.weights import Weights

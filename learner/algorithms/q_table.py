@@ -23,7 +23,7 @@ from learner.schedule import schedule
 from reversi.errors import CorruptFileError
 from reversi.games.bitboard import ONE
 from reversi.games.rules import Game, legal_moves, square_of_action
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from reversi.model.config import TableConfig
 from reversi.model.table import empty_table, table_index
 from reversi.model.weights import Weights

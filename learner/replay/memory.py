@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learner.algorithms.config import AlgorithmConfig
+from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.bucket import TokenBucket
 from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.deliveries import Deliveries, Receipt
-from learner.replay.kinds import sample_kind
 from learner.replay.quarantine import Quarantine
 from learner.replay.ring import Ring
 from learner.replay.transport import AddReport, ReplayReport

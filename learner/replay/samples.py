@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from learner.replay.columns import SampleColumns
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named, play
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from reversi.record import OPENING, SEARCHED, RecordColumns, Records, sign_of
 
 

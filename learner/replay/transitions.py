@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from learner.replay.columns import SampleColumns
 from reversi.games.bitboard import ONE, ZERO, Masks
 from reversi.games.rules import UNFINISHED, game_named, legal_moves, outcome, play, square_of_action
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from reversi.record import UNSEARCHED, RecordColumns, Records
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from reversi.analysis.analyzer import Analysis, Analyzer, Limit
 from reversi.errors import EngineError, IllegalMoveError, NotationError
 from reversi.files import write_output
-from reversi.frontends.analysis import Analysis, Analyzer, Limit
+from reversi.formats.ggf import GgfGame, GgfMove, GgfResult
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 from reversi.games.rules import TICTACTOE
-from reversi.ggf import GgfGame, GgfMove, GgfResult
 from reversi.players import AnyPlayer, Forfeit, HistoryPlayer
 
 HINTS = 3

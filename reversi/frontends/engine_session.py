@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from reversi.frontends.analysis import Analysis, Analyzer, Limit
+from reversi.analysis.analyzer import Analysis, Analyzer, Limit
 from reversi.games.passes import plies_of
 from reversi.games.position import Position
 from reversi.games.rules import Game

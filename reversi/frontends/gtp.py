@@ -12,8 +12,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from reversi import __version__
+from reversi.analysis.analyzer import Analysis, Limit
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
-from reversi.frontends.analysis import Analysis, Limit
+from reversi.formats.sgf import parse_sgf
 from reversi.frontends.clocks import Clocks
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp_analysis import AnalyzeRequest, evaluation, variation
@@ -22,7 +23,6 @@ from reversi.frontends.input_lines import InputLines
 from reversi.games.notation import action_name, parse_action
 from reversi.games.position import EMPTY, Position
 from reversi.games.rules import Game, reversi_of_size
-from reversi.sgf import parse_sgf
 
 NAME = "reversi-zero"
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reversi.frontends.analysis import Analysis, MoveAnalysis, deepening
+from reversi.analysis.analyzer import Analysis, MoveAnalysis, deepening
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp_words import COLOURS, GtpError
 from reversi.frontends.input_lines import InputLines

@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 
+from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis
 from reversi.errors import ReversiError
-from reversi.frontends.analysis import Analysis, Limit, MoveAnalysis
+from reversi.formats.ggf import GgfMove, name_of, parse_ggf
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
 from reversi.games.rules import Game
-from reversi.ggf import GgfMove, name_of, parse_ggf
 
 NAME = "reversi-zero"
 

@@ -16,8 +16,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from reversi.games.lanes import row_of, spread
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
+from reversi.kernels.lanes import row_of, spread
 
 Masks = NDArray[np.uint64]
 """uint64[B]: one mask of squares per position."""

@@ -9,7 +9,7 @@ import numpy as np
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games.bitboard import ONE, ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome, play, square_of_action
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 PASS = "pass"
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from reversi.games.bitboard import ONE, ZERO, lowest_square, popcount
 from reversi.games.rules import UNFINISHED, action_of_square, legal_moves, outcome, play
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 
 @kernel

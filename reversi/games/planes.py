@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, Masks
 from reversi.games.rules import legal_moves
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 PLANES_VERSION = 1
 """Stored in every model; changes when the meaning or the order of the planes changes."""

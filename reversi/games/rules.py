@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reversi.errors import UsageError
 from reversi.games import tictactoe
 from reversi.games.bitboard import ONE, ZERO, Masks, flips, lowest_square, popcount, reachable, turning_all
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 RULES_VERSION = 1
 """Stored in every record and model; changes when a legal move, a result or an action number changes."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import mirror_columns, mirror_rows, transpose
 from reversi.games.rules import GAMES, Game
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 SYMMETRIES = 8
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from reversi.games.bitboard import ONE, ZERO
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 BOARD = np.uint64(0x070707)
 _LEFT_COLUMN = np.uint64(0x010101)

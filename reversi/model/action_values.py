@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE, ZERO, Masks
 from reversi.games.rules import game_named, legal_moves, square_of_action
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from reversi.model.backend import Answers, Backend
 from reversi.model.weights import Weights
 

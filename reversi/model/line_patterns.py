@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 DIRECTIONS = 4
 """Lines through a square, in this order: row, column, diagonal, anti-diagonal."""

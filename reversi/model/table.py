@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import ONE
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 
 TABLE_SIZE = 3
 """Squares along one side of the largest board with a table."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from reversi.model.backend import OUTLOOKS, Answers, BackendName
 from reversi.model.table import table_index
 from reversi.model.weights import Weights

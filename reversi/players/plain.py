@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks, popcount
 from reversi.games.rules import Game, legal_actions_mask, list_actions, play
-from reversi.kernel import kernel
-from reversi.search.alphabeta import alphabeta
-from reversi.search.flat_mc import flat_monte_carlo
-from reversi.search.parallel import Threads
-from reversi.search.uct import uct
+from reversi.kernels.kernel import kernel
+from reversi.kernels.threads import Threads
+from reversi.players.alphabeta import alphabeta
+from reversi.players.flat_mc import flat_monte_carlo
+from reversi.players.uct import uct
 
 
 class RandomPlayer:

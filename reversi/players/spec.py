@@ -27,13 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from reversi.engines.engine import EngineLimits
 from reversi.errors import UnknownPlayerError, UsageError
 from reversi.games.rules import Game, game_named
+from reversi.players.alphabeta import MAX_DEPTH
+from reversi.players.engines.engine import EngineLimits
 from reversi.players.model import model_player, playing_config
 from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
 from reversi.players.player import AnyPlayer, Player
-from reversi.search.alphabeta import MAX_DEPTH
 from reversi.search.config import MAX_SIMULATIONS
 
 ENGINES = ("gtp", "nboard")
@@ -125,7 +125,7 @@ def make_any_player(spec: str, game: Game | str, *, limits: EngineLimits | None 
     """
     if not is_engine(spec):
         return make_player(spec, game, **options)
-    from reversi.engines.player import engine_player
+    from reversi.players.engines.player import engine_player
 
     return engine_player(spec, game_named(game), limits or EngineLimits())
 

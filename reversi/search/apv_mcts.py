@@ -21,8 +21,8 @@ from reversi.search.exact import solve_roots
 from reversi.search.params import params_of
 from reversi.search.report import ActionReport, is_proven, report
 from reversi.search.root import read_priors, read_roots, set_roots
+from reversi.search.simulation import expand_leaves, select_leaves
 from reversi.search.tree import make_leaves, make_trees
-from reversi.search.walk import expand_leaves, select_leaves
 
 
 @dataclass(frozen=True, kw_only=True)

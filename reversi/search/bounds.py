@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reversi.kernel import bare_kernel
+from reversi.kernels.kernel import bare_kernel
 from reversi.search.exact import MAX_UTILITY, MIN_UTILITY
 from reversi.search.params import SearchParams
 from reversi.search.tree import PENDING, UNVISITED, Tree, back_up

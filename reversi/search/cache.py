@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
+from reversi.games.rng import scramble
 from reversi.games.rules import Game
-from reversi.kernel import bare_kernel, kernel
-from reversi.search.chance import scramble
+from reversi.kernels.kernel import bare_kernel, kernel
 
 WAYS = 4
 """Entries of a set."""

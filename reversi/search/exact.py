@@ -17,9 +17,9 @@ from reversi.games.rules import (
     squares_of,
     wipeouts,
 )
-from reversi.kernel import bare_kernel, kernel
-from reversi.search.endgame import solve_small
+from reversi.kernels.kernel import bare_kernel, kernel
 from reversi.search.params import SearchParams
+from reversi.solver.solver import solve_small
 
 MAX_MARGIN = 64
 """The largest margin, in discs."""

@@ -33,8 +33,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.kernel import bare_kernel
-from reversi.search.exponential import exponential
+from reversi.kernels.exponential import exponential
+from reversi.kernels.kernel import bare_kernel
 from reversi.search.params import SearchParams
 from reversi.search.tree import Tree
 

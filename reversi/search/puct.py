@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reversi.kernel import bare_kernel
+from reversi.kernels.kernel import bare_kernel
 from reversi.search.bounds import edge_lower, edge_upper, is_pruned
 from reversi.search.params import SearchParams
 from reversi.search.tree import Tree

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
+from reversi.games.rng import random_gamma, random_gumbel, stream
 from reversi.games.rules import UNFINISHED, outcome
-from reversi.kernel import bare_kernel
+from reversi.kernels.exponential import exponential
+from reversi.kernels.kernel import bare_kernel
 from reversi.search.bounds import bounded_mean, edge_lower, edge_upper, is_worse
-from reversi.search.chance import random_gamma, random_gumbel, stream
-from reversi.search.exponential import exponential
 from reversi.search.gumbel import best_root_edge, improved_policy, improved_value
 from reversi.search.params import SearchParams
 from reversi.search.tree import (

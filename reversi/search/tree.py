@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import ZERO
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome
-from reversi.kernel import bare_kernel, inlined_kernel
+from reversi.kernels.exponential import exponential
+from reversi.kernels.kernel import bare_kernel, inlined_kernel
 from reversi.search.exact import (
     MAX_UTILITY,
     MIN_UTILITY,
@@ -32,7 +33,6 @@ from reversi.search.exact import (
     wins_at_once,
     wipeout_utility,
 )
-from reversi.search.exponential import exponential
 from reversi.search.params import SearchParams
 
 UNVISITED = -1

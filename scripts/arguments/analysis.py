@@ -10,7 +10,7 @@ from scripts.arguments.common import add_model, add_registry, add_size, add_thre
 from scripts.arguments.engine import ANALYSED_BY_BOARD, add_solve, analysed_empties, solve_of
 
 if TYPE_CHECKING:
-    from reversi.frontends.analysis import Analysis
+    from reversi.analysis.analyzer import Analysis
     from reversi.games.position import Position
     from reversi.games.rules import Game
     from reversi.model.weights import Weights
@@ -53,7 +53,7 @@ def analyse_with(args: argparse.Namespace, game: Game, weights: Weights, simulat
     """
     if args.seconds is not None:
         return _one_by_one(args, game, weights), 1
-    from reversi.frontends.batch_analysis import BatchAnalyzer
+    from reversi.analysis.batch import BatchAnalyzer
     from reversi.model.evaluate import open_evaluator
     from reversi.players.model import batch_of
 
@@ -67,7 +67,7 @@ def analyse_with(args: argparse.Namespace, game: Game, weights: Weights, simulat
 
 def _one_by_one(args: argparse.Namespace, game: Game, weights: Weights) -> Analyse:
     """Return what analyzes each position with --seconds."""
-    from reversi.frontends.analysis import Limit
+    from reversi.analysis.analyzer import Limit
     from scripts.arguments.engine import search_analyzer, solving
 
     search = search_analyzer(weights, game, threads=args.threads)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reversi.engines.engine import EngineLimits
     from reversi.games.rules import Game
     from reversi.players import AnyPlayer, Player
+    from reversi.players.engines.engine import EngineLimits
 
 LARGEST = 2**31 - 1
 
@@ -219,7 +219,7 @@ def engine_limits(args: argparse.Namespace, usual: EngineLimits | None = None) -
     """Return the limits that the arguments of `add_engines` set; those not given are taken from `usual`."""
     import dataclasses
 
-    from reversi.engines.engine import EngineLimits
+    from reversi.players.engines.engine import EngineLimits
 
     given = {"start_s": args.engine_start, "move_s": args.engine_move, "restarts": args.engine_restarts}
     changes = {name: value for name, value in given.items() if value is not None}

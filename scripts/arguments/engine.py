@@ -23,7 +23,7 @@ from scripts.arguments.common import (
 )
 
 if TYPE_CHECKING:
-    from reversi.frontends.analysis import Analyzer, PlayerAnalyzer, SearchAnalyzer
+    from reversi.analysis.analyzer import Analyzer, PlayerAnalyzer, SearchAnalyzer
     from reversi.frontends.engine_session import AnalyzerOf, EngineSession
     from reversi.frontends.input_lines import InputLines
     from reversi.games.rules import Game
@@ -86,7 +86,7 @@ def add_solve(parser: argparse.ArgumentParser, what: str, shown: str) -> None:
 
 def make_session(args: argparse.Namespace) -> EngineSession:
     """Return the session, ready to answer; raises what creating its player or loading its model raises."""
-    from reversi.frontends.analysis import Limit
+    from reversi.analysis.analyzer import Limit
     from reversi.frontends.engine_session import EngineSession
 
     check_engine_arguments(args)
@@ -124,7 +124,7 @@ def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float
     threads  of the network
     margin   weight of the disc margin against the result; None is that of play
     """
-    from reversi.frontends.analysis import MOST_LEAVES, SearchAnalyzer
+    from reversi.analysis.analyzer import MOST_LEAVES, SearchAnalyzer
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
     from reversi.players import PLAYING
@@ -150,7 +150,7 @@ def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool
     solve                 None for the defaults in play and in analysis, 0 for none
     winner_takes_empties  whether the winner's score counts squares that stay empty, as other engines' does
     """
-    from reversi.frontends.solver_analysis import SolverAnalyzer
+    from reversi.analysis.solver import SolverAnalyzer
     from reversi.games.rules import TICTACTOE
 
     if solve == 0 or analyzer.game.id == TICTACTOE:
@@ -177,7 +177,7 @@ def analysed_empties(game: Game, solve: int | None) -> int:
 
 def player_analyzer(args: argparse.Namespace, spec: str, game: Game) -> PlayerAnalyzer:
     """Return the player that `spec` names as an analyzer that only chooses moves."""
-    from reversi.frontends.analysis import PlayerAnalyzer
+    from reversi.analysis.analyzer import PlayerAnalyzer
 
     simulations = SIMULATIONS if args.simulations is None else args.simulations
     return PlayerAnalyzer(game, player_of(args, spec, game, seed=args.seed, simulations=simulations))

@@ -12,7 +12,7 @@ from reversi.errors import CorruptFileError, UsageError, unreadable
 from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from reversi.collection import Collection
+    from reversi.formats.collection import Collection
     from reversi.games.position import Position
     from reversi.games.rules import Game
 
@@ -23,8 +23,8 @@ _MOVES = re.compile(r"[ \d.,-]*(?:(?:[a-z]\d|pass)[ \d.,-]*)+", re.ASCII | re.IG
 
 def file_named(text: str) -> Path | None:
     """Return the path if `text` names a file, None if it is something else; UsageError for a file that is not there."""
-    from reversi.gamefiles import SUFFIXES
-    from reversi.gametext import in_brackets
+    from reversi.formats.files import SUFFIXES
+    from reversi.formats.text import in_brackets
 
     path = Path(text)
     if os.path.isfile(text):  # unlike `Path.is_file` before Python 3.14, also where text is too long for a file's name
@@ -44,7 +44,7 @@ def read_collection(source: str, game: Game | None, column: str | None) -> Colle
     game    the board; None takes that of the games
     column  header of the column of transcripts in a CSV file; None detects it
 
-    Raises UsageError, also without any game, and what `reversi.gamefiles` raises.
+    Raises UsageError, also without any game, and what `reversi.formats.files` raises.
     """
     games = _read(source, game, column)
     if not len(games):
@@ -54,7 +54,7 @@ def read_collection(source: str, game: Game | None, column: str | None) -> Colle
 
 
 def _read(source: str, game: Game | None, column: str | None) -> Collection:
-    from reversi.gamefiles import MAX_BYTES, read_games, read_games_of
+    from reversi.formats.files import MAX_BYTES, read_games, read_games_of
 
     if column is not None and not source.lower().endswith(".csv"):
         shown = "standard input" if source == STANDARD_INPUT else repr(source[:40])
@@ -98,8 +98,8 @@ def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:
 
     Raises NotationError, IllegalMoveError, CorruptFileError or UsageError, which is also that of a game that is over.
     """
-    from reversi.gamefiles import read_games_of
-    from reversi.gametext import BOARDS, parse_game
+    from reversi.formats.files import read_games_of
+    from reversi.formats.text import BOARDS, parse_game
 
     path = file_named(text)
     if path is None:

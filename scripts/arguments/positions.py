@@ -1,8 +1,8 @@
 """Positions from a file or standard input, one per line, for the commands that answer every line by one line.
 
-A line is what `reversi.gametext` reads: a position, also with the scores of its moves as in OBF, the format of endgame
-problems; or the moves that lead to one, as a transcript such as `f5d6c3`, GGF or SGF.  Blank lines and text after a `#`
-that is not of a game in GGF or SGF are ignored.
+A line is what `reversi.formats.text` reads: a position, also with the scores of its moves as in OBF, the format of
+endgame problems; or the moves that lead to one, as a transcript such as `f5d6c3`, GGF or SGF.  Blank lines and text
+after a `#` that is not of a game in GGF or SGF are ignored.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from scripts.arguments.common import given
 from scripts.arguments.engine import input_lines
 
 if TYPE_CHECKING:
+    from reversi.formats.obf import Problem
     from reversi.games.rules import Game
-    from reversi.obf import Problem
 
 STANDARD_INPUT = "-"
 
@@ -127,15 +127,15 @@ def _parsed(game: Game | None, groups: Iterable[list[str]]) -> Iterator[list[Lin
 
 def _text(line: str) -> str:
     """Return a line without its comment; a game in GGF or SGF may hold a `#`, and nothing after it is read."""
-    from reversi.gametext import BYTE_ORDER_MARK, in_brackets
+    from reversi.formats.text import BYTE_ORDER_MARK, in_brackets
 
     text = line.removeprefix(BYTE_ORDER_MARK).strip()
     return text.partition("#")[0].strip() if in_brackets(text) is None else text
 
 
 def _parse(text: str, game: Game | None) -> Problem | NotationError:
-    from reversi.gametext import REVERSI, parse_game
-    from reversi.obf import Problem
+    from reversi.formats.obf import Problem
+    from reversi.formats.text import REVERSI, parse_game
 
     try:
         found = parse_game(text, REVERSI if game is None else [game])

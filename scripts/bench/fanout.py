@@ -145,7 +145,7 @@ class Training:
 
     def __init__(self, store: Any, settings: Settings) -> None:
         from learner.remote import RemoteSink
-        from learner.trainer import Trainer
+        from learner.training.trainer import Trainer
 
         self._sink, self._model = RemoteSink(store), large_model(settings)
         training = settings.training
@@ -190,7 +190,7 @@ class FanoutScenario:
         import ray
 
         from learner.remote import RemoteSink, WeightActor
-        from scripts.ray.launch import KEPT_UP
+        from scripts.launch.ray import KEPT_UP
         from scripts.ray.roles import measure_process
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()

@@ -77,8 +77,8 @@ def bench_openspiel(settings: Settings) -> Iterator[Row]:
 
 def build_playouts(settings: Settings) -> Work:
     """Prepare a process that plays random games from the start, on one thread."""
-    from reversi.search.flat_mc import random_playouts
-    from reversi.search.parallel import Threads
+    from reversi.kernels.threads import Threads
+    from reversi.players.flat_mc import random_playouts
 
     game, seed, threads = settings.game, 0, Threads(1)
 

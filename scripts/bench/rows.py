@@ -61,8 +61,8 @@ def bench_playouts_on_all_cores(settings: Settings) -> Iterator[Row]:
 
 def playout_rates(settings: Settings, threads: int) -> list[float]:
     """Return random games per second on `threads` threads."""
-    from reversi.search.flat_mc import random_playouts
-    from reversi.search.parallel import Threads
+    from reversi.kernels.threads import Threads
+    from reversi.players.flat_mc import random_playouts
 
     game, seeds, pool = settings.game, count(), Threads(threads)
 
@@ -106,7 +106,7 @@ def tree_rates(settings: Settings, games: int, simulations: int) -> list[float]:
 def bench_solver(settings: Settings) -> Iterator[Row]:
     """The exact solver on one core: the best move of positions of random games with 14 empty squares (8 on 4x4)."""
 
-    from reversi.search.endgame import Solver
+    from reversi.solver.solver import Solver
 
     game = settings.game
     solver, waiting = Solver(game), cycle(_endings(settings, 20))
@@ -155,7 +155,7 @@ def bench_torch(settings: Settings) -> Iterator[Row]:
 
 def bench_learner(settings: Settings) -> Iterator[Row]:
     """Training: samples drawn and transformed by symmetries, forward, backward, optimiser, averaged weights."""
-    from learner.trainer import Trainer
+    from learner.training.trainer import Trainer
 
     training = settings.training
     trainer = Trainer(training.game, training.network, learner_config(training), algorithm_config(training), 0)

@@ -29,7 +29,7 @@ from scripts.arguments.common import add_json
 from scripts.arguments.positions import Line, add_file, print_answers, read_problems
 
 if TYPE_CHECKING:
-    from reversi.frontends.analysis import Analysis, MoveAnalysis
+    from reversi.analysis.analyzer import Analysis, MoveAnalysis
     from reversi.games.position import Position
 
 EXAMPLES = """

@@ -218,8 +218,8 @@ def _save(path: Path, match: Match) -> None:
     """Write the finished games in their order, each from the start of the game."""
     from evaluator.match import RESIGNED
     from reversi.files import write_output
+    from reversi.formats.ggf import GgfGame, GgfMove, GgfResult
     from reversi.games.position import Position
-    from reversi.ggf import GgfGame, GgfMove, GgfResult
 
     lines = []
     for game in match.finished_games():

@@ -29,7 +29,7 @@ from scripts.arguments.common import (
 )
 
 if TYPE_CHECKING:
-    from reversi.frontends.analysis import Analyzer
+    from reversi.analysis.analyzer import Analyzer
     from reversi.games.position import Position
     from reversi.games.rules import Game
     from reversi.players import Player
@@ -131,7 +131,7 @@ def _start(args: argparse.Namespace, spec: str) -> tuple[Position, list[str]]:
 
 def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: Player) -> Analyzer:
     """Return what evaluates moves for hints: the opponent's model, if it has one, and near the end the exact solver."""
-    from reversi.frontends.analysis import PlayerAnalyzer
+    from reversi.analysis.analyzer import PlayerAnalyzer
     from reversi.model.registry import load_model
     from reversi.players.spec import model_of_spec
     from scripts.arguments.engine import search_analyzer, solving

@@ -21,7 +21,7 @@ from scripts.arguments.game_files import index_of, read_collection
 from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from reversi.collection import Collection
+    from reversi.formats.collection import Collection
     from reversi.games.position import Position
     from reversi.games.rules import Game
 

@@ -22,15 +22,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from reversi.frontends.review import SIMULATIONS, marks_of, review, sums_of
+from reversi.analysis.review import SIMULATIONS, marks_of, review, sums_of
 from scripts.arguments.analysis import Analyse, add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json, positive
 from scripts.arguments.game_files import index_of, read_collection
 
 if TYPE_CHECKING:
-    from reversi.collection import Collection
-    from reversi.frontends.analysis import Analysis
-    from reversi.frontends.review import ReviewedMove, Sums
+    from reversi.analysis.analyzer import Analysis
+    from reversi.analysis.review import ReviewedMove, Sums
+    from reversi.formats.collection import Collection
     from reversi.games.position import Position
 
 EXAMPLES = """

@@ -18,7 +18,7 @@ from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, natural
-from scripts.run.state import lock_holder
+from scripts.run.status import lock_holder
 
 if TYPE_CHECKING:
     from scripts.config.job import JobConfig

@@ -115,7 +115,7 @@ def _players(args: argparse.Namespace) -> tuple[Selection, Source | None]:
 
 def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     """Return who plays with a model: its levels, and the analysis."""
-    from reversi.frontends.analysis import Limit
+    from reversi.analysis.analyzer import Limit
     from reversi.frontends.web.selection import Opponent, Selection
 
     game, version = game_of_model(args, weights), weights.version
@@ -155,7 +155,7 @@ def _of_player(args: argparse.Namespace) -> Selection:
 
 def _opponents(args: argparse.Namespace, labels: Mapping[str, str], game: Game) -> list[Opponent]:
     """Return the players without a limit that `labels` names."""
-    from reversi.frontends.analysis import Limit
+    from reversi.analysis.analyzer import Limit
     from reversi.frontends.web.selection import Opponent
 
     return [Opponent(spec, label, player_analyzer(args, spec, game), Limit()) for spec, label in labels.items()]

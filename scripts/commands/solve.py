@@ -34,9 +34,9 @@ from scripts.arguments.common import MOST_NODES, add_json, add_size, add_threads
 from scripts.arguments.positions import Line, add_file, print_answers, read_problems
 
 if TYPE_CHECKING:
+    from reversi.formats.obf import Problem
     from reversi.games.position import Position
-    from reversi.obf import Problem
-    from reversi.search.endgame import Solution, Solver
+    from reversi.solver.solver import Solution, Solver
 
 EXAMPLES = """
 reversi solve --size 6 --json positions.txt
@@ -255,7 +255,7 @@ def _left(found: Solution, args: argparse.Namespace) -> tuple[int | None, float 
 
 def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:
     """Return the calling thread's solver of the position's game."""
-    from reversi.search.endgame import Solver
+    from reversi.solver.solver import Solver
 
     key = threading.get_ident(), position.game.name
     if key not in solvers:

@@ -18,7 +18,7 @@ from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
 from scripts.run.durations import duration_text
 from scripts.run.folder import start_again
-from scripts.run.state import RunState, read_run
+from scripts.run.status import RunState, read_run
 
 if TYPE_CHECKING:
     from scripts.ray.jobs import Job
@@ -102,7 +102,7 @@ def _lines(state: RunState, resume_command: str | None) -> list[str]:
     if state.state == "training":
         return lines
     if state.ended is not None and (state.ended.error or state.ended.lost):
-        lines.append(f"  the last sitting {state.ended.summary}")
+        lines.append(f"  the last session {state.ended.summary}")
     if state.ended is None and state.state == "died":
         lines.append("  no record of its end: it was killed, or an older version of this program trained it")
     if resume_command is None:

@@ -19,9 +19,9 @@ from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
-from scripts.run.ending import NOTHING_KEPT
+from scripts.run.exit_record import NOTHING_KEPT
 from scripts.run.folder import is_stopping
-from scripts.run.state import RunState, lock_holder, read_run
+from scripts.run.status import RunState, lock_holder, read_run
 
 EXAMPLES = """
 reversi stop

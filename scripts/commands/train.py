@@ -17,13 +17,13 @@ from reversi.runs import find_run
 from reversi.urls import masked
 from scripts.config.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
 from scripts.ray.environment import in_job
-from scripts.run.ending import NOTHING_KEPT, recorded_ending
+from scripts.run.exit_record import NOTHING_KEPT, recorded_ending
 from scripts.run.interrupt import EXIT_INTERRUPTED, Interrupt
 
 if TYPE_CHECKING:
     from scripts.config.job import JobConfig
     from scripts.run.folder import RunFolder
-    from scripts.run.sitting import Sitting
+    from scripts.run.session import Session
 
 
 log = logging.getLogger(__name__)
@@ -102,30 +102,30 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
 
 def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> int:
-    from learner.tracking import open_trackers
+    from scripts.launch.warm import warm
     from scripts.run.preflight import check_registry
     from scripts.run.progress import Progress
-    from scripts.run.sitting import Sitting
+    from scripts.run.session import Session
     from scripts.run.summary import announce, summarise
-    from scripts.run.warm import warm
+    from scripts.run.tracking import open_trackers
 
-    sitting = Sitting(
+    session = Session(
         job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values), hang_up=interrupt.request)
     )
     if resumed:
-        sitting.load_checkpoint()
-    check_registry(job, sitting.open_registry())
+        session.load_checkpoint()
+    check_registry(job, session.open_registry())
     folder.write_setup(to_yaml(values))
-    with recorded_ending(sitting) as recorder:
-        announce(sitting)
+    with recorded_ending(session) as recorder:
+        announce(session)
         warm(job)
         if not interrupt.requested:
             try:
-                _launch(sitting)
+                _launch(session)
             finally:
-                sitting.progress.end()
+                session.progress.end()
         if not interrupt.requested:
-            summarise(sitting)
+            summarise(session)
         if not interrupt.requested:
             recorder.record("finished")
             return 0
@@ -133,31 +133,31 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
             _discard(job, folder)
             print(NOTHING_KEPT)
         else:
-            again = f"go on with:  {sitting.resume_command}" if sitting.resumable else folder.start_again
+            again = f"go on with:  {session.resume_command}" if session.resumable else folder.start_again
             print(f"{recorder.record('stopped').summary}; {again}")
         return EXIT_INTERRUPTED
 
 
 def _discard(job: JobConfig, folder: RunFolder) -> None:
     """Remove all of a run in which nothing was trained: its name stays free."""
-    from scripts.run.redis_run import forget
+    from scripts.launch.redis_run import forget
 
     forget(job.replay, folder.path)
     folder.discard()
 
 
-def _launch(sitting: Sitting) -> None:
-    if sitting.job.cluster.kind == "serial":
-        from scripts.run.serial import run_serial
+def _launch(session: Session) -> None:
+    if session.job.cluster.kind == "serial":
+        from scripts.launch.serial import run_serial
 
-        run_serial(sitting)
+        run_serial(session)
     else:
         from scripts.ray.environment import prepare
 
-        prepare(sitting.job.cluster)
-        from scripts.ray.launch import run_ray
+        prepare(session.job.cluster)
+        from scripts.launch.ray import run_ray
 
-        run_ray(sitting)
+        run_ray(session)
 
 
 def _resumed_values(path: str, overrides: list[str]) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def _numbered(job: list[str], number: int) -> dict[str, Any]:
 def _check_registries(jobs: list[JobConfig]) -> None:
     """Raise ConfigError if two jobs of a sweep would publish to one registry: the first candidate of the second would
     be judged against the champion of the first."""
-    from scripts.run.sitting import registry_url
+    from scripts.run.session import registry_url
 
     first: dict[str, int] = {}
     for number, job in enumerate(jobs, start=1):

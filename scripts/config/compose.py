@@ -25,7 +25,7 @@ DEFAULT_GAME = "reversi6"
 """The game of the default job (`experiment` in `conf/train.yaml`), which was tuned for that board only."""
 
 RESUME = "resume"
-"""The only key that belongs to a sitting and not to the run; `reversi train` reads it from the command line."""
+"""The only key that belongs to a session and not to the run; `reversi train` reads it from the command line."""
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class RunConfig:
     """Folder that holds the runs."""
 
     minutes: float | None
-    """Most minutes of training, including earlier sittings of a resumed run.  Schedules that follow a run's progress,
+    """Most minutes of training, including earlier sessions of a resumed run.  Schedules that follow a run's progress,
     such as the learning rate, span this time, or `games` if those are done sooner.  null, allowed with `games`, means
     no time limit: nothing then depends on a clock."""
 

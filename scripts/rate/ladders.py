@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from evaluator.config import LadderConfig
-from reversi.engines.engine import EngineLimits
 from reversi.errors import ConfigError
+from reversi.players.engines.engine import EngineLimits
 from reversi.settings import build
 from scripts.config.compose import LADDERS, conf_folder, saved_values
 

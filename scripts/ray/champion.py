@@ -7,7 +7,7 @@ import time
 
 from reversi.errors import NoGatedModelError, UnreachableError, UnwritableError
 from scripts.ray.roles import Role
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +18,8 @@ RETRY_S = 10.0
 class ChampionSender:
     """Sends the weights actor the champion, which the gate announces only once, when the registry has it."""
 
-    def __init__(self, sitting: Sitting, weights: Role) -> None:
-        self._sitting, self._weights = sitting, weights
+    def __init__(self, session: Session, weights: Role) -> None:
+        self._session, self._weights = session, weights
         self._due_at: float | None = None
 
     def request(self) -> None:
@@ -32,7 +32,7 @@ class ChampionSender:
             return
         self._due_at = None
         try:
-            registry = self._sitting.open_registry()
+            registry = self._session.open_registry()
             self._weights.handle.promoted.remote(registry.load(registry.gated()).to_bytes())
         except NoGatedModelError:
             return

@@ -11,7 +11,7 @@ from scripts.ray.lifecycle import START_S
 from scripts.ray.roles import Parts, Role
 from scripts.ray.rounds import Rounds
 from scripts.ray.supervisor import LOST, POLL_S, Supervisor
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -33,15 +33,15 @@ class NoStateError(RunError):
 class Checkpoints:
     """Writes the checkpoints of a run."""
 
-    def __init__(self, sitting: Sitting, parts: Parts, supervisor: Supervisor, rounds: Rounds) -> None:
-        self._sitting, self._parts, self._supervisor, self._rounds = sitting, parts, supervisor, rounds
+    def __init__(self, session: Session, parts: Parts, supervisor: Supervisor, rounds: Rounds) -> None:
+        self._session, self._parts, self._supervisor, self._rounds = session, parts, supervisor, rounds
 
     def save(self) -> bool:
         """Write a checkpoint and continue; False if a role that must be part of it is down or does not answer."""
         files = self._states()
         if not isinstance(files, dict):
             return False
-        place = self._sitting.save(files)
+        place = self._session.save(files)
         self._parts.learner.handle.saved.remote(place)
         return True
 
@@ -53,11 +53,11 @@ class Checkpoints:
         """
         began = time.monotonic()
         while not isinstance(files := self._states(), dict):
-            timeout_s = STATE_TIMEOUT_S if self._sitting.interrupt.requested else START_S
+            timeout_s = STATE_TIMEOUT_S if self._session.interrupt.requested else START_S
             if files.given_up or time.monotonic() - began > timeout_s:
                 raise NoStateError(f"the {files.name} did not answer to 'state'")
             self._supervisor.poll(POLL_S)
-        self._sitting.save(files, at_end=True, judged=judged)
+        self._session.save(files, at_end=True, judged=judged)
 
     def _states(self) -> dict[str, bytes] | Role:
         """Return every part's state by file name, or the role that did not return its state.
@@ -91,11 +91,11 @@ class Checkpoints:
         """
         pool, replay = self._parts.actors, self._parts.replay
         self._rounds.note_release()
-        while self._sitting.goes_on and self._rounds.actors_playing():
+        while self._session.goes_on and self._rounds.actors_playing():
             replay.handle.release.remote()
             self._rounds.start_next(play=False)
             self._supervisor.poll(POLL_S)
-            self._sitting.progress.tick()
+            self._session.progress.tick()
         ready = [role for role in pool.members if role.free and not role.leaving]
         states = self._supervisor.gather([(role, "state") for role in ready], ACTOR_STATES_S)
         files = {role.name: state for role, state in zip(ready, states, strict=True) if state is not LOST}

@@ -16,12 +16,12 @@ from scripts.ray.health import HealthReporter
 from scripts.ray.lifecycle import START_S
 from scripts.ray.roles import Parts
 from scripts.ray.rounds import Rounds
-from scripts.ray.run_end import RunEnd
 from scripts.ray.scaling import ActorScaling
+from scripts.ray.shutdown import RunEnd
 from scripts.ray.supervisor import POLL_S, Supervisor
 from scripts.run.control import TargetWatcher
-from scripts.run.ending import with_resume_hint
-from scripts.run.sitting import Sitting
+from scripts.run.exit_record import with_resume_hint
+from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -29,22 +29,22 @@ log = logging.getLogger(__name__)
 class Driver:
     """Takes a run from the start of its roles to its last checkpoint."""
 
-    def __init__(self, sitting: Sitting, parts: Parts, watcher: TargetWatcher) -> None:
-        """Start every role with its part of the sitting's checkpoint."""
-        self._sitting, self._parts = sitting, parts
-        self.supervisor = Supervisor(sitting, parts)
+    def __init__(self, session: Session, parts: Parts, watcher: TargetWatcher) -> None:
+        """Start every role with its part of the session's checkpoint."""
+        self._session, self._parts = session, parts
+        self.supervisor = Supervisor(session, parts)
         self._scaling = ActorScaling(parts.actors, watcher, self.supervisor)
-        self._rounds = Rounds(sitting, parts, self.supervisor, self._scaling)
-        self.checkpoints = Checkpoints(sitting, parts, self.supervisor, self._rounds)
-        self.run_end = RunEnd(sitting, parts, self.supervisor, self._rounds)
-        self._health = HealthReporter(parts, sitting.progress)
+        self._rounds = Rounds(session, parts, self.supervisor, self._scaling)
+        self.checkpoints = Checkpoints(session, parts, self.supervisor, self._rounds)
+        self.shutdown = RunEnd(session, parts, self.supervisor, self._rounds)
+        self._health = HealthReporter(parts, session.progress)
         self._restored = False
         parts.actors.grow()
         for role in parts.all:
             if role is not parts.weights and not (role.group is not None and parts.stateless):
-                role.saved = sitting.checkpoint.get(f"{role.name}.safetensors")
+                role.saved = session.checkpoint.get(f"{role.name}.safetensors")
             self.supervisor.start(role)
-        sitting.checkpoint.clear()  # gigabytes, that every role now has its part of
+        session.checkpoint.clear()  # gigabytes, that every role now has its part of
 
     def run(self) -> None:
         """Train until the time is up or a signal arrives, then save; the last candidate still gets its match.
@@ -58,27 +58,27 @@ class Driver:
         except Exception as error:
             self.save_after(error)
             if isinstance(error, ReversiError):
-                raise with_resume_hint(error, self._sitting) from error
+                raise with_resume_hint(error, self._session) from error
             raise
 
     def _train(self) -> None:
-        sitting = self._sitting
+        session = self._session
         if self.wait_until_up():
-            sitting.begin()
-        elif not sitting.folder.trained:
+            session.begin()
+        elif not session.folder.trained:
             return
-        while sitting.goes_on:
+        while session.goes_on:
             self.turn()
-            if sitting.checkpoint_due:
+            if session.checkpoint_due:
                 self.checkpoints.save()
-        self.run_end.stop_play()
+        self.shutdown.stop_play()
         self.checkpoints.save_final()
-        if not sitting.interrupt.requested:
-            self.run_end.offer_last_candidate()
+        if not session.interrupt.requested:
+            self.shutdown.offer_last_candidate()
             self.checkpoints.save_final()
-            self.run_end.finish_gate()
+            self.shutdown.finish_gate()
             self.checkpoints.save_final(judged=True)
-        self.run_end.kill_hanging_actors()
+        self.shutdown.kill_hanging_actors()
 
     def wait_until_up(self) -> bool:
         """Wait until the processes have started, which takes Ray some seconds; the run's clock starts with the games.
@@ -87,11 +87,11 @@ class Driver:
         `cluster.start_timeout_s` the clock starts without them: a run always ends.  Returns False if a signal stopped
         the run before.
         """
-        parts, cluster = self._parts, self._sitting.job.cluster
+        parts, cluster = self._parts, self._session.job.cluster
         needed = (parts.replay, parts.learner, parts.gate)
         self._restored = self.supervisor.wait_until_idle(needed)
         deadline = time.monotonic() + (cluster.start_timeout_s if isinstance(cluster, RayClusterConfig) else START_S)
-        while not self._sitting.interrupt.requested:
+        while not self._session.interrupt.requested:
             self._rounds.start_next()
             actors_up = any(role.up or role.idle for role in parts.actors.members)
             if (actors_up and all(role.up or role.idle for role in needed)) or time.monotonic() > deadline:
@@ -105,7 +105,7 @@ class Driver:
         self._rounds.start_next()
         self.supervisor.poll(POLL_S)
         self._health.report_due()
-        self._sitting.progress.tick()
+        self._session.progress.tick()
 
     def save_after(self, error: Exception) -> None:
         """Write a checkpoint of a run that `error` ends, unless that is that a part does not give its state.
@@ -113,14 +113,14 @@ class Driver:
         After `TrainingDivergedError` the learner is worth less than the last checkpoint.
         """
         log.error("the run ends by %r", error, exc_info=error)
-        trained = self._restored and self._sitting.folder.trained
+        trained = self._restored and self._session.folder.trained
         if not trained or isinstance(error, NoStateError | TrainingDivergedError):
             return
         self.supervisor.tolerate_failures()
-        self._sitting.interrupt.request()
+        self._session.interrupt.request()
         try:
-            self.run_end.stop_play()
+            self.shutdown.stop_play()
             self.checkpoints.save_final()
         except Exception as another:
             log.error("not saved: %s", another)
-        self.run_end.kill_hanging_actors()
+        self.shutdown.kill_hanging_actors()

@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from scripts.run.ending import ending_of
-from scripts.run.state import RunState, read_run
+from scripts.run.exit_record import ending_of
+from scripts.run.status import RunState, read_run
 
 if TYPE_CHECKING:
     from scripts.ray.jobs import Job, Jobs

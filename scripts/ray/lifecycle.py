@@ -14,7 +14,7 @@ from reversi.errors import RunError, UnreachableError
 from scripts.ray.calls import CallKind, PendingCalls
 from scripts.ray.roles import Parts, Role, end_process
 from scripts.run.folder import newest_whole
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +28,8 @@ RECOVERED = "%s works again"
 class Lifecycle:
     """The starts, deaths, restarts and ends of the roles' processes."""
 
-    def __init__(self, sitting: Sitting, parts: Parts, calls: PendingCalls) -> None:
-        self._sitting, self._parts, self._calls = sitting, parts, calls
+    def __init__(self, session: Session, parts: Parts, calls: PendingCalls) -> None:
+        self._session, self._parts, self._calls = session, parts, calls
 
     def start(self, role: Role) -> None:
         """Start a process for a role and restore its saved state, if there is one; the answer to that comes later."""
@@ -72,9 +72,9 @@ class Lifecycle:
                 continue
             role.restart_at = None
             self._count_restart(role)
-            if role.group is None and self._sitting.folder.checkpoints():
+            if role.group is None and self._session.folder.checkpoints():
                 saved = f"{role.name}.safetensors"
-                role.saved = newest_whole(self._sitting.folder.path, saved)[saved]
+                role.saved = newest_whole(self._session.folder.path, saved)[saved]
             try:
                 self.start(role)
             except UnreachableError as error:  # the registry, which has the number of the learner's next version
@@ -106,7 +106,7 @@ class Lifecycle:
 
     def _count_restart(self, role: Role) -> None:
         role.restarts += 1
-        self._sitting.progress.restarted()
+        self._session.progress.restarted()
 
 
 def _ignore(answer: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from learner.replay.transport import ReplayReport
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -13,8 +13,8 @@ log = logging.getLogger(__name__)
 class ReplayAccount:
     """Keeps the replay's last report, and logs the games that it lost."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.last_report: ReplayReport | None = None
         """The replay's last report."""
         self._missing = 0
@@ -40,11 +40,11 @@ class ReplayAccount:
         """
         died = self.on_report(report)
         before, self._missing = self._missing, self._count_missing(report)
-        if self._died_since_checkpoint and not self._sitting.reads_files and self._missing > before:
+        if self._died_since_checkpoint and not self._session.reads_files and self._missing > before:
             log.error("the replay lost %d games with its death", self._missing - before)
         self._died_since_checkpoint = False
         return died
 
     def _count_missing(self, report: ReplayReport) -> int:
         """Return the games that the actors delivered since the run began and `report` has not."""
-        return self._sitting.progress.games - report.games_total - report.rejected_games
+        return self._session.progress.games - report.games_total - report.rejected_games

@@ -8,7 +8,7 @@ from scripts.ray.health import REPORT_EVERY_S
 from scripts.ray.roles import Parts, Role
 from scripts.ray.scaling import ActorScaling
 from scripts.ray.supervisor import Supervisor
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 LATE_S = 5.0
 """An actor is late after this many seconds without an answer, and after twice the usual time of a round.  Checkpoints
@@ -21,16 +21,16 @@ RELEASE_GRACE_S = 2.0
 class Rounds:
     """Starts the rounds of a run; every role has one at a time."""
 
-    def __init__(self, sitting: Sitting, parts: Parts, supervisor: Supervisor, scaling: ActorScaling) -> None:
-        self._sitting, self._parts, self._supervisor, self._scaling = sitting, parts, supervisor, scaling
+    def __init__(self, session: Session, parts: Parts, supervisor: Supervisor, scaling: ActorScaling) -> None:
+        self._session, self._parts, self._supervisor, self._scaling = session, parts, supervisor, scaling
         self._last_release_at = float("-inf")
 
     def start_next(self, *, play: bool = True) -> None:
         """Start the next round of every idle role while the run continues, of actors only if `play`; actors that are
         leaving get none."""
-        parts, now, goes_on = self._parts, time.monotonic(), self._sitting.goes_on
+        parts, now, goes_on = self._parts, time.monotonic(), self._session.goes_on
         self._scaling.remove_idle_leavers()
-        if play and goes_on and self._sitting.plays_on:
+        if play and goes_on and self._session.plays_on:
             for role in parts.actors.members:
                 if role.idle and not role.leaving:
                     self._supervisor.start_round(role)

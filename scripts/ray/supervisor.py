@@ -22,7 +22,7 @@ from scripts.ray.lifecycle import Lifecycle
 from scripts.ray.replay_account import ReplayAccount
 from scripts.ray.roles import Parts, Role
 from scripts.ray.watchdog import Watchdog
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 POLL_S = 0.25
 """Longest time in seconds to wait for answers before the clock and signals are checked again."""
@@ -37,16 +37,16 @@ LOST = object()
 class Supervisor:
     """Makes the calls of a run's roles; answers, deaths and restarts are handled in `poll` alone."""
 
-    def __init__(self, sitting: Sitting, parts: Parts) -> None:
-        self._sitting, self._parts = sitting, parts
-        cluster, replay = sitting.job.cluster, sitting.job.replay
+    def __init__(self, session: Session, parts: Parts) -> None:
+        self._session, self._parts = session, parts
+        cluster, replay = session.job.cluster, session.job.replay
         self._calls = PendingCalls()
-        self._lifecycle = Lifecycle(sitting, parts, self._calls)
+        self._lifecycle = Lifecycle(session, parts, self._calls)
         self._failures = FailureHandler(parts, self._lifecycle)
         self._watchdog = Watchdog(cluster.stall_s, replay.bucket_capacity)
         self._monitor = ProcessMonitor()
-        self._champion = ChampionSender(sitting, parts.weights)
-        self._replay_account = ReplayAccount(sitting)
+        self._champion = ChampionSender(session, parts.weights)
+        self._replay_account = ReplayAccount(session)
 
     def start(self, role: Role) -> None:
         """Start a process for a role and restore its saved state, if there is one."""
@@ -86,7 +86,7 @@ class Supervisor:
         while time.monotonic() < deadline:
             if not any(reference in self._calls and role.handle is handle for role, handle, reference in made):
                 break
-            if self._sitting.interrupt.requested and not stopping:
+            if self._session.interrupt.requested and not stopping:
                 deadline, stopping = min(deadline, time.monotonic() + stop_s), True
             self.poll(min(POLL_S, max(0.0, deadline - time.monotonic())))
         return [answers.get(number, LOST) for number in range(len(calls))]
@@ -94,7 +94,7 @@ class Supervisor:
     def wait_until_idle(self, roles: Sequence[Role]) -> bool:
         """Wait until none of `roles` has a call in flight or a restart pending; False if a signal comes first."""
         while not all(role.idle for role in roles):
-            if self._sitting.interrupt.requested:
+            if self._session.interrupt.requested:
                 return False
             self.poll(POLL_S)
         return True
@@ -139,9 +139,9 @@ class Supervisor:
 
         Without its state it delivers all games under the same names, and the replay takes those that it lacks.
         """
-        if not self._sitting.reads_files:
+        if not self._session.reads_files:
             return False
-        self._sitting.reread_game_files()
+        self._session.reread_game_files()
         for role in self._parts.actors.members:
             self._lifecycle.end(role)
             role.saved = None

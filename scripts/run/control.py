@@ -2,7 +2,7 @@
 
 The target is a file in the run's folder, always replaced as a whole.  The terminal and the driver share that folder, on
 one machine as well as on a cluster, where `reversi scale` runs on the head.  So nothing has to listen on a port, a
-target set while the driver is busy or down is not lost, and the next sitting of the run finds it too.
+target set while the driver is busy or down is not lost, and the next session of the run finds it too.
 """
 
 from __future__ import annotations

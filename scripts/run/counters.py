@@ -15,8 +15,8 @@ class RunReport:
     """The whole run, written to the metrics every few seconds."""
 
     elapsed_s: float
-    """Seconds of training, earlier sittings included."""
-    sitting_s: float
+    """Seconds of training, earlier sessions included."""
+    session_s: float
     """Seconds of training since the run was last started or resumed."""
     games: int
     """Games finished since the run began, lessons (`actors.lessons`) included; of games from files those taken by the
@@ -104,13 +104,13 @@ class Counters:
         }
         return Counters(**change | {"at_s": max(change["at_s"], 1e-9)})
 
-    def run_report(self, then: Counters, sitting_s: float, resident_mb: float) -> RunReport:
+    def run_report(self, then: Counters, session_s: float, resident_mb: float) -> RunReport:
         """Return the row of metrics of the run; rates are since `then`, the row before."""
         new = self.since(then)
         actor_s = new.playing_s + new.waiting_s + new.between_s
         return RunReport(
             elapsed_s=self.at_s,
-            sitting_s=sitting_s,
+            session_s=session_s,
             games=self.games,
             positions=self.positions,
             simulations=self.simulations,

@@ -12,7 +12,7 @@ runs/<name>/
     redis-*                         the run's key on a Redis server, which folder that belongs to, starts so far
     skipped.txt                     games in files that were left out, and why
     summary.json  learning.svg      what came out
-    ended.json                      how the last sitting ended
+    ended.json                      how the last session ended
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class RunFolder:
     path: Path
     _lock: IO[str]
     resumed: bool
-    """Whether it is a run of an earlier sitting."""
+    """Whether it is a run of an earlier session."""
     trained: bool = False
-    """Whether anything was trained in this sitting: its clock started, an actor played with the learner's weights, the
+    """Whether anything was trained in this session: its clock started, an actor played with the learner's weights, the
     learner trained or a model was published, whichever came first."""
 
     @classmethod

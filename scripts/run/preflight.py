@@ -41,7 +41,7 @@ def check_machine(job: JobConfig) -> None:
         if job.actor_device == "cuda" and not has_nvidia_gpu():
             raise ConfigError("actors.device must be cpu or auto where there is no NVIDIA GPU, got 'cuda'")
         if job.learner.device == "cuda":
-            from learner.trainer import device_of
+            from learner.training.trainer import device_of
 
             device_of(job.learner)
 

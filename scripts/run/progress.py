@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
-from learner.tracking.metrics import Tracker, flatten
 from scripts.run.counters import Counters
 from scripts.run.dashboard import Newest, as_line, as_table, cells_of
 from scripts.run.processes import resident_mb
+from scripts.run.tracking.metrics import Tracker, flatten
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -40,7 +40,7 @@ RESULTS_EVERY = 100
 
 
 class Progress:
-    """Receives every report; writes the metrics and the dashboard of one sitting."""
+    """Receives every report; writes the metrics and the dashboard of one session."""
 
     def __init__(
         self, trackers: list[Tracker], out: IO[str] = sys.stdout, hang_up: Callable[[], None] = lambda: None
@@ -63,7 +63,7 @@ class Progress:
         return self._sum.games
 
     def begin(self, before_s: float, length_s: float | None, games: int | None) -> None:
-        """Start the clock: earlier sittings trained `before_s` seconds; the run ends after `length_s` or `games`.
+        """Start the clock: earlier sessions trained `before_s` seconds; the run ends after `length_s` or `games`.
 
         One of the two may be None: no such limit.
         """
@@ -188,8 +188,8 @@ class Progress:
             log.warning("a line is lost: %s", error)
 
     def _write_row(self) -> None:
-        sitting_s = self._sum.at_s - self._before_s
-        self._write("run", self._sum.run_report(self._last_row, sitting_s, resident_mb(os.getpid())))
+        session_s = self._sum.at_s - self._before_s
+        self._write("run", self._sum.run_report(self._last_row, session_s, resident_mb(os.getpid())))
         if self._newest.learner is not None:
             self._write("learner", self._newest.learner)
         if self._newest.replay is not None:

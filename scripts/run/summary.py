@@ -15,16 +15,16 @@ from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
 from scripts.run.durations import duration_text
 from scripts.run.learning_curves import PICTURE, picture_of
-from scripts.run.sitting import Sitting
-from scripts.run.state import more
+from scripts.run.session import Session
+from scripts.run.status import more
 
 FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 """Opponents of the summary, weakest first."""
 
 
-def announce(sitting: Sitting) -> None:
+def announce(session: Session) -> None:
     """Print the game, the algorithm, the length, the processes and the folder of the run."""
-    job = sitting.job
+    job = session.job
     where = {
         "serial": "one process",
         "local": f"{job.actor_count} actor(s), a learner and a gate on Ray",
@@ -35,35 +35,35 @@ def announce(sitting: Sitting) -> None:
     length = " or ".join((*minutes, *(() if job.run.games is None else (f"{job.run.games:,} games",))))
     print(
         f"training {job.game.name} by {job.algorithm.name} with {job.network}{how} for {length}: {where}; everything "
-        f"in {sitting.shown_path}",
+        f"in {session.shown_path}",
         flush=True,
     )
 
 
-def summarise(sitting: Sitting) -> None:
+def summarise(session: Session) -> None:
     """Play the champion against the fixed players, print and save the results; a signal ends this without them."""
-    job, registry = sitting.job, sitting.open_registry()
+    job, registry = session.job, session.open_registry()
     try:
         champion = registry.gated()
     except NoGatedModelError:
-        print(f"no model was promoted: the run was too short; continue with:  {_resume_with_more(sitting)}")
+        print(f"no model was promoted: the run was too short; continue with:  {_resume_with_more(session)}")
         return
     candidates = registry.models()
     promoted = sum(model.verdict == "promoted" for model in candidates)
     print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(candidates)} candidates")
     outcome: dict[str, Any] = {"champion": champion.version, "promotions": promoted, "candidates": len(candidates)}
-    if sitting.validation is not None:
-        outcome["validation"] = dataclasses.asdict(sitting.validation)
+    if session.validation is not None:
+        outcome["validation"] = dataclasses.asdict(session.validation)
     if game_named(job.game.name).id == TICTACTOE:
-        outcome["proof"] = _prove(sitting, champion.version)
+        outcome["proof"] = _prove(session, champion.version)
     else:
-        outcome["results"] = _meet_fixed_players(sitting, champion.version)
-    if sitting.interrupt.requested:
+        outcome["results"] = _meet_fixed_players(session, champion.version)
+    if session.interrupt.requested:
         return
-    sitting.folder.write_json("summary.json", outcome)
-    here = quote(sitting.shown_path)
+    session.folder.write_json("summary.json", outcome)
+    here = quote(session.shown_path)
     if "jsonl" in job.tracking:
-        picture_of(sitting.folder.path, sitting.folder.path / PICTURE)
+        picture_of(session.folder.path, session.folder.path / PICTURE)
         print(f"\nlearning curves in {here}/{PICTURE}", end="")
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
     print(
@@ -71,37 +71,37 @@ def summarise(sitting: Sitting) -> None:
         f"next:  reversi serve --open --registry {models}\n"
         f"       reversi play --registry {models}\n"
         f"       reversi pull --registry {models} -o champion\n"
-        f"       {_resume_with_more(sitting)}"
+        f"       {_resume_with_more(session)}"
     )
 
 
-def _resume_with_more(sitting: Sitting) -> str:
+def _resume_with_more(session: Session) -> str:
     """Return the command line that lets a finished run go on."""
-    run, done = sitting.job.run, sitting.stopping
-    return f"{sitting.resume_command} {more(run.minutes, run.games, done.elapsed_s, done.games)}"
+    run, done = session.job.run, session.stopping
+    return f"{session.resume_command} {more(run.minutes, run.games, done.elapsed_s, done.games)}"
 
 
-def _meet_fixed_players(sitting: Sitting, version: int) -> dict[str, Any]:
+def _meet_fixed_players(session: Session, version: int) -> dict[str, Any]:
     """Play the champion against the fixed players; return the scores by opponent, up to a signal."""
     results = {}
-    for opponent in FIXED_PLAYERS if sitting.job.run.summary_games else ():
-        score = _play(sitting, version, opponent)
-        if sitting.interrupt.requested:
+    for opponent in FIXED_PLAYERS if session.job.run.summary_games else ():
+        score = _play(session, version, opponent)
+        if session.interrupt.requested:
             break
         results[opponent] = dataclasses.asdict(score)
         print(f"  against {opponent:<12} {score.summary}", flush=True)
     return results
 
 
-def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
+def _prove(session: Session, version: int) -> dict[str, Any]:
     """Enumerate every game of the champion, without and with search; return the results by player, up to a signal."""
-    game, registry = game_named(sitting.job.game.name), sitting.open_registry().url
+    game, registry = game_named(session.job.game.name), session.open_registry().url
     found: dict[str, Any] = {}
-    for simulations in sorted({0, sitting.job.run.summary_simulations}):
+    for simulations in sorted({0, session.job.run.summary_simulations}):
         player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
         found[player.name] = {}
         for words, first_random in (("from the empty board", False), ("after any first move", True)):
-            if sitting.interrupt.requested:
+            if session.interrupt.requested:
                 return found
             proof = prove_both_sides(game, player, first_random)
             found[player.name][words] = as_json(game, proof)
@@ -111,16 +111,16 @@ def _prove(sitting: Sitting, version: int) -> dict[str, Any]:
     return found
 
 
-def _play(sitting: Sitting, version: int, opponent: str) -> Score:
+def _play(session: Session, version: int, opponent: str) -> Score:
     """Play one match to its end, or to a signal, and return its score."""
-    job, game = sitting.job, game_named(sitting.job.game.name)
-    registry = sitting.open_registry().url
+    job, game = session.job, game_named(session.job.game.name)
+    registry = session.open_registry().url
     openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)
     champion: Any = make_player(
         f"mcts:{version}:{job.run.summary_simulations}", game, registry=registry, seed=job.run.seed
     )
     other = make_player(opponent, game, registry=registry, seed=job.run.seed + 1)
     match = Match(game, champion, other, openings, job.run.summary_games)
-    while not sitting.interrupt.requested and not match.round(1.0):
+    while not session.interrupt.requested and not match.round(1.0):
         pass
     return score_of(match.result())

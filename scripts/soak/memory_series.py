@@ -16,7 +16,7 @@ from scripts.soak.trend import slope_of
 
 ROLES = ("learner", "gate", "replay", "weights")
 
-READ = ("run/resident_mb", "run/sitting_s", "health/", "replay/server_mb", "replay/fill", "replay/positions")
+READ = ("run/resident_mb", "run/session_s", "health/", "replay/server_mb", "replay/fill", "replay/positions")
 """Names, and beginnings of names, of the metrics that `series_of` reads."""
 
 FILLING_BYTES = 128
@@ -47,7 +47,7 @@ class Series:
 def series_of(rows: Iterable[Row]) -> list[Series]:
     """Return every series in the metrics of a run, the whole run first."""
     rows = list(rows)
-    lives = list(_sittings(rows))
+    lives = list(_sessions(rows))
     rows = lives[-1] if lives else []
     found = [_read("whole run", rows, lambda row: row.get("run/resident_mb"))]
     found += [_role(role, rows) for role in ROLES]
@@ -79,15 +79,15 @@ def _mark_filling(found: list[Series], rows: list[Row]) -> None:
             series.filling_mb_per_h = ring_mb_per_h * rings[part]
 
 
-def _sittings(rows: list[Row]) -> Iterator[list[Row]]:
-    """Split the rows where the run was resumed: the seconds of the sitting, or of all training, decrease there."""
-    begin, last_s, last_sitting_s = 0, 0.0, 0.0
+def _sessions(rows: list[Row]) -> Iterator[list[Row]]:
+    """Split the rows where the run was resumed: the seconds of the session, or of all training, decrease there."""
+    begin, last_s, last_session_s = 0, 0.0, 0.0
     for index, row in enumerate(rows):
-        sitting_s = row.get("run/sitting_s", last_sitting_s)
-        if row["elapsed_s"] < last_s or sitting_s < last_sitting_s:
+        session_s = row.get("run/session_s", last_session_s)
+        if row["elapsed_s"] < last_s or session_s < last_session_s:
             yield rows[begin:index]
             begin = index
-        last_s, last_sitting_s = row["elapsed_s"], sitting_s
+        last_s, last_session_s = row["elapsed_s"], session_s
     yield rows[begin:]
 
 

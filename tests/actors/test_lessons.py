@@ -11,12 +11,12 @@ from actors.lessons import MOST_ERRORS, SAFE_SHARE, Lessons
 from actors.selfplay import SelfPlay
 from reversi.errors import ConfigError
 from reversi.games.rules import game_named
+from reversi.kernels.threads import Threads
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import Solver
-from reversi.search.endgame_last import EVALUATION_COUNT
-from reversi.search.parallel import Threads
 from reversi.search.params import params_of
+from reversi.solver.last import EVALUATION_COUNT
+from reversi.solver.solver import Solver
 from tests.actors.games import played, positions_of, same, selfplay, sign
 
 EMPTIES = 12

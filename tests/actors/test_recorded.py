@@ -14,7 +14,7 @@ from actors.recorded import RecordedGames, RecordedGameSource, read_games
 from reversi.errors import ConfigError
 from reversi.games.rules import game_named
 from reversi.record import REACH, SEARCHED, Records, check
-from tests.reversi.wthor_files import transcript, wtb
+from tests.reversi.formats.wthor_files import transcript, wtb
 
 GAME = game_named("reversi8")
 COUNT = 300

@@ -11,8 +11,8 @@ from actors.selfplay import SelfPlay
 from learner.replay.samples import samples_of
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import Solver
-from reversi.search.endgame_last import EVALUATION_COUNT
+from reversi.solver.last import EVALUATION_COUNT
+from reversi.solver.solver import Solver
 from tests.actors.games import SEARCH, played, positions_of, selfplay, sign
 
 EMPTIES = 13

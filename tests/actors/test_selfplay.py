@@ -21,9 +21,9 @@ from reversi.games.rules import (
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import solve_batch
-from reversi.search.endgame_search import NO_SCORE
 from reversi.search.evaluate import Immediate, UniformEvaluate
+from reversi.solver.search import NO_SCORE
+from reversi.solver.solver import solve_batch
 from tests.actors.games import ACTORS, SEARCH, ImageEvaluator, played, same, selfplay
 
 GUMBEL = SearchConfig(simulations=8, method="gumbel")

@@ -20,7 +20,7 @@ from reversi.record import Records, check, decode
 from reversi.search.config import SearchConfig
 from tests.actors.games import ACTORS, EPSILON
 from tests.actors.workers import SEARCHING, Sink, Source, weights, worker
-from tests.reversi.wthor_files import transcript
+from tests.reversi.formats.wthor_files import transcript
 
 EXPLORING = dataclasses.replace(EPSILON, epsilon=0.5, final_epsilon=0.1, round_games=10)
 

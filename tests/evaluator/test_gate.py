@@ -12,7 +12,6 @@ import pytest
 from evaluator import trial as trial_module
 from evaluator.match import Match
 from evaluator.openings import Openings
-from learner.tracking.metrics import flatten
 from reversi import players
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
 from reversi.games.bitboard import Masks
@@ -23,6 +22,7 @@ from reversi.players import Player, RandomPlayer, SearchPlayer
 from reversi.search.apv_mcts import SearchResult
 from reversi.search.config import SearchConfig
 from scripts.bench.setup import Settings, random_weights
+from scripts.run.tracking.metrics import flatten
 from tests.evaluator.gates import CONFIG, GAME, Store, judge, make, until_verdict, weights
 
 pytestmark = pytest.mark.usefixtures("scripted")

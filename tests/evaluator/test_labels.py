@@ -11,8 +11,8 @@ from reversi.errors import CorruptFileError, UsageError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.games.symmetry import canonical
-from reversi.search.endgame import Solver
-from reversi.search.endgame_search import NO_SCORE
+from reversi.solver.search import NO_SCORE
+from reversi.solver.solver import Solver
 
 GAME = GAMES["reversi6"]
 

@@ -13,7 +13,7 @@ import pytest
 from evaluator.gate_report import report_of_match
 from evaluator.match import MatchResult
 from evaluator.stats import elo_difference, normal_cdf, score_interval, score_of, superiority, trinomial_interval
-from learner.tracking.metrics import flatten
+from scripts.run.tracking.metrics import flatten
 
 
 def result(wins: int, draws: int, losses: int, pairs: tuple[int, int, int, int, int], games: int = 400) -> MatchResult:

@@ -10,7 +10,7 @@ from evaluator.truth import Answers, ask, calibration, difference_of, truth_by_e
 from reversi.games.rules import game_named
 from reversi.players import make_player
 from reversi.players.model import model_player, playing_config
-from reversi.search.endgame_search import NO_SCORE
+from reversi.solver.search import NO_SCORE
 from tests.reversi.model.samples import weights
 
 X = NO_SCORE

@@ -12,13 +12,13 @@ import pytest
 
 from reversi.errors import RunError
 from reversi.files import write_atomic
+from scripts.launch.serial import run_serial
 from scripts.run import folder as run_folder
-from scripts.run import sitting
+from scripts.run import session
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
-from scripts.run.serial import run_serial
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 from tests.scripts.run_states import TABLE, differences, job_in
 
 OFTEN = 1e-9
@@ -43,9 +43,9 @@ def train(folder: Path, name: str, disk: Disk, interrupt: Interrupt, checkpoint_
     held = RunFolder.create(job.run.dir, job.run.name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_folder, "write_atomic", disk.write)
-        patch.setattr(sitting, "SAVE_AGAIN_S", 0.0)
+        patch.setattr(session, "SAVE_AGAIN_S", 0.0)
         try:
-            run_serial(Sitting(job, held, interrupt, Progress([], io.StringIO())))
+            run_serial(Session(job, held, interrupt, Progress([], io.StringIO())))
         finally:
             held.close()
 

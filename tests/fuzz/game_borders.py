@@ -36,7 +36,7 @@ def _openings(folder: Path) -> Opened:
 
 
 def _obf(folder: Path) -> Opened:
-    from reversi.obf import parse_problem
+    from reversi.formats.obf import parse_problem
 
     def read(path: Path) -> object:
         return [parse_problem(line) for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
@@ -53,14 +53,14 @@ def _transcript(folder: Path) -> Opened:
 
 
 def _ggf(folder: Path) -> Opened:
-    from reversi.ggf import parse_ggf
+    from reversi.formats.ggf import parse_ggf
 
     other = _GGF.replace(b"B[F5/1.50/0.8]W[F6]", b"B[d3//0.01]W[c5/2.39/0.01]").replace(b"TY[8]", b"TI[05:00]RE[?]")
     return [_GGF, other], lambda data: str(parse_ggf(decoded(data)))
 
 
 def _sgf(folder: Path) -> Opened:
-    from reversi.sgf import parse_sgf
+    from reversi.formats.sgf import parse_sgf
 
     setup = b"(;GM[2]SZ[6]AB[cc][dd]AW[cd]AW[dc]PL[W];W[bc])"
     return [_SGF, setup], lambda data: parse_sgf(decoded(data))
@@ -78,7 +78,7 @@ def _wthor_bytes() -> bytes:
 
 def _game_file(suffix: str, sound: bytes, folder: Path) -> Opened:
     """A file of games, every one of them looked at, the good ones made into records."""
-    from reversi.gamefiles import read_games_of
+    from reversi.formats.files import read_games_of
 
     def read(path: Path) -> object:
         games = read_games_of(path)

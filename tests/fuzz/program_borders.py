@@ -63,9 +63,9 @@ def _page(folder: Path) -> Opened:
 
 def _engine(protocol: str, folder: Path) -> Opened:
     """What a started program writes: it costs that program the game, and nobody else anything."""
-    from reversi.engines import gtp_client, nboard_client
-    from reversi.engines.engine import EngineLimits
-    from reversi.engines.player import EnginePlayer
+    from reversi.players.engines import gtp_client, nboard_client
+    from reversi.players.engines.engine import EngineLimits
+    from reversi.players.engines.player import EnginePlayer
 
     module: Any = {"gtp": gtp_client, "nboard": nboard_client}[protocol]
     client = {"gtp": gtp_client.GtpEngine, "nboard": nboard_client.NBoardEngine}[protocol]
@@ -91,8 +91,8 @@ def _recorded_program() -> Any:
     from collections import deque
     from selectors import EVENT_READ, DefaultSelector
 
-    from reversi.engines.process import EngineProcess
     from reversi.errors import EngineError
+    from reversi.players.engines.process import EngineProcess
 
     class Recorded(EngineProcess):
         def __init__(self, written: bytes, command: Sequence[str]) -> None:

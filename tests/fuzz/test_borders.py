@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as arrays_of
 
 from reversi import archive
 from reversi.errors import CorruptFileError, NotationError
+from reversi.formats.ggf import parse_ggf
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.ggf import parse_ggf
 from reversi.urls import has_password, masked
 from tests.fuzz.border import Border
 from tests.fuzz.borders import BORDERS
@@ -110,7 +110,7 @@ def test_what_is_read_as_a_position_is_written_the_same(text: str) -> None:
 @quick
 @given(choices=st.lists(st.integers(0, 63), max_size=70), name=st.sampled_from(["reversi4", "reversi6", "reversi8"]))
 def test_a_game_comes_back_from_ggf(choices: list[int], name: str) -> None:
-    from reversi.ggf import GgfGame, GgfMove
+    from reversi.formats.ggf import GgfGame, GgfMove
 
     position, moves = Position.start(GAMES[name]), list[GgfMove]()
     for choice in choices:

@@ -13,7 +13,7 @@ from learner.batches import TrainingBatch, training_batch
 from learner.config import LearnerConfig
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
-from learner.trainer import Trainer
+from learner.training.trainer import Trainer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.model.config import ResNetConfig, StackConfig

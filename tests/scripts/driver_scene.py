@@ -25,8 +25,8 @@ from scripts.ray import (
     health,
     lifecycle,
     rounds,
-    run_end,
     scaling,
+    shutdown,
     supervisor,
     watchdog,
 )
@@ -38,7 +38,7 @@ from scripts.run.control import TargetWatcher
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 
 REPLAY = ReplayReport(
     games_total=0,
@@ -141,18 +141,18 @@ class Scene:
         self.hanging: dict[str, set[str]] = {}
         self.job: JobConfig = job_of(compose(["cluster=local", "actors.count=1", "run.minutes=60", *overrides]))
         run = RunFolder.create(str(folder), "run")
-        self.sitting = Sitting(self.job, run, Interrupt(), Progress([], io.StringIO()))
+        self.session = Session(self.job, run, Interrupt(), Progress([], io.StringIO()))
         members = [self.actor("actors", index) for index in range(actors)]
         self.pool = ActorPool(members, self.actor, {"actors": actors})
         learner, gate, replay, weights = (self.role(name) for name in ("learner", "gate", "replay", "weights"))
         replay.start_round = lambda process: process.report.remote()
         self.parts = Parts(learner, gate, self.pool, replay, weights, stateless=False)
-        self.driver = Driver(self.sitting, self.parts, TargetWatcher(run.path, self.job))
+        self.driver = Driver(self.session, self.parts, TargetWatcher(run.path, self.job))
 
     def begin(self) -> Scene:
         """Let the training begin."""
         assert self.driver.wait_until_up()
-        self.sitting.begin()
+        self.session.begin()
         return self
 
     def role(self, name: str) -> Role:
@@ -176,7 +176,7 @@ class Scene:
 
     def saved(self) -> set[str]:
         """Return the names of the files of the newest checkpoint."""
-        return {path.stem for path in self.sitting.folder.checkpoints()[-1].iterdir()} - {"run", "manifest"}
+        return {path.stem for path in self.session.folder.checkpoints()[-1].iterdir()} - {"run", "manifest"}
 
     def hang(self, name: str, *calls: str) -> None:
         """From now on `name` answers none of `calls`."""
@@ -186,8 +186,8 @@ class Scene:
     def interrupt(self) -> float:
         """Ask for the end, and return how long the driver then lets play go on, in seconds."""
         began_s = self.clock.now_s
-        self.sitting.interrupt.requested = True
-        self.driver.run_end.stop_play()
+        self.session.interrupt.requested = True
+        self.driver.shutdown.stop_play()
         return self.clock.now_s - began_s
 
 
@@ -202,7 +202,7 @@ TIMED = (
     health,
     lifecycle,
     rounds,
-    run_end,
+    shutdown,
     scaling,
     supervisor,
     watchdog,
@@ -217,7 +217,7 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> Clock:
         monkeypatch.setattr(module, "time", clock)
     for module in (calls, health):
         monkeypatch.setattr(module, "ray", FakeRay(clock))
-    for module in (failures, lifecycle, run_end, watchdog):
+    for module in (failures, lifecycle, shutdown, watchdog):
         monkeypatch.setattr(module, "end_process", lambda role: setattr(role.handle, "dead", True))
     monkeypatch.setattr(health, "measure_process", lambda process: process.measure.remote())
     monkeypatch.setattr(health, "MEASURE_EVERY_S", 1e9)

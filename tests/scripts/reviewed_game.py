@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.position import Position
-from reversi.ggf import GgfGame, GgfMove
-from reversi.search.endgame import Solver
+from reversi.solver.solver import Solver
 
 MARKS = ("??", "?", "?!")
 

@@ -18,7 +18,7 @@ from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Role
 from scripts.run.control import TargetWatcher, write_target
-from scripts.run.ending import with_resume_hint
+from scripts.run.exit_record import with_resume_hint
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
 
@@ -38,10 +38,10 @@ def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path,
 
 def test_the_checkpoint_is_let_go_once_every_role_has_its_part(tmp_path: Path, clock: Clock) -> None:
     scene = Scene(tmp_path, clock)
-    scene.sitting.checkpoint = {"learner.safetensors": b"weights", "run.json": b"{}"}
-    Driver(scene.sitting, scene.parts, TargetWatcher(scene.sitting.folder.path, scene.job))
+    scene.session.checkpoint = {"learner.safetensors": b"weights", "run.json": b"{}"}
+    Driver(scene.session, scene.parts, TargetWatcher(scene.session.folder.path, scene.job))
     assert scene.parts.learner.saved == b"weights"
-    assert scene.sitting.checkpoint == {}
+    assert scene.session.checkpoint == {}
 
 
 @pytest.mark.parametrize("away", ["actors", "gate"])
@@ -64,18 +64,18 @@ def test_a_signal_ends_the_wait_for_a_restore(tmp_path: Path, clock: Clock) -> N
     learner = scene.process["learner"]
     learner.hangs.add("restore")
     scene.driver.supervisor.call(scene.parts.learner, Reference(learner, "restore", ()), lambda _: None)
-    clock.later(5, scene.sitting.interrupt.request)
+    clock.later(5, scene.session.interrupt.request)
     began_s = clock.now_s
     assert not scene.driver.wait_until_up()
     assert clock.now_s - began_s == pytest.approx(5, abs=1)
-    assert scene.sitting.folder.disposable
-    assert not scene.sitting.folder.trained
+    assert scene.session.folder.disposable
+    assert not scene.session.folder.trained
 
 
 def test_a_checkpoint_holds_every_part(scene: Scene) -> None:
     assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
-    assert (scene.sitting.folder.checkpoints()[-1] / "actor-1.safetensors").read_bytes() == b"actor-1"
+    assert (scene.session.folder.checkpoints()[-1] / "actor-1.safetensors").read_bytes() == b"actor-1"
 
 
 @pytest.mark.parametrize("hangs", ["round", "state"])
@@ -105,11 +105,11 @@ def test_a_role_that_dies_over_its_state_costs_this_checkpoint_and_not_the_run(r
 
     first.answers["state"] = die
     assert not scene.driver.checkpoints.save()
-    assert len(scene.sitting.folder.checkpoints()) == 1
+    assert len(scene.session.folder.checkpoints()) == 1
     scene.turn_until(lambda: scene.process[role] is not first and scene.driver.checkpoints.save())
     scene.turn_until(lambda: "round" in scene.process[role].asked)
     assert scene.process[role].asked.index("restore") < scene.process[role].asked.index("round")
-    assert len(scene.sitting.folder.checkpoints()) == 2
+    assert len(scene.session.folder.checkpoints()) == 2
 
 
 def test_what_a_dead_process_owes_is_no_stall_of_the_next_one(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_a_stop_with_an_actor_that_hangs_saves_the_others(scene: Scene) -> None:
     assert scene.interrupt() < 6
     scene.driver.checkpoints.save_final()
     assert scene.saved() == ESSENTIAL | {"actor-1", "actor-2"}
-    scene.driver.run_end.kill_hanging_actors()
+    scene.driver.shutdown.kill_hanging_actors()
     assert [scene.process[f"actor-{index}"].dead for index in range(3)] == [True, False, False]
 
 
@@ -219,19 +219,19 @@ def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> No
     with pytest.raises(RunError) as ended:
         scene.driver.checkpoints.save_final()
     assert scene.clock.now_s - began_s < STATE_TIMEOUT_S + 6
-    words = str(with_resume_hint(ended.value, scene.sitting))
+    words = str(with_resume_hint(ended.value, scene.session))
     assert "the learner did not answer to 'state'; start it again; see " in words
-    (scene.sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
-    words = str(with_resume_hint(ended.value, scene.sitting))
+    (scene.session.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
+    words = str(with_resume_hint(ended.value, scene.session))
     assert "; start it again under a new run.name; see " in words
-    assert scene.sitting.folder.checkpoints() == [], "and nothing more was tried"
+    assert scene.session.folder.checkpoints() == [], "and nothing more was tried"
 
 
 def test_actors_join_and_leave_after_their_round_and_their_deliveries(scene: Scene) -> None:
-    write_target(scene.sitting.folder.path, {"actors": 5})
+    write_target(scene.session.folder.path, {"actors": 5})
     scene.turn_until(lambda: all(f"actor-{index}" in scene.process for index in range(5)))
     scene.turn_until(lambda: all(role.up for role in scene.pool.members))
-    write_target(scene.sitting.folder.path, {"actors": 2})
+    write_target(scene.session.folder.path, {"actors": 2})
     scene.process["actor-4"].hangs.add("settled")
     scene.turn_until(lambda: len(scene.pool.members) == 3)
     for name in ("actor-2", "actor-3"):
@@ -255,41 +255,41 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> 
         RestartPolicy(3),
         group=group,
     )
-    write_target(scene.sitting.folder.path, {"actors": 4})
+    write_target(scene.session.folder.path, {"actors": 4})
     scene.turn_until(lambda: len(scene.pool.members) == 4)
     assert scene.driver.checkpoints.save()
     assert scene.saved() == ESSENTIAL | {"actor-0", "actor-1", "actor-2"}
-    write_target(scene.sitting.folder.path, {"actors": 3})
+    write_target(scene.session.folder.path, {"actors": 3})
     scene.turn_until(lambda: len(scene.pool.members) == 3)
     assert homeless.dead
     assert [role.name for role in scene.pool.members] == ["actor-0", "actor-1", "actor-2"]
 
 
 def test_a_last_candidate_that_is_still_being_validated_is_asked_for_again(scene: Scene) -> None:
-    scene.driver.run_end.stop_play()
+    scene.driver.shutdown.stop_play()
     learner = scene.process["learner"]
     parts = [ValidationPart(positions=each, all_positions=300) for each in (100, 200)]
     learner.answers["offer_candidate"] = lambda: parts.pop(0) if parts else None
-    scene.driver.run_end.offer_last_candidate()
+    scene.driver.shutdown.offer_last_candidate()
     assert learner.asked.count("offer_candidate") == 3
-    assert scene.sitting.last_offered
+    assert scene.session.last_offered
 
 
 def test_the_last_candidate_is_offered_once_and_again_only_if_the_gate_died_before_it_had_it(scene: Scene) -> None:
     assert scene.driver.checkpoints.save()
     gate = scene.process["gate"]
-    scene.driver.run_end.stop_play()
+    scene.driver.shutdown.stop_play()
 
     def die() -> Any:
         gate.dead = True
         raise RayActorError
 
     gate.answers["poll"] = die
-    scene.driver.run_end.offer_last_candidate()
+    scene.driver.shutdown.offer_last_candidate()
     assert scene.process["learner"].asked.count("offer_candidate") == 2
     assert scene.process["gate"] is not gate
-    scene.driver.run_end.offer_last_candidate()
+    scene.driver.shutdown.offer_last_candidate()
     assert scene.process["learner"].asked.count("offer_candidate") == 2
-    scene.driver.run_end.finish_gate()
+    scene.driver.shutdown.finish_gate()
     scene.driver.checkpoints.save_final(judged=True)
-    assert scene.sitting.last_offered
+    assert scene.session.last_offered

@@ -20,7 +20,7 @@ from scripts.ray.health import REPORT_EVERY_S, health_of
 from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Process as Measurement
-from scripts.run.ending import with_resume_hint
+from scripts.run.exit_record import with_resume_hint
 from tests.evaluator.gates import weights
 from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Process, Scene
 
@@ -35,7 +35,7 @@ def test_an_answer_that_was_lost_with_its_node_is_a_death_of_its_role(name: str,
     first = scene.process[name]
     first.answers["state"] = lost
     assert scene.driver.checkpoints.save() == name.startswith("actor")
-    assert len(scene.sitting.folder.checkpoints()) == (2 if name.startswith("actor") else 1)
+    assert len(scene.session.folder.checkpoints()) == (2 if name.startswith("actor") else 1)
     assert (name in scene.saved()) == (not name.startswith("actor"))
     assert first.dead
     scene.turn_until(lambda: scene.process[name] is not first and scene.driver.checkpoints.save())
@@ -91,14 +91,14 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
         scene.turn_until(lambda: False)
     scene.driver.save_after(ended.value)
     assert scene.saved() >= ESSENTIAL
-    words = with_resume_hint(ended.value, scene.sitting)
+    words = with_resume_hint(ended.value, scene.session)
     assert isinstance(words, UnreachableError)
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
 def test_a_run_over_redis_without_a_checkpoint_goes_on_from_what_the_server_holds(tmp_path: Path, clock: Clock) -> None:
     scene = Scene(tmp_path, clock, "replay=redis").begin()
-    words = with_resume_hint(RunError("the learner died"), scene.sitting)
+    words = with_resume_hint(RunError("the learner died"), scene.session)
     assert "; go on from what redis holds with: reversi train resume=" in str(words)
 
 
@@ -148,11 +148,11 @@ def test_after_a_death_of_the_replay_game_files_are_read_again_by_a_new_actor(
     seen: str, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene = Scene(tmp_path, clock, "experiment=wthor", "cluster=local")
-    restarts = scene.begin().sitting.progress.state()["restarts"]
-    scene.parts.replay.on_report = scene.sitting.replay
+    restarts = scene.begin().session.progress.state()["restarts"]
+    scene.parts.replay.on_report = scene.session.replay
     scene.process["replay"].answers["report"] = lambda: replace(REPLAY, games_total=50, process="one")
     scene.clock.sleep(2)
-    scene.turn_until(lambda: scene.sitting.progress.games == 50 and all(role.up for role in scene.pool.members))
+    scene.turn_until(lambda: scene.session.progress.games == 50 and all(role.up for role in scene.pool.members))
     first = dict(scene.process)
     scene.process["replay"].answers["report"] = lambda: replace(REPLAY, games_total=20, process="two")
     if seen == "at a checkpoint":
@@ -165,7 +165,7 @@ def test_after_a_death_of_the_replay_game_files_are_read_again_by_a_new_actor(
     scene.turn_until(lambda: all(role.up for role in scene.pool.members))
     assert "restore" not in scene.process["actor-0"].asked
     assert scene.process["learner"] is first["learner"]
-    assert scene.sitting.progress.state()["restarts"] == restarts
+    assert scene.session.progress.state()["restarts"] == restarts
     assert scene.driver.checkpoints.save()
     assert "the game files are read again" in caplog.text
     assert "the replay lost" not in caplog.text
@@ -174,7 +174,7 @@ def test_after_a_death_of_the_replay_game_files_are_read_again_by_a_new_actor(
 def test_after_a_death_of_the_replay_actors_that_play_go_on_and_the_log_has_the_loss(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene.sitting.actor(ActorReport(games=50, version=0, playing_s=1, waiting_s=0, between_s=0))
+    scene.session.actor(ActorReport(games=50, version=0, playing_s=1, waiting_s=0, between_s=0))
     reports: list[ReplayReport] = []
     scene.parts.replay.on_report = reports.append
     for games, process in ((50, "one"), (20, "two")):
@@ -236,8 +236,8 @@ def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> 
     began_s = scene.clock.now_s
     scene.driver.save_after(ended.value)
     assert scene.clock.now_s - began_s < 6, "nobody waits for a learner that is not started again"
-    assert len(scene.sitting.folder.checkpoints()) == 1
-    assert "go on from the last checkpoint with: " in str(with_resume_hint(ended.value, scene.sitting))
+    assert len(scene.session.folder.checkpoints()) == 1
+    assert "go on from the last checkpoint with: " in str(with_resume_hint(ended.value, scene.session))
 
 
 def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
@@ -249,13 +249,13 @@ def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
     with pytest.raises(TrainingDivergedError) as ended:
         scene.turn_until(lambda: False)
     scene.driver.save_after(ended.value)
-    assert scene.sitting.folder.checkpoints() == []
+    assert scene.session.folder.checkpoints() == []
 
 
 def test_the_champion_is_sent_to_new_weights_once_the_registry_can_be_read(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.sitting.open_registry().publish(weights(0), "first", None)
+    scene.session.open_registry().publish(weights(0), "first", None)
 
     def away(*_: Any) -> None:
         raise UnreachableError("no answer")

@@ -29,7 +29,7 @@ FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gat
 """The first model and the last candidate are all that is judged, and the last match takes some seconds."""
 
 
-class Sitting:
+class Session:
     """A run's driver, as a child of this process."""
 
     def __init__(self, run: Path, arguments: list[str]) -> None:
@@ -85,8 +85,8 @@ class Sitting:
 
 
 @contextmanager
-def sitting(run: Path, arguments: list[str]) -> Iterator[Sitting]:
-    started = Sitting(run, arguments)
+def session(run: Path, arguments: list[str]) -> Iterator[Session]:
+    started = Session(run, arguments)
     try:
         yield started
     finally:
@@ -146,7 +146,7 @@ def test_actors_join_freeze_die_with_their_driver_and_leave(tmp_path: Path) -> N
     start = command(
         tmp_path, "run.name=elastic", "run.minutes=30", "run.checkpoint_minutes=0.03", "tracking=jsonl", *FEW_CANDIDATES
     )
-    with sitting(run, start) as first:
+    with session(run, start) as first:
         first.wait_for_actors(1)
         assert main(["scale", str(run), "3"]) == 0
         first.wait_for_actors(3)
@@ -167,7 +167,7 @@ def test_actors_join_freeze_die_with_their_driver_and_leave(tmp_path: Path) -> N
     assert_counted_once(killed_at, actors=2)
 
     minutes = state_of(killed_at)["elapsed_s"] / 60 + 0.05
-    with sitting(run, resumed(run, f"run.minutes={minutes}", "run.summary_games=0")) as second:
+    with session(run, resumed(run, f"run.minutes={minutes}", "run.summary_games=0")) as second:
         second.wait(lambda: offered(run), "the last match")
         second.actors()[0].suspend()
         second.stop()

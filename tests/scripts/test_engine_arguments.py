@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from reversi.frontends.analysis import Limit
+from reversi.analysis.analyzer import Limit
+from reversi.formats.ggf import GgfGame
 from reversi.games.position import Position
-from reversi.ggf import GgfGame
 from reversi.model.registry import load_model
 from scripts.arguments.engine import search_analyzer, solving
 from tests.scripts.conftest import Reversi

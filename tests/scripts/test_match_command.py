@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from evaluator.match import Match
-from reversi.ggf import parse_ggf
+from reversi.formats.ggf import parse_ggf
 from reversi.model.registry import Registry
 from scripts.bench.setup import Settings, random_weights
-from tests.reversi.engines.commands import spec
+from tests.reversi.players.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from reversi.formats.ggf import parse_ggf
 from reversi.games.notation import action_name
-from reversi.ggf import parse_ggf
-from tests.reversi.engines.commands import spec
+from tests.reversi.players.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 

@@ -23,11 +23,11 @@ from reversi.record import encode
 from scripts.commands import train as train_command
 from scripts.config.compose import compose
 from scripts.config.job import job_of
+from scripts.launch.redis_run import forget, redis_of
 from scripts.run.interrupt import EXIT_INTERRUPTED
 from scripts.run.preflight import check_machine
-from scripts.run.redis_run import forget, redis_of
-from scripts.run.sitting import Sitting
-from scripts.run.state import read_run
+from scripts.run.session import Session
+from scripts.run.status import read_run
 from tests.random_games import random_records
 from tests.scripts.redis_contents import counted, deliveries
 from tests.scripts.runs import TINY, command, elapsed_s, resume, train, wait_for
@@ -94,8 +94,8 @@ def test_a_server_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path: Pat
 def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
     interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def launch(sitting: Sitting) -> None:
-        with redis_of(sitting.job.replay, sitting.folder.path) as redis:
+    def launch(session: Session) -> None:
+        with redis_of(session.job.replay, session.folder.path) as redis:
             assert redis is not None
             sink = RedisSink.of(redis.config, redis.server, redis.key)
             sink.push(encode(random_records("reversi4", 5, 0), "a", 0))
@@ -103,9 +103,9 @@ def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
             assert len(client.keys(f"reversi:{redis.key}:*")) == 1
         if not interrupted:
             raise RunError("no luck")
-        sitting.interrupt.request()
+        session.interrupt.request()
 
-    monkeypatch.setattr("scripts.run.warm.warm", lambda job: None)
+    monkeypatch.setattr("scripts.launch.warm.warm", lambda job: None)
     monkeypatch.setattr(train_command, "_launch", launch)
     with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=False)) as running:
         client = running.server.client()
@@ -171,11 +171,11 @@ def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resum
 ) -> None:
     """Only one over Redis can be; nor is there a row of metrics of training that never began."""
 
-    def launch(sitting: Sitting) -> None:
-        (sitting.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
-        sitting.interrupt.request()
+    def launch(session: Session) -> None:
+        (session.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
+        session.interrupt.request()
 
-    monkeypatch.setattr("scripts.run.warm.warm", lambda job: None)
+    monkeypatch.setattr("scripts.launch.warm.warm", lambda job: None)
     monkeypatch.setattr(train_command, "_launch", launch)
     said = []
     for name, replay in (("memory", "replay=memory"), ("redis", "replay=redis")):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reversi.wthor_files import random_game, transcript, wtb
+from tests.reversi.formats.wthor_files import random_game, transcript, wtb
 from tests.scripts.conftest import Reversi
 
 START6 = "-" * 14 + "O*----*O" + "-" * 14

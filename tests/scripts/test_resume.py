@@ -10,11 +10,11 @@ import pytest
 
 from reversi.errors import ConfigError
 from scripts.config.job import JobConfig
+from scripts.launch.serial import run_serial
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
-from scripts.run.serial import run_serial
-from scripts.run.sitting import Sitting
+from scripts.run.session import Session
 from tests.scripts.run_states import TABLE, differences, job_in, whole_state
 
 TREES = (
@@ -83,7 +83,7 @@ class Turns(Progress):
 
 
 def sit(job: JobConfig, *, stop: int | None = None, kill: int | None = None) -> int:
-    """Train for one sitting, to the end or until it is stopped or killed at a turn; return its turns."""
+    """Train for one session, to the end or until it is stopped or killed at a turn; return its turns."""
     path, interrupt = Path(job.run.dir) / job.run.name, Interrupt()
     resumed = path.exists()
     folder = RunFolder.resume(str(path)) if resumed else RunFolder.create(job.run.dir, job.run.name)
@@ -94,12 +94,12 @@ def sit(job: JobConfig, *, stop: int | None = None, kill: int | None = None) -> 
         interrupt.requested = True
 
     turns = Turns(kill or stop, act)
-    sitting = Sitting(job, folder, interrupt, turns)
+    session = Session(job, folder, interrupt, turns)
     try:
         if resumed:
-            sitting.load_checkpoint()
+            session.load_checkpoint()
         folder.write_setup("kept: true\n")
-        run_serial(sitting)
+        run_serial(session)
     except Killed:
         pass
     finally:

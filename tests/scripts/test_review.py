@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.notation import PASS, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.ggf import GgfGame, GgfMove
 from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from reversi.formats.ggf import parse_ggf
 from reversi.games.position import Position
-from reversi.ggf import parse_ggf
-from tests.reversi.frontends.gradings import GRADINGS, Grading
+from tests.reversi.analysis.gradings import GRADINGS, Grading
 from tests.scripts.page import discs, load, play_on, review, status
 from tests.scripts.reviewed_game import MARKS, Judged, ending
 

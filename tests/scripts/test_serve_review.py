@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
-from reversi.ggf import GgfGame, GgfMove
 from tests.scripts.page import load, review, status
 from tests.scripts.reviewed_game import ending
 

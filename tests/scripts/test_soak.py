@@ -110,7 +110,7 @@ def test_what_grows_with_the_replay_is_judged_once_that_is_full() -> None:
 def test_a_process_that_was_started_again_is_a_new_series() -> None:
     before, after = rows(0.0, hours=1.0), rows(0.0, hours=1.0, begin_s=HOUR_S)
     for row in after:
-        row |= {"health/learner/restarts": 1.0, "run/sitting_s": row["elapsed_s"]}
+        row |= {"health/learner/restarts": 1.0, "run/session_s": row["elapsed_s"]}
         row["health/learner/rss_mb"] += 300.0  # it holds more than the one that died, and is flat
     found = {series.part: series for series in series_of([*before, *after])}
     assert found["learner"].times_s[0] == after[1]["elapsed_s"]

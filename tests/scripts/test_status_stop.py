@@ -15,9 +15,9 @@ from reversi.errors import RunError
 from scripts.commands.launch import order_of
 from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import TOGETHER_S
-from scripts.run.state import more
+from scripts.run.status import more
 from tests.scripts.conftest import Reversi
-from tests.scripts.sittings import driver
+from tests.scripts.sessions import driver
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_run_is_asked_to_save_and_waited_for(run: Path, reversi: Reversi) -> N
     assert stopped.out.endswith(f"go on with:  reversi train resume={run}\n")
     again = reversi("stop", run)
     assert (again.code, "was not running: stopped" in again.out) == (0, True)
-    assert "the last sitting" not in reversi("status", run).out, "its state says it all"
+    assert "the last session" not in reversi("status", run).out, "its state says it all"
     assert json.loads(reversi("status", run, "--json").out)["ended"] == {
         "how": "stopped",
         "trained": True,
@@ -140,7 +140,7 @@ def test_a_run_that_could_not_save_is_not_said_to_have_saved(run: Path, reversi:
     assert stopped.out.endswith(f"go on with:  reversi train resume={run}\n")
     again = json.loads(reversi("stop", run, "--json").out)
     assert (again["said"], again["saved"]) == (f"was not running: died, {lost}", False)
-    assert f"\n  the last sitting {lost}\n" in reversi("status", run).out
+    assert f"\n  the last session {lost}\n" in reversi("status", run).out
 
 
 def test_a_run_that_was_killed_while_it_was_stopped_is_not_said_to_have_saved(run: Path, reversi: Reversi) -> None:

@@ -17,7 +17,7 @@ from reversi.games.rules import game_named
 from reversi.record import REACH
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from tests.reversi.wthor_files import transcript, wtb
+from tests.reversi.formats.wthor_files import transcript, wtb
 from tests.scripts.runs import REPLAY, metrics, processes, wait_for
 
 TINY = (

@@ -8,7 +8,7 @@ import pytest
 
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from scripts.run.warm import warm
+from scripts.launch.warm import warm
 
 EXPERIMENTS = sorted(path.stem for path in (Path(__file__).parents[2] / "conf" / "experiment").glob("*.yaml"))
 

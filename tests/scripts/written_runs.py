@@ -48,7 +48,7 @@ def rows(learner_mb_per_h: float, hours: float = 2.0, begin_s: float = 0.0, ever
             {
                 "step": index,
                 "elapsed_s": begin_s + at_s,
-                "run/sitting_s": at_s,
+                "run/session_s": at_s,
                 "run/resident_mb": 3000.0 + rng.uniform(-20, 20),
                 "health/learner/rss_mb": 500.0 + learner_mb_per_h * at_s / HOUR_S + rng.uniform(-5, 5),
                 "health/learner/alive": 1.0,

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reversi.analysis.analyzer import Analysis
 from reversi.errors import NotationError
-from reversi.frontends.analysis import Analysis
+from reversi.formats.ggf import GgfGame, GgfMove
+from reversi.formats.text import GameText, parse_game
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE, Game
-from reversi.gametext import GameText, parse_game
-from reversi.ggf import GgfGame, GgfMove
 
 MOST_TEXT = 1 << 14
 """Longest text of a game that is read, in characters."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reversi.analysis.analyzer import Analyzer, Limit
 from reversi.errors import UsageError
-from reversi.frontends.analysis import Analyzer, Limit
 from reversi.games.rules import Game
 
 KEPT = 3

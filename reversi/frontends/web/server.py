@@ -30,8 +30,8 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from reversi import __version__
+from reversi.analysis.review import marks_of
 from reversi.errors import ReversiError, UsageError
-from reversi.frontends.review import marks_of
 from reversi.frontends.web.following import Follower, Source
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object
 from reversi.frontends.web.selection import Selection, Selections

@@ -11,8 +11,8 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-from reversi.frontends import review
-from reversi.frontends.analysis import Analysis, Analyzer, Limit, deepening
+from reversi.analysis import review
+from reversi.analysis.analyzer import Analysis, Analyzer, Limit, deepening
 from reversi.frontends.web.selection import Opponent
 from reversi.games.position import Position
 

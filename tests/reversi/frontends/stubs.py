@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
+from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis, SearchAnalyzer
+from reversi.analysis.solver import SolverAnalyzer
 from reversi.errors import IncompatibleModelError
-from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis, SearchAnalyzer
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
-from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
 from reversi.search.signature import HashEvaluator

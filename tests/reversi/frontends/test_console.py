@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from reversi.engines.player import EnginePlayer
+from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis, PlayerAnalyzer
+from reversi.analysis.solver import SolverAnalyzer
 from reversi.errors import EngineError
-from reversi.frontends.analysis import Analysis, Analyzer, Limit, MoveAnalysis, PlayerAnalyzer
+from reversi.formats.ggf import parse_ggf
 from reversi.frontends.console import Console
-from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.bitboard import Masks
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named, legal_actions_mask
-from reversi.ggf import parse_ggf
 from reversi.players import Player
+from reversi.players.engines.player import EnginePlayer
 
 GAME = game_named("reversi4")
 START = Position.start(GAME)

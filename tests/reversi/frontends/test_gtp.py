@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reversi import __version__
-from reversi.frontends.analysis import Limit
+from reversi.analysis.analyzer import Limit
 from reversi.frontends.clocks import MARGIN_S
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp

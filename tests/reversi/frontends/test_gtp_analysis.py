@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reversi.frontends.analysis import Analysis, Limit, MoveAnalysis
+from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp
 from reversi.frontends.gtp_analysis import STEPS, AnalyzeRequest

@@ -10,14 +10,14 @@ import time
 import numpy as np
 import pytest
 
-from reversi.frontends.analysis import Limit, PlayerAnalyzer
+from reversi.analysis.analyzer import Limit, PlayerAnalyzer
+from reversi.analysis.solver import SolverAnalyzer
+from reversi.formats.ggf import GgfGame, name_of
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
 from reversi.frontends.nboard import NBoard, discs_of, simulations_of
-from reversi.frontends.solver_analysis import SolverAnalyzer
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.ggf import GgfGame, name_of
 from reversi.players import GreedyPlayer
 from tests.reversi.frontends.stubs import FirstMove, ThinksUntilStopped, lines_of, model_session, session_of
 

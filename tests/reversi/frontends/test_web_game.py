@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from reversi.analysis.analyzer import Analysis, MoveAnalysis
 from reversi.errors import IllegalMoveError, NotationError
-from reversi.frontends.analysis import Analysis, MoveAnalysis
+from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.frontends.web.game import MOST_TEXT, WebGame, analysis_json
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.ggf import GgfGame, GgfMove
 
 GAME = GAMES["reversi4"]
 BLACK_MUST_PASS = "-XOXOOOO-XOOXOOO X"

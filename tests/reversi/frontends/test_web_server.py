@@ -159,7 +159,7 @@ def test_there_are_only_so_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PLAYER_THAT_CANNOT_BE_STOPPED = """
 import asyncio, time
-from reversi.frontends.analysis import Limit
+from reversi.analysis.analyzer import Limit
 from reversi.frontends.web.server import WebServer, serve
 from reversi.frontends.web.selection import Opponent, Selection
 from tests.reversi.frontends.stubs import FirstMove

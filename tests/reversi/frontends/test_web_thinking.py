@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMsgType
 
-from reversi.frontends.analysis import Analysis, Limit, SearchAnalyzer
+from reversi.analysis.analyzer import Analysis, Limit, SearchAnalyzer
 from reversi.frontends.web.selection import KEPT, Opponent, Selection
 from reversi.frontends.web.thinking import STEPS
 from reversi.games.position import Position

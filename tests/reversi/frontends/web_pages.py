@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import ClientWebSocketResponse
 from aiohttp.test_utils import TestClient, TestServer
 
-from reversi.frontends.analysis import Analyzer, Limit
+from reversi.analysis.analyzer import Analyzer, Limit
 from reversi.frontends.web.following import Source
 from reversi.frontends.web.selection import Opponent, Selection
 from reversi.frontends.web.server import WebServer

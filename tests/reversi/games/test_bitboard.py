@@ -5,7 +5,7 @@ import pytest
 
 from reversi.games.bitboard import flips, lowest_square, mirror_columns, mirror_rows, popcount, reachable, transpose
 from reversi.games.rules import GAMES
-from reversi.kernel import kernel
+from reversi.kernels.kernel import kernel
 from tests.reversi.games import oracle
 
 REVERSI = [GAMES["reversi4"], GAMES["reversi6"], GAMES["reversi8"]]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from reversi.collection import replayed
 from reversi.errors import IllegalMoveError, NotationError
+from reversi.formats.collection import replayed
+from reversi.formats.transcripts import transcript_lists
 from reversi.games.notation import action_name, parse_action, parse_transcript
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
-from reversi.transcripts import transcript_lists
 
 PERFECT_8X8 = (
     "F5D6C3D3C4F4F6F3E6E7D7C5B6D8C6C7D2B5A5A6A7G5E3B4C8G6G4C2E8D1F7E2G3H4F1E1F2G1B1F8G8B3H3B2H5B7A3A4A1A2C1H2H1G2B8A8G7"

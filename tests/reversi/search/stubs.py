@@ -11,8 +11,8 @@ from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.evaluate import Evaluate
 from reversi.search.params import SearchParams
 from reversi.search.signature import HashEvaluator
+from reversi.search.simulation import expand, walk
 from reversi.search.tree import PENDING, Tree, back_up, make_trees, tree_of
-from reversi.search.walk import expand, walk
 
 Answer = tuple[dict[str, float], float]
 """Priors by move, and the value for the side to move."""

@@ -16,8 +16,8 @@ from reversi.search.config import SearchConfig
 from reversi.search.params import SearchParams, params_of
 from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
+from reversi.search.simulation import expand
 from reversi.search.tree import Tree, add_node
-from reversi.search.walk import expand
 from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]

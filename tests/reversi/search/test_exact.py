@@ -9,10 +9,10 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.endgame import Solver, solve_batch
-from reversi.search.endgame_search import NO_SCORE
 from reversi.search.exact import is_solvable, solve_moves, utility
 from reversi.search.params import params_of
+from reversi.solver.search import NO_SCORE
+from reversi.solver.solver import Solver, solve_batch
 from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 REVERSI6 = GAMES["reversi6"]

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from reversi.games.position import Position
+from reversi.games.rng import stream
 from reversi.games.rules import GAMES, Game, legal_actions_mask, play
 from reversi.search.apv_mcts import Search
-from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits
 from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
+from reversi.search.simulation import expand, walk
 from reversi.search.tree import TERMINAL, Tree, back_up
-from reversi.search.walk import expand, walk
 from tests.reversi.search.gumbel_reference import Node, schedule
 from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 

@@ -7,13 +7,13 @@ import pytest
 
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
+from reversi.kernels.exponential import exponential
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
-from reversi.search.exponential import exponential
 from reversi.search.params import params_of
 from reversi.search.root import root_value, set_root, set_roots
+from reversi.search.simulation import expand, expand_leaves, select_leaves, walk
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
-from reversi.search.walk import expand, expand_leaves, select_leaves, walk
 from tests.reversi.search.stubs import Answer, TableEvaluator, arrays, random_positions
 
 REVERSI4 = GAMES["reversi4"]

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from reversi.games.position import Position
+from reversi.games.rng import stream
 from reversi.games.rules import GAMES, Game, play, play_batch
 from reversi.search.apv_mcts import Search
-from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, UniformEvaluate
 from reversi.search.params import params_of

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from reversi.games.rng import stream
 from reversi.games.rules import GAMES, play_batch
 from reversi.search.apv_mcts import Search
-from reversi.search.chance import stream
 from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_root, keep_subtree, root_action, set_root

@@ -12,8 +12,8 @@ from reversi.search.bounds import propagate_bounds
 from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
 from reversi.search.root import set_root
+from reversi.search.simulation import expand
 from reversi.search.tree import PENDING, TERMINAL, add_node
-from reversi.search.walk import expand
 from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, arrays, make_tree
 
 REVERSI6 = GAMES["reversi6"]

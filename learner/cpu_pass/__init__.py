@@ -1,0 +1,1 @@
+"""A network's training pass on a CPU, forward and backward."""

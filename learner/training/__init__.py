@@ -1,0 +1,1 @@
+"""The training of networks: steps, optimisers, validation, transfers to a GPU."""

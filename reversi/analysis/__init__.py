@@ -1,0 +1,1 @@
+"""What commands, page and protocols say about a position or a game."""

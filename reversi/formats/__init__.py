@@ -1,0 +1,1 @@
+"""Games and positions in the formats that people and programs write."""

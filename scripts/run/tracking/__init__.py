@@ -1,0 +1,28 @@
+"""Trackers of metrics: rows of numbers, made from typed reports, go to any set of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scripts.run.tracking.metrics import Tracker
+
+
+def open_trackers(settings: Mapping[str, Mapping[str, Any]], folder: Path, config: Mapping[str, Any]) -> list[Tracker]:
+    """Return the trackers named in `settings`, which write into the run's `folder` and store the job's `config`."""
+    trackers: list[Tracker] = []
+    for name, values in settings.items():
+        if name == "jsonl":
+            from scripts.run.tracking.jsonl import JsonlTracker
+
+            trackers.append(JsonlTracker(folder / "metrics.jsonl"))
+        elif name == "tensorboard":
+            from scripts.run.tracking.tensorboard import TensorboardTracker
+
+            trackers.append(TensorboardTracker(folder / "tensorboard"))
+        elif name == "wandb":
+            from scripts.run.tracking.wandb import WandbTracker
+
+            trackers.append(WandbTracker(folder, config, **values))
+    return trackers

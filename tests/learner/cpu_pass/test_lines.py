@@ -1,0 +1,149 @@
+"""Lines in training: what is added to strips and taken back, and a table that learns, decays and is saved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from learner.cpu_pass.cpu_pass import StripPass
+from learner.cpu_pass.kernels import add_lines, scatter_lines
+from learner.training.trainer import Trainer
+from reversi.games.rules import game_named
+from reversi.kernels.threads import Threads
+from reversi.model.config import ResNetConfig
+from reversi.model.line_patterns import shared_rows, table_rows
+from reversi.model.line_table import LineRows, summed_rows
+from reversi.model.network import DualNetwork
+from tests.learner import jobs
+from tests.learner.cpu_pass.strip_rows import gradients, network, planes_of, separators, squares, stored
+from tests.learner.jobs import ALGORITHM, CONFIG, GAME, batch
+
+SMALL = replace(jobs.NETWORK, lines=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_table_gets_the_same_gradient_bit_for_bit_every_time(threads: int) -> None:
+    planes, runs = planes_of(game_named("reversi6"), 64), []
+    made = network(6, SMALL)
+    strips = StripPass(made, 64, torch.bfloat16, Threads(threads))
+    for _ in range(5):
+        runs.append(gradients(made, strips.outputs(planes))["lines.table"])
+    assert runs[0].any()
+    assert all(run.equal(runs[0]) for run in runs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("boards", [0, 6])
+def test_lines_are_added_and_taken_back_between_separators_that_nobody_touches(dtype: torch.dtype, boards: int) -> None:
+    """Three boards of tic-tac-toe and a separator after each in a strip, in the layout of `test_fused`."""
+    across, channels = 3, 5
+    game = game_named("tictactoe")
+    rows = LineRows(3)(planes_of(game, boards))
+    features = torch.randn(boards * 12, channels, generator=torch.Generator().manual_seed(1)).to(dtype)
+    table = torch.randn(table_rows(3), channels, generator=torch.Generator().manual_seed(2))
+
+    def in_strips(each: Tensor) -> Tensor:
+        """[B, C, 3, 3] as the squares [R, C] of strips."""
+        return each.view(-1, across, channels, 3, 3).permute(0, 3, 1, 4, 2).reshape(-1, channels)
+
+    added = features.clone()
+    add_lines(stored(added), table.numpy(), rows.numpy(), 3, across)
+    expected = squares(features).float() + in_strips(summed_rows(table, rows))
+    torch.testing.assert_close(
+        squares(added), expected.to(dtype), rtol=0, atol=1e-6 if dtype == torch.float32 else 0.02
+    )
+    assert separators(added).equal(separators(features))
+
+    d_table = torch.full_like(table, torch.nan)
+    scatter_lines(stored(features), rows.numpy(), 3, across, d_table.numpy())
+    twin = table.clone().requires_grad_()
+    (in_strips(summed_rows(twin, rows)) * squares(features).float()).sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(d_table, twin.grad, rtol=1e-5, atol=1e-5)
+
+
+def trainer(network: ResNetConfig = SMALL, **changes: Any) -> Trainer:
+    return Trainer(GAME, network, replace(CONFIG, **changes), ALGORITHM, 7)
+
+
+BATCHES = [batch(36, seed) for seed in range(4)]
+
+
+def trained(steps: int, made: Trainer, first: int = 0) -> Trainer:
+    for step in range(first, first + steps):
+        made.step(BATCHES[step % len(BATCHES)], 0.0)
+    return made
+
+
+def ones(made: Trainer) -> Trainer:
+    assert isinstance(made._network, DualNetwork)
+    assert made._network.lines is not None
+    made._network.lines.table.data.fill_(1)
+    return made
+
+
+def equal(left: dict[str, NDArray[Any]], right: dict[str, NDArray[Any]]) -> bool:
+    """Whether two states are the same bit for bit."""
+    return left.keys() == right.keys() and all(left[name].tobytes() == right[name].tobytes() for name in left)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_restored_trainer_goes_on_bit_for_bit(threads: int) -> None:
+    made = trained(5, trainer(threads=threads))
+    kept = {name: array.copy() for name, array in made.arrays().items()}
+    names = {name for name in kept if name.endswith(("lines.table", "lines.table.exp_avg", "lines.table.exp_avg_sq"))}
+    assert len(names) == 4, "network, average and two moments"
+    assert not any("lines.rows" in name for name in kept), "what follows from the board's size is not kept"
+    uninterrupted = trained(4, made, 5).arrays()
+    resumed = Trainer(GAME, SMALL, made.config, ALGORITHM, 8)
+    resumed.restore(kept, 5)
+    assert equal(trained(4, resumed, 5).arrays(), uninterrupted)
+
+
+def test_a_table_learns_decays_and_is_published_folded() -> None:
+    made = trainer(weight_decay=0.0)
+    before = made.arrays()["network.lines.table"].copy()
+    losses = [float(made.step(BATCHES[step % 4], 0.0)[0][0]) for step in range(60)]
+    assert np.mean(losses[-4:]) < 0.6 * np.mean(losses[:4])
+    arrays = made.arrays()
+    looked_up = np.zeros(len(before), bool)
+    for each in BATCHES:
+        looked_up[shared_rows(GAME.size)[LineRows(GAME.size)(each.planes).numpy()]] = True
+    moved = (arrays["network.lines.table"] != before).any(1)
+    np.testing.assert_array_equal(moved, looked_up)
+    assert 0.05 < looked_up.mean() < 0.9
+    scale = arrays["average.stem.norm.weight"] / np.sqrt(arrays["average.stem.norm.running_var"] + 1e-4)
+    weights = made.averaged(3)
+    unshared = arrays["average.lines.table"][shared_rows(GAME.size)]
+    np.testing.assert_allclose(weights.arrays["lines.table"], unshared * scale, rtol=1e-5)
+    decayed, plain = (
+        trained(1, ones(trainer(weight_decay=decay))).arrays()["network.lines.table"] for decay in (0.5, 0.0)
+    )
+    np.testing.assert_allclose(decayed - plain, -0.5 * trainer().learning_rate(0.0), atol=1e-6)
+
+
+def test_lines_learn_more_than_the_same_network_without() -> None:
+    with_lines, without = (trained(40, trainer(each)) for each in (SMALL, replace(SMALL, lines=False)))
+    loss = [float(made.step(BATCHES[0], 0.0)[0][0]) for made in (with_lines, without)]
+    assert loss[0] < loss[1]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_cuda_learns_what_the_cpu_learns_and_does_not_wait() -> None:
+    here, there = trained(10, trainer()), trained(10, trainer(device="cuda"))
+    ours, _ = here.step(BATCHES[0], 0.0)
+    theirs, _ = there.step(there.transfer.send(BATCHES[0]), 0.0)
+    torch.testing.assert_close(theirs.cpu(), ours, rtol=0.05, atol=0.02)
+    sent = [there.transfer.send(batch(36, seed, pinned=True)) for seed in range(8)]
+    there.step_count = 17  # a look at the device is due every sixteenth step
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for each in sent:
+            there.step(each, 0.0)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

@@ -1,0 +1,214 @@
+"""The cache of machine code: its folder is that of the sources, and stale or mixed-up code is never used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numba.core import caching
+
+import reversi.kernels.kernel
+from reversi.kernels import cache
+from reversi.kernels.cache import KEPT_FOLDERS, USED_S, Sources, cache_folder, may_cache
+
+KERNEL = """\
+from actors.config import LEAST_EMPTIES
+from reversi.games import (
+    bitboard,
+)
+
+@kernel
+def double(number: int) -> int:
+    return 2 * number
+"""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    (tmp_path / "reversi" / "games").mkdir(parents=True)
+    (tmp_path / "actors").mkdir()
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "reversi" / "games" / "rules.py").write_text(KERNEL)
+    (tmp_path / "actors" / "config.py").write_text("LEAST_EMPTIES = 6\nimport reversi.far\n")
+    (tmp_path / "reversi" / "games" / "bitboard.py").write_text("")
+    (tmp_path / "reversi" / "far.py").write_text("")
+    (tmp_path / "reversi" / "console.py").write_text("from reversi.games import rules\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("reversi/games/rules.py", KERNEL.replace("2", "3")),
+        ("actors/config.py", "LEAST_EMPTIES = 7\n"),  # a file without a kernel: others compile its constants in
+        ("reversi/games/bitboard.py", "A = 1\n"),
+        ("reversi/far.py", "A = 1\n"),  # imported by what a kernel's file imports
+        ("learner/new.py", "@inlined_kernel\ndef new() -> None: ...\n"),
+    ],
+)
+def test_an_edit_of_what_kernels_use_takes_another_folder(sources: Path, file: str, text: str) -> None:
+    before = Sources(sources).hash
+    (sources / file).parent.mkdir(exist_ok=True)
+    (sources / file).write_text(text)
+    assert Sources(sources).hash != before
+
+
+def test_a_file_that_moves_takes_another_folder(sources: Path) -> None:
+    before = Sources(sources).hash
+    (sources / "reversi" / "games" / "rules.py").rename(sources / "reversi" / "rules.py")
+    assert Sources(sources).hash != before
+
+
+def test_what_no_kernel_can_use_keeps_the_folder(sources: Path) -> None:
+    before = Sources(sources).hash
+    (sources / "scripts" / "cli.py").write_text("")
+    (sources / "reversi" / "console.py").write_text("from reversi.games import rules  # edited\n")
+    (sources / "reversi" / "README.md").write_text("")
+    assert Sources(sources).hash == before
+
+
+def test_numba_uses_the_folder_of_these_sources() -> None:
+    root = Path(reversi.kernels.kernel.__file__).parents[2]
+    assert Path(numba.config.CACHE_DIR).name == Sources(root).hash
+
+
+def test_processes_that_start_together_share_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Path.mkdir
+
+    def mkdir_second(path: Path, *mode: int, **how: bool) -> None:
+        os.makedirs(path, exist_ok=True)  # by another process, a moment before
+        made(path, *mode, **how)
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(Path, "mkdir", mkdir_second)
+    assert cache_folder("abc") == tmp_path / "reversi-zero-kernels" / "abc"
+
+
+def test_checked_kernels_have_a_folder_of_their_own(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Sources(sources).hash
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
+    assert Sources(sources).hash != before
+
+
+def test_nothing_is_kept_once_a_source_has_changed(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_sources", Sources(sources))
+    monkeypatch.setattr(cache, "_cacheable", {})
+    file = sources / "actors" / "config.py"
+    stamp = file.stat()
+    assert may_cache("one")
+    file.write_text("LEAST_EMPTIES = 77\n")
+    assert may_cache("one")
+    assert not may_cache("two")
+    file.write_text("LEAST_EMPTIES = 6\nimport reversi.far\n")
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert not may_cache("three")  # it may use what was imported meanwhile
+
+
+def test_a_source_that_is_removed_has_changed(sources: Path) -> None:
+    before = Sources(sources)
+    assert before.unchanged()
+    (sources / "reversi" / "far.py").unlink()
+    assert not before.unchanged()
+
+
+def test_processes_that_compile_a_kernel_at_once_do_not_mix_its_signatures(tmp_path: Path) -> None:
+    ours, theirs = (caching.IndexDataCacheFile(str(tmp_path), "kernel", 1) for _ in range(2))
+    theirs._load_index = dict  # it has read the index before we wrote it
+    save_data = ours._save_data
+
+    def after_them(name: str, data: str) -> None:
+        theirs.save("B", "code of B")
+        save_data(name, data)
+
+    ours._save_data = after_them
+    ours.save("A", "code of A")
+    read = caching.IndexDataCacheFile(str(tmp_path), "kernel", 1)
+    assert read.load("A") in (None, "code of A")
+    assert read.load("B") in (None, "code of B")
+
+
+def folder_of(root: Path, name: str, age_s: float) -> Path:
+    folder = root / "reversi-zero-kernels" / name
+    folder.mkdir(parents=True)
+    (folder / "code").touch()
+    os.utime(folder, times=(folder.stat().st_atime - age_s, folder.stat().st_mtime - age_s))
+    return folder
+
+
+def test_folders_that_others_use_are_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    old = [folder_of(tmp_path, f"old{n}", USED_S * (2 + n)) for n in range(3)]
+    new = [folder_of(tmp_path, f"new{n}", n) for n in range(KEPT_FOLDERS)]
+    again = folder_of(tmp_path, "again", USED_S * 9)
+    assert cache_folder("again") == again  # a process starts with it
+    cache_folder("next")
+    assert again.is_dir()
+    assert all(folder.is_dir() for folder in new)
+    assert not any(folder.is_dir() for folder in old)
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the usual folder impossible; return the folder that stands in for /tmp."""
+    (tmp_path / "file").touch()
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    return tmp_path / "tmp"
+
+
+def test_without_a_home_the_folder_is_in_tmp_and_nobody_else_can_write_it(unwritable: Path) -> None:
+    folder = cache_folder("abc")
+    assert folder is not None
+    assert folder.parent.parent == unwritable
+    assert folder.parent.stat().st_mode & 0o777 == 0o700
+    assert cache_folder("abc") == folder
+
+
+def test_a_folder_in_tmp_that_others_can_write_is_not_used(unwritable: Path) -> None:
+    (unwritable / f"reversi-zero-kernels-{os.getuid()}").mkdir()
+    (unwritable / f"reversi-zero-kernels-{os.getuid()}").chmod(0o777)
+    assert cache_folder("abc") is None
+
+
+@pytest.mark.parametrize("folder", [None, "a file"])
+def test_kernels_work_without_a_folder(folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if folder is None:
+        monkeypatch.setattr(cache, "_folder", None)
+        monkeypatch.setattr(cache, "_cacheable", {})
+    else:
+        (tmp_path / folder).touch()
+        monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / folder))
+
+    def double(numbers: Any) -> Any:
+        return 2 * numbers
+
+    assert reversi.kernels.kernel.kernel(double)(np.arange(3)).tolist() == [0, 2, 4]
+    assert list(tmp_path.rglob("*.nbi")) == []
+
+
+def test_kernels_of_a_program_are_loaded_by_the_next_one(tmp_path: Path) -> None:
+    program = (
+        "from reversi.games import passes, rules\n"
+        "rules.play(2, rules.game_named('reversi8').start_own, rules.game_named('reversi8').start_opp, 19)\n"
+        "print(sum(rules.play.stats.cache_hits.values()), sum(rules.play.stats.cache_misses.values()))\n"
+    )
+    counts = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            cwd=Path(reversi.kernels.kernel.__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert counts == [["0", "1"], ["1", "0"]]

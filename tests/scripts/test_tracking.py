@@ -1,0 +1,218 @@
+"""Trackers: every row arrives, a resumed run goes on in the same file, and a dashboard never ends a run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learner.learner import LearnerReport
+from learner.replay.transport import ReplayReport
+from scripts.run.tracking import open_trackers, tensorboard
+from scripts.run.tracking.jsonl import JsonlTracker
+from scripts.run.tracking.metrics import flatten, metric_table
+from scripts.run.tracking.tensorboard import TensorboardTracker
+from scripts.run.tracking.wandb import WandbTracker
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    depth: float
+    """How deep."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    count: int
+    """How many."""
+    ok: bool
+    """Whether
+    all is well."""
+    text: str
+    """Not a metric."""
+    inner: Inner | None
+    """Filled at times."""
+
+
+def report(inner: Inner | None) -> Report:
+    return Report(count=3, ok=True, text="x", inner=inner)
+
+
+def test_a_report_becomes_numbers_by_the_names_of_its_fields() -> None:
+    assert flatten("a", report(Inner(depth=0.5))) == {"a/count": 3.0, "a/ok": 1.0, "a/inner/depth": 0.5}
+    assert flatten("a", report(None)) == {"a/count": 3.0, "a/ok": 1.0}
+
+
+def test_the_metric_table_has_every_number_with_its_meaning() -> None:
+    rows = metric_table({"learner": LearnerReport, "replay": ReplayReport}).splitlines()[2:]
+    names = [row.split("`")[1] for row in rows]
+    assert {"learner/steps", "learner/losses/policy", "learner/waiting_s", "replay/tokens"} <= set(names)
+    assert len(names) == len(set(names))
+    assert all(len(row.split("|")[2].strip()) > 10 for row in rows), rows
+
+
+def test_jsonl_rows_are_appended_and_a_cut_row_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "metrics.jsonl"
+    first = JsonlTracker(path)
+    first.write(1, 0.5, {"a/b": 1.0, "a/c": float("nan")})
+    first.close()
+    with path.open("a") as file:
+        file.write('{"step": 2, "el')
+    second = JsonlTracker(path)
+    second.write(3, 1.5, {"a/b": 2.0})
+    second.close()
+    lines = path.read_text().splitlines()
+    assert json.loads(lines[0]) == {"step": 1, "elapsed_s": 0.5, "a/b": 1.0, "a/c": None}
+    assert json.loads(lines[2]) == {"step": 3, "elapsed_s": 1.5, "a/b": 2.0}
+
+
+def test_opening_jsonl_again_reads_its_last_byte_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a day of training the file has a quarter of a gigabyte."""
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 0}\n')
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the whole file was read"))
+    tracker = JsonlTracker(path)
+    tracker.write(1, 0.5, {})
+    tracker.close()
+    assert path.read_text().splitlines() == ['{"step": 0}', '{"step": 1, "elapsed_s": 0.5}']
+
+
+def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    tracker = TensorboardTracker(tmp_path)
+    for step in range(3):
+        tracker.write(10 * step, float(step), {"learner/losses/policy": 2.0 - step})
+    tracker.close()
+    events = EventAccumulator(str(tmp_path)).Reload().Scalars("learner/losses/policy")
+    assert [(event.step, event.value) for event in events] == [(0, 2.0), (10, 1.0), (20, 0.0)]
+
+
+class BrokenRun:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def log(self, row: dict[str, Any]) -> None:
+        self.calls += 1
+        raise OSError("disk full")
+
+    def finish(self) -> None:
+        self.calls += 1
+
+
+def fake_wandb(monkeypatch: pytest.MonkeyPatch, init: Any) -> None:
+    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_SILENT"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init, Settings=dict))
+
+
+def test_wandb_that_cannot_start_is_said_once_and_costs_nothing_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def init(**_: Any) -> None:
+        raise RuntimeError("no network")
+
+    fake_wandb(monkeypatch, init)
+    with caplog.at_level(logging.WARNING):
+        tracker = WandbTracker(tmp_path, {}, project="p")
+        tracker.write(1, 0.1, {"a": 1.0})
+        tracker.close()
+    assert [record.getMessage() for record in caplog.records] == ["wandb is off for the rest of this run: no network"]
+
+
+def test_wandb_that_fails_later_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = BrokenRun()
+    fake_wandb(monkeypatch, lambda **_: run)
+    with caplog.at_level(logging.WARNING):
+        tracker = WandbTracker(tmp_path, {}, project="p")
+        for step in range(3):
+            tracker.write(step, 0.1, {"a": 1.0})
+        tracker.close()
+    assert run.calls == 1
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(("key", "mode"), [("", "offline"), ("secret", "online")])
+def test_wandb_is_offline_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, mode: str) -> None:
+    import os
+
+    fake_wandb(monkeypatch, lambda **_: BrokenRun())
+    if key:
+        monkeypatch.setenv("WANDB_API_KEY", key)
+    WandbTracker(tmp_path, {}, project="p")
+    assert (os.environ["WANDB_MODE"], os.environ["WANDB_SILENT"]) == (mode, "true")
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_a_resumed_run_continues_its_wandb_run_but_offline_replaces_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str
+) -> None:
+    """Without an id wandb makes up a new one: the upload of a session then cannot replace that of another."""
+    asked: list[dict[str, Any]] = []
+    fake_wandb(monkeypatch, lambda **named: asked.append(named))
+    monkeypatch.setenv("WANDB_MODE", mode)
+    WandbTracker(tmp_path, {}, project="p")
+    identity = {name: asked[0].get(name) for name in ("id", "resume", "group", "name")}
+    continued = {"id": tmp_path.name, "resume": "allow", "group": None}
+    grouped = {"id": None, "resume": None, "group": tmp_path.name}
+    assert identity == {**(grouped if mode == "offline" else continued), "name": tmp_path.name}
+
+
+def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
+    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {})
+    for tracker in trackers:
+        tracker.write(0, 0.0, {"a": 1.0})
+        tracker.close()
+    assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 0')
+    assert list((tmp_path / "tensorboard").glob("events.*"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_costs_rows_and_not_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    tracker = JsonlTracker(Path("/dev/full"))
+    tracker.write(1, 1.0, {"run/games": 1.0})
+    tracker.close()
+    assert caplog.messages == ["a row of metrics is lost: [Errno 28] No space left on device"]
+
+
+def test_a_row_that_the_disk_took_a_part_of_is_told_and_the_next_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "metrics.jsonl"
+    tracker = JsonlTracker(path)
+    file = tracker._file
+    with monkeypatch.context() as disk:
+        disk.setattr(tracker, "_file", types.SimpleNamespace(write=lambda data: file.write(data[:6])))
+        tracker.write(1, 1.0, {"run/games": 1.0})
+    tracker.write(2, 2.0, {"run/games": 2.0})
+    tracker.close()
+    assert caplog.messages == ["a row of metrics is cut short: the disk is full"]
+    cut, whole = path.read_text().splitlines()
+    assert (cut, json.loads(whole)["step"]) == ('{"step', 2)
+
+
+def test_tensorboard_goes_on_in_another_file_once_the_disk_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    def full(event: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tensorboard, "AGAIN_S", 0.0)
+    tracker = TensorboardTracker(tmp_path)
+    monkeypatch.setattr(tracker._writer, "add_event", full)
+    tracker.write(1, 1.0, {"run/games": 1.0})
+    tracker.write(2, 2.0, {"run/games": 2.0})
+    tracker.close()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert [event.step for event in EventAccumulator(str(tmp_path)).Reload().Scalars("run/games")] == [2]
