@@ -34,8 +34,6 @@ COMMANDS = {
     "status": "show a run or job",
     "stop": "save and stop a run, and print the resume command",
     "scale": "change the number of actors of a training run or job",
-    "soak": "check whether a run's memory grows",
-    "drill": "inject faults into a small run and measure recovery",
     "play": "play in the terminal against any player",
     "serve": "play and analyse in a browser",
     "match": "play a match between two players: score, interval, Elo",

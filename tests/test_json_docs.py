@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,9 @@ import pytest
 
 from scripts import cli
 from scripts.bench import measure
-from scripts.drill.outcome import Outcome
 from scripts.ray.jobs import Job
 from tests.scripts.conftest import Reversi, registry, reversi  # noqa: F401 - fixtures
-from tests.scripts.written_runs import held, made, write
-from tests.scripts.written_runs import rows as soak_rows
+from tests.scripts.written_runs import held, made
 
 PAGES = Path(__file__).parent.parent / "docs"
 
@@ -26,9 +24,6 @@ ENDGAME = "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O"
 
 SAME_FIELDS = {"reversi rate --truth": ("players[].empties.*.", "players[].all.")}
 """An object whose fields are those of another one of the same output."""
-
-ELSEWHERE = {"drill"}
-"""Commands whose table is on a page of their own."""
 
 KINDS: dict[str, tuple[type, ...]] = {
     "integer": (int,),
@@ -192,12 +187,6 @@ def scale(scene: Scene) -> Iterable[dict[str, Any]]:
         yield scene.one("scale", run, 2)
 
 
-def soak(scene: Scene) -> Iterable[dict[str, Any]]:
-    for hours in (0.01, 1.0):
-        write(made(scene.folder / f"run{hours}"), soak_rows(0.0, hours=hours))
-        yield from scene.one("soak", scene.folder / f"run{hours}")
-
-
 def bench(scene: Scene) -> Iterable[dict[str, Any]]:
     scene.patch.setattr(measure, "MEASUREMENT_S", 0.01)
     yield scene.one("bench", "perft_leaves_per_s", "--size", 6, "--repeats", 2)
@@ -260,7 +249,6 @@ SCENES: dict[str, Callable[[Scene], Iterable[dict[str, Any]]]] = {
     "reversi stop": stop,
     "reversi launch": launch,
     "reversi scale": scale,
-    "reversi soak": soak,
     "reversi bench": bench,
 }
 
@@ -291,15 +279,8 @@ def test_a_table_has_the_fields_of_the_output_and_no_other(
 def test_every_command_with_json_has_a_table() -> None:
     commands = {name for name in cli.COMMANDS if name != "train" and "--json" in cli.parser_of(name).format_help()}
     tables = {heading.split()[1] for heading in TABLES if heading.startswith("reversi ")}
-    assert commands == tables | ELSEWHERE
+    assert commands == tables
     assert TABLES.keys() == SCENES.keys()
-
-
-def test_the_table_of_drills_has_the_fields_of_an_outcome() -> None:
-    text = (PAGES / "reliability.md").read_text(encoding="utf-8")
-    table = text[text.index("`--json` and `--out`") : text.index("## How failures")]
-    outcome = Outcome(drill="actor", asked=1, kills=1, kept=True, seen="")
-    assert re.findall(r"^\| `(\w+)` \|", table, re.M) == list(asdict(outcome))
 
 
 @pytest.mark.parametrize(

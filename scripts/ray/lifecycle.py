@@ -22,7 +22,7 @@ START_S = 300.0
 """Longest time in seconds from start to first answer: imports, kernels, CUDA graphs, a node that is still starting."""
 
 RECOVERED = "%s works again"
-"""Log message when a restarted role has completed its first round; `reversi drill` waits for it."""
+"""Log message when a restarted role has completed its first round; `tests/faults/drill` waits for it."""
 
 
 class Lifecycle:

@@ -31,14 +31,6 @@ def kill(processes: Iterable[psutil.Process]) -> None:
             process.kill()
 
 
-def runs(process: psutil.Process) -> bool:
-    """Return whether a process is alive."""
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
 def resident_mb(pid: int) -> float:
     """Return the resident memory of a process and of all below it, in MB."""
     total = 0

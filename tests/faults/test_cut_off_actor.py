@@ -14,7 +14,7 @@ import pytest
 from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
 from scripts.cli import main
-from scripts.drill.network import Relay
+from tests.faults.drill.network import Relay
 from tests.scripts.runs import command, metrics, wait_for
 
 

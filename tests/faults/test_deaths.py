@@ -15,7 +15,8 @@ import pytest
 from learner.replay.memory import STATE_FORMAT
 from reversi import archive
 from scripts.run.interrupt import TOGETHER_S
-from scripts.run.processes import children, runs
+from scripts.run.processes import children
+from tests.faults.drill.run import is_alive
 from tests.scripts.runs import REPLAY, ROLES, command, elapsed_s, metrics, processes, resume, wait_for
 
 
@@ -115,7 +116,7 @@ def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
         stopped = time.monotonic()
         assert process.wait(timeout=20) == 130
     assert time.monotonic() - stopped < 5
-    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and runs(child)], 20)
+    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and is_alive(child)], 20)
 
 
 def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 import socket
 import threading
 import time
@@ -22,13 +23,13 @@ from learner.replay.redis.sink import RedisSink
 from learner.replay.redis.stream import streams
 from reversi.record import encode
 from scripts.bench.setup import Settings, records_of
-from scripts.commands.drill import together
-from scripts.drill import kills as drill_kills
-from scripts.drill.acknowledged import AcknowledgedLog, Probe
-from scripts.drill.log import LogFollower
-from scripts.drill.network import Relay
-from scripts.drill.outcome import Outcome, to_json
-from scripts.drill.run import DrillRun
+from tests.faults.drill import kills as drill_kills
+from tests.faults.drill.__main__ import together
+from tests.faults.drill.acknowledged import AcknowledgedLog, Probe
+from tests.faults.drill.log import LogFollower
+from tests.faults.drill.network import Relay
+from tests.faults.drill.outcome import Outcome, write
+from tests.faults.drill.run import DrillRun
 from tests.scripts.runs import wait_for
 
 DRILL = Outcome(drill="actor", asked=2, kills=2, went_on_s=[1.5, 4.0], lost_games=0, kept=True, seen="nothing")
@@ -147,8 +148,9 @@ def test_a_relay_holds_back_what_is_sent_until_it_thaws_and_breaks_connections_w
         assert line.recv(10) == b"again"
 
 
-def test_outcomes_have_one_form_for_programs_and_a_line_for_people() -> None:
-    (read,) = json.loads(to_json([DRILL]))
+def test_outcomes_have_one_form_for_programs_and_a_line_for_people(tmp_path: Path) -> None:
+    write(tmp_path / "outcomes.json", [DRILL])
+    (read,) = json.loads((tmp_path / "outcomes.json").read_text())
     assert list(read) == [field.name for field in fields(Outcome)]
     assert read["went_on_s"] == [1.5, 4.0]
     assert DRILL.line.split()[:4] == ["actor", "kept", "2", "times;"]
@@ -157,8 +159,8 @@ def test_outcomes_have_one_form_for_programs_and_a_line_for_people() -> None:
 
 def test_the_reliability_page_describes_every_field_of_an_outcome() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
-    for field in fields(Outcome):
-        assert f"| `{field.name}` |" in page
+    table = page[page.index("`--out FILE`") : page.index("## How failures")]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.M) == [field.name for field in fields(Outcome)]
 
 
 def test_roles_named_together_share_a_run_and_other_drills_have_their_own() -> None:

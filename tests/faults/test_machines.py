@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from reversi.errors import ConfigError
-from scripts.drill import namespaces as drill_namespaces
-from scripts.drill.machines import FAR, NEAR, spread_run
-from scripts.drill.namespaces import Machine, Network, network
+from tests.faults.drill import namespaces as drill_namespaces
+from tests.faults.drill.machines import FAR, NEAR, spread_run
+from tests.faults.drill.namespaces import Machine, Network, network
 from tests.scripts.runs import wait_for
 
 PORT, SENT = 9999, 2000
@@ -56,7 +56,7 @@ except OSError as error:
 
 LEFT_BEHIND = """
 import os, signal, subprocess
-from scripts.drill.namespaces import network
+from tests.faults.drill.namespaces import network
 with network() as made:
     nowhere = subprocess.DEVNULL
     sleeper = subprocess.Popen(made.add().command(["sleep", "600"]), stdout=nowhere, stderr=nowhere)

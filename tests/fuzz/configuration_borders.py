@@ -65,11 +65,11 @@ def _saved_configuration(folder: Path) -> Opened:
 
 
 def _metrics(folder: Path) -> Opened:
-    """A row of metrics.jsonl among sound ones, as `reversi soak` and `reversi picture` read it."""
-    from scripts.commands.soak import judge
+    """A row of metrics.jsonl among sound ones, as `reversi picture` and a soak read it."""
     from scripts.run.learning_curves import SHOWN, panels_of
     from scripts.run.metric_rows import rows_of
-    from scripts.soak.memory_series import READ, series_of
+    from tests.faults.soak.memory_series import READ, series_of
+    from tests.faults.soak.verdict import judge
 
     sound = [
         {"elapsed_s": 5.0 * at, "run/resident_mb": 900.0, "health/gate/rss_mb": 300.0, "health/gate/alive": 1.0}

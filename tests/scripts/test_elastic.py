@@ -20,8 +20,9 @@ import pytest
 from learner.replay.deliveries import Deliveries
 from reversi.model.registry import Registry
 from scripts.cli import main
-from scripts.drill.faults import AGENTS
-from scripts.run.processes import children, kill_children, runs
+from scripts.run.processes import children, kill_children
+from tests.faults.drill.faults import AGENTS
+from tests.faults.drill.run import is_alive
 from tests.scripts.run_states import header
 from tests.scripts.runs import command, metrics, wait_for
 
@@ -81,7 +82,7 @@ class Session:
         below = [child for child, title in children(self.process.pid) if title.split()[0] not in AGENTS]
         self.process.kill()
         self.process.wait()
-        wait_for(lambda: not any(map(runs, below)), 60)
+        wait_for(lambda: not any(map(is_alive, below)), 60)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from scripts.drill.nodes import ROOT, ray_nodes
+from tests.faults.drill.nodes import ROOT, ray_nodes
 from tests.scripts.runs import TINY, metrics, wait_for
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.drill.nodes import ROOT, START_S, Node, Nodes, ray_nodes
+from tests.faults.drill.nodes import ROOT, START_S, Node, Nodes, ray_nodes
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.record import Records, encode
 from scripts.bench.setup import Settings, records_of
-from scripts.drill.outcome import Outcome
+from tests.faults.drill.outcome import Outcome
 
 PLAYED = Settings(size=6, blocks=1, channels=8)
 """Settings of the self-play that produces the games."""

@@ -46,5 +46,5 @@ class LogFollower:
         for line in lines:
             text = line[:300].decode("utf-8", "replace")
             self.lines.append(text)
-            if found := WORKS_AGAIN.search(text):
-                self.returns[found[1]] += 1
+            if match := WORKS_AGAIN.search(text):
+                self.returns[match[1]] += 1

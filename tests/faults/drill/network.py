@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from learner.replay.redis.embedded import EmbeddedServer
-from scripts.drill.acknowledged import AcknowledgedLog
-from scripts.drill.losses import MEMORY_MB, stop_and_compare
-from scripts.drill.outcome import Outcome
-from scripts.drill.run import DrillRun, drill_run
+from tests.faults.drill.acknowledged import AcknowledgedLog
+from tests.faults.drill.losses import MEMORY_MB, stop_and_compare
+from tests.faults.drill.outcome import Outcome
+from tests.faults.drill.run import DrillRun, drill_run
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scripts.run.metric_rows import Row
-from scripts.soak.trend import slope_of
+from tests.faults.soak.trend import slope_of
 
 ROLES = ("learner", "gate", "replay", "weights")
 
@@ -49,26 +49,26 @@ def series_of(rows: Iterable[Row]) -> list[Series]:
     rows = list(rows)
     lives = list(_sessions(rows))
     rows = lives[-1] if lives else []
-    found = [_read("whole run", rows, lambda row: row.get("run/resident_mb"))]
-    found += [_role(role, rows) for role in ROLES]
-    found += [
+    series = [_read("whole run", rows, lambda row: row.get("run/resident_mb"))]
+    series += [_role(role, rows) for role in ROLES]
+    series += [
         _role("actors", rows),
         _read("driver", rows, lambda row: row.get("health/memory/driver_mb")),
         _read("object store", rows, lambda row: row.get("health/memory/object_store_mb")),
         _read("redis", rows, lambda row: row.get("replay/server_mb")),
     ]
-    found = [each for each in found if each.mb]
-    _mark_filling(found, rows)
-    return found
+    series = [each for each in series if each.mb]
+    _mark_filling(series, rows)
+    return series
 
 
-def _mark_filling(found: list[Series], rows: list[Row]) -> None:
+def _mark_filling(every: list[Series], rows: list[Row]) -> None:
     """For each part that grows with the ring, note when the ring filled, or the growth it explains."""
-    parts = {each.part: each for each in found}
+    parts = {each.part: each for each in every}
     rings = {"replay": 1, "driver": 1, "redis": 1, "whole run": 3 if "redis" in parts else 2}
     full_s = next((row["elapsed_s"] for row in rows if row.get("replay/fill", 0.0) >= FULL), None)
-    held = _read("", rows, lambda row: row.get("replay/positions"))
-    slope = slope_of(held.times_s, held.mb)
+    positions = _read("", rows, lambda row: row.get("replay/positions"))
+    slope = slope_of(positions.times_s, positions.mb)
     ring_mb_per_h = max(0.0, slope.high if slope else 0.0) * FILLING_BYTES * 3600 / (1 << 20)
     for part in parts.keys() & rings.keys():
         series = parts[part]
@@ -110,7 +110,7 @@ def _role(role: str, rows: list[Row]) -> Series:
 def _read(part: str, rows: Iterable[Row], value: Callable[[Row], float | None]) -> Series:
     series = Series(part)
     for row in rows:
-        if (found := value(row)) is not None:
+        if (mb := value(row)) is not None:
             series.times_s.append(row["elapsed_s"])
-            series.mb.append(found)
+            series.mb.append(mb)
     return series

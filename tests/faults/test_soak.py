@@ -1,25 +1,23 @@
-"""`reversi soak` tells what grows from what fills, jitters, jumps once or was started again."""
+"""A soak tells what grows from what fills, jitters, jumps once or was started again."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from scripts.commands.soak import WARM_UP_S, Finding, judge
-from scripts.soak.memory_series import FILLING_BYTES, Series, series_of
-from scripts.soak.trend import LEAST_POINTS, slope_of
-from tests.scripts.conftest import Reversi
+from reversi.errors import RunError
+from tests.faults.soak.__main__ import main
+from tests.faults.soak.memory_series import FILLING_BYTES, Series, series_of
+from tests.faults.soak.trend import LEAST_POINTS, slope_of
+from tests.faults.soak.verdict import BOUND_MB_PER_H, WARM_UP_S, Finding, judge, measured
 from tests.scripts.written_runs import HOUR_S, rows, write
 
 
-def answered(reversi: Reversi, run: Path, *arguments: object) -> tuple[int, dict[str, Any]]:
-    answer = reversi("soak", run, "--json", *arguments)
-    return answer.code, {finding["part"]: finding for finding in json.loads(answer.out)}
+def findings_of(run: Path, bound_mb_per_h: float = BOUND_MB_PER_H) -> dict[str, Finding]:
+    return {series.part: judge(series, bound_mb_per_h) for series in measured(run)}
 
 
 def test_the_slope_is_that_of_the_line_whatever_the_outliers() -> None:
@@ -48,19 +46,19 @@ def test_a_few_points_have_no_slope(count: int) -> None:
     assert slope_of([5.0] * 50, [1.0] * 50) is None, "no time has passed"
 
 
-def test_a_leak_is_found_and_jitter_is_not(reversi: Reversi, tmp_path: Path) -> None:
+def test_a_leak_is_found_and_jitter_is_not(tmp_path: Path) -> None:
     write(tmp_path, rows(learner_mb_per_h=40.0))
-    code, found = answered(reversi, tmp_path)
-    assert code == 1
-    assert (found["learner"]["verdict"], found["whole run"]["verdict"]) == ("grows", "flat")
-    assert found["learner"]["mb_per_h"] == pytest.approx(40.0, abs=1.0)
-    assert found["learner"]["last_mb"] - found["learner"]["first_mb"] == pytest.approx(40 * 1.83 * 0.9, abs=5.0)
+    found = findings_of(tmp_path)
+    assert (found["learner"].verdict, found["whole run"].verdict) == ("grows", "flat")
+    assert found["learner"].mb_per_h == pytest.approx(40.0, abs=1.0)
+    assert found["learner"].last_mb - found["learner"].first_mb == pytest.approx(40 * 1.83 * 0.9, abs=5.0)
+    assert main([str(tmp_path)]) == 1
     write(tmp_path, rows(learner_mb_per_h=10.0))
-    assert answered(reversi, tmp_path)[0] == 0
-    code, found = answered(reversi, tmp_path, "--bound", "5")
-    assert (code, found["learner"]["verdict"]) == (0, "unclear"), "it grows, but by 3.7 % of 500 MB only"
+    assert main([str(tmp_path)]) == 0
+    assert main([str(tmp_path), "--bound", "5"]) == 0
+    assert findings_of(tmp_path, 5.0)["learner"].verdict == "unclear", "it grows, but by 3.7 % of 500 MB only"
     write(tmp_path, rows(learner_mb_per_h=10.0, hours=6.0))
-    assert answered(reversi, tmp_path, "--bound", "5")[0] == 1
+    assert main([str(tmp_path), "--bound", "5"]) == 1
 
 
 def test_the_warm_up_does_not_count() -> None:
@@ -70,7 +68,7 @@ def test_the_warm_up_does_not_count() -> None:
     assert (finding.verdict, finding.mb_per_h, finding.first_mb) == ("flat", 0.0, 400.0)
 
 
-def test_a_replay_that_fills_is_no_leak_and_one_that_grows_faster_is(reversi: Reversi, tmp_path: Path) -> None:
+def test_a_replay_that_fills_is_no_leak_and_one_that_grows_faster_is(tmp_path: Path) -> None:
     positions_per_h = 2_000_000
     mb_per_h = positions_per_h * FILLING_BYTES / (1 << 20)
     for times, verdict in ((0.8, "flat"), (1.5, "grows")):
@@ -84,7 +82,7 @@ def test_a_replay_that_fills_is_no_leak_and_one_that_grows_faster_is(reversi: Re
             for s in np.arange(0.0, HOUR_S, 10.0).tolist()
         ]
         write(tmp_path, filling)
-        assert answered(reversi, tmp_path)[1]["replay"]["verdict"] == verdict
+        assert findings_of(tmp_path)["replay"].verdict == verdict
 
 
 def test_what_grows_with_the_replay_is_judged_once_that_is_full() -> None:
@@ -138,34 +136,32 @@ def test_actors_that_join_are_no_leak() -> None:
     assert set(actors.mb) == {300.0}
 
 
-def test_the_picture_has_every_part_and_its_slope(reversi: Reversi, tmp_path: Path) -> None:
+def test_the_picture_has_every_part_and_its_slope(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held = {"health/memory/driver_mb": 400.0, "health/memory/object_store_mb": 12.0, "replay/server_mb": 80.0}
     write(tmp_path, [row | held for row in rows(learner_mb_per_h=40.0)])
-    answer = reversi("soak", tmp_path, "--out", tmp_path / "soak.svg")
-    assert answer.code == 1
-    assert "grows" in answer.out
+    assert main([str(tmp_path), "--out", str(tmp_path / "soak.svg")]) == 1
+    assert "grows" in capsys.readouterr().out
     texts = [element.text or "" for element in ElementTree.parse(tmp_path / "soak.svg").getroot().iter()]
     for name in ("learner +4", "driver +0.0", "object store +0.0", "redis +0.0", "whole run"):
         assert any(text.startswith(name) for text in texts), name
 
 
-def test_what_cannot_be_judged_is_one_line(reversi: Reversi, tmp_path: Path) -> None:
-    assert "expected a run's folder or its name" in reversi("soak", tmp_path).err
+def test_what_cannot_be_judged_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="expected a run's folder or its name"):
+        main([str(tmp_path)])
     write(tmp_path, [{"elapsed_s": 1.0}])
-    answer = reversi("soak", tmp_path)
-    assert (answer.code, "expected metrics of memory" in answer.err) == (1, True)
-    assert reversi("soak", tmp_path, "--bound", "nan").code == 2
+    with pytest.raises(RunError, match="expected metrics of memory"):
+        main([str(tmp_path)])
 
 
 @pytest.mark.parametrize(("hours", "verdict"), [(0.01, "too short"), (0.6, "too short"), (0.8, "grows")])
 def test_nothing_is_concluded_from_less_than_half_an_hour(
-    reversi: Reversi, tmp_path: Path, hours: float, verdict: str
+    tmp_path: Path, hours: float, verdict: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, rows(learner_mb_per_h=400.0, hours=hours))
-    answer = reversi("soak", tmp_path)
-    learner = next(line for line in answer.out.splitlines() if line.startswith("learner"))
-    assert (answer.code, learner.endswith(verdict)) == (int(verdict == "grows"), True)
-    assert ("nothing can be concluded" in answer.err) == (verdict == "too short")
+    code = main([str(tmp_path)])
+    learner = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("learner"))
+    assert (code, learner.endswith(verdict)) == (int(verdict == "grows"), True)
 
 
 def test_a_finding_says_what_was_allowed() -> None:

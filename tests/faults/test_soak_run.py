@@ -1,23 +1,20 @@
 """A run on Ray and Redis for forty seconds: its processes, where they listen, what its metrics say of memory, whether
 that is flat.
 
-Hours are for `reversi soak` and docs/reliability.md; what grows by 5 % within half a minute is found here.
+Hours are for `tests/faults/soak` and docs/reliability.md; what grows by 5 % within half a minute is found here.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import pytest
 
-from scripts import cli
-from scripts.commands.soak import GAIN
 from scripts.run.processes import children
+from tests.faults.soak.verdict import GAIN, judge, measured
 from tests.scripts.runs import command, metrics, wait_for
 
 ON_REDIS = ("cluster=local", "replay=redis", "tracking=jsonl", "run.name=soak", "run.summary_games=0")
@@ -43,9 +40,7 @@ def is_loopback(address: str) -> bool:
     return (mapped or parsed).is_loopback
 
 
-def test_a_run_on_one_machine_listens_on_loopback_alone_and_its_memory_is_flat(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_on_one_machine_listens_on_loopback_alone_and_its_memory_is_flat(tmp_path: Path) -> None:
     run = tmp_path / "soak"
     start = command(tmp_path, *ON_REDIS, *STEADY, "run.minutes=0.7")
     with subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
@@ -58,16 +53,15 @@ def test_a_run_on_one_machine_listens_on_loopback_alone_and_its_memory_is_flat(
     assert {"raylet", "gcs_server"} <= {name for name, _ in sockets}
     assert [(name, address) for name, address in sockets if not is_loopback(address)] == []
 
-    code = cli.main(["soak", str(run), "--json"])
-    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)}
+    found = {series.part: judge(series) for series in measured(run)}
     assert set(found) == {
         "whole run", "learner", "gate", "replay", "weights", "actors", "driver", "object store", "redis"
     }  # fmt: skip
-    assert code == 0, found
-    assert {finding["verdict"] for finding in found.values()} == {"too short"}
+    assert {finding.verdict for finding in found.values()} == {"too short"}
     for finding in found.values():
-        gained_mb = (finding["low_mb_per_h"] - finding["filling_mb_per_h"]) * finding["minutes"] / 60
-        assert gained_mb <= GAIN * finding["first_mb"], finding
-    assert found["object store"]["most_mb"] < 50
-    assert 1 < found["redis"]["most_mb"] < 30
-    assert all(found[role]["most_mb"] > 100 for role in ("learner", "gate", "replay", "weights", "actors", "driver"))
+        assert finding.low_mb_per_h is not None
+        gained_mb = (finding.low_mb_per_h - finding.filling_mb_per_h) * finding.minutes / 60
+        assert gained_mb <= GAIN * finding.first_mb, finding
+    assert found["object store"].most_mb < 50
+    assert 1 < found["redis"].most_mb < 30
+    assert all(found[role].most_mb > 100 for role in ("learner", "gate", "replay", "weights", "actors", "driver"))

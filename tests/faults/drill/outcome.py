@@ -1,4 +1,4 @@
-"""The outcome of a drill, in one format for all drills: a line for people, an object of a JSON list for programs."""
+"""The outcome of a drill, in one format for all drills: a line, and an object of a JSON list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reversi.files import write_output
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of one drill.  `--json` and `--out` write a list of these, with exactly these fields."""
+    """The outcome of one drill.  `--out` writes a list of these, with exactly these fields."""
 
     drill: str
     """Name of the drill."""
@@ -61,11 +61,6 @@ class Outcome:
         return f"{self.drill:<16}{verdict:<8}{self.kills} times; {'; '.join(part for part in parts if part)}"
 
 
-def to_json(outcomes: Sequence[Outcome]) -> str:
-    """Return the outcomes as one JSON list."""
-    return json.dumps([asdict(outcome) for outcome in outcomes], indent=1)
-
-
 def write(path: Path, outcomes: Sequence[Outcome]) -> None:
-    """Replace the file with the outcomes so far."""
-    write_output(path, to_json(outcomes).encode())
+    """Replace the file with the outcomes so far, as one JSON list."""
+    write_output(path, json.dumps([asdict(outcome) for outcome in outcomes], indent=1).encode())

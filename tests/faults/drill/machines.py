@@ -3,7 +3,7 @@
     machine 1: head, driver, learner, gate, replay, weights, an actor, Redis (password, append-only file)
     machine 2: an actor, which delivers to Redis and fetches its weights over the network
 
-The machines are network namespaces (`scripts/drill/namespaces.py`); the confirmed deliveries are read over Redis'
+The machines are network namespaces (`tests/faults/drill/namespaces.py`); the confirmed deliveries are read over Redis'
 unix socket.
 """
 
@@ -21,13 +21,13 @@ from pathlib import Path
 from learner.replay.redis.embedded import START_S, server_program, storage_settings
 from learner.replay.redis.server import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import RunError
-from scripts.drill.acknowledged import AcknowledgedLog
-from scripts.drill.losses import MEMORY_MB, StopReport, stop_and_compare
-from scripts.drill.namespaces import Machine, Network, network
-from scripts.drill.network import DEAF_S
-from scripts.drill.nodes import Nodes, ray_nodes
-from scripts.drill.outcome import Outcome
-from scripts.drill.run import CLASSES, DrillRun, drill_run
+from tests.faults.drill.acknowledged import AcknowledgedLog
+from tests.faults.drill.losses import MEMORY_MB, StopReport, stop_and_compare
+from tests.faults.drill.namespaces import Machine, Network, network
+from tests.faults.drill.network import DEAF_S
+from tests.faults.drill.nodes import Nodes, ray_nodes
+from tests.faults.drill.outcome import Outcome
+from tests.faults.drill.run import CLASSES, DrillRun, drill_run
 
 LOSSES, LOSS_S = (0.05, 0.2), 30.0
 """Shares of packets dropped, one after the other, and the seconds for each."""
@@ -111,7 +111,7 @@ def spread_run(folder: Path, overrides: Sequence[str]) -> Iterator[Spread]:
 
 def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Drop a small, then a larger share of the packets between the machines, in both directions."""
-    went_on_s, said, deaf = [], [], False
+    went_on_s, rates, deaf = [], [], False
     with spread_run(folder, overrides) as spread:
         for _ in range(kills):
             for share in (0.0, *LOSSES):
@@ -120,12 +120,12 @@ def drop_packets(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
                     time.sleep(LOSS_S)
                     deaf |= spread.run.metrics_age_s() > DEAF_S
                 delivered = spread.deliveries(FAR) - before
-                said.append(f"{delivered / LOSS_S:.1f} with {packets.dropped} of {packets.arrived} packets dropped")
+                rates.append(f"{delivered / LOSS_S:.1f} with {packets.dropped} of {packets.arrived} packets dropped")
                 if share:
                     went_on_s.append(spread.wait_for_round(FAR))
         stopped = spread.stopped()
         died = any(" died" in line for line in spread.run.log())
-    seen = f"deliveries/s of the actor over there: {', '.join(said)}"
+    seen = f"deliveries/s of the actor over there: {', '.join(rates)}"
     asked, kept = kills * len(LOSSES), stopped.whole and not deaf and not died
     return stopped.outcome("packet-loss", asked=asked, went_on_s=went_on_s, kept=kept, seen=seen)
 
@@ -184,8 +184,8 @@ def _redis_on(machine: Machine, folder: Path) -> Iterator[RedisServer]:
     )
     try:
         assert process.stdin is not None
-        with process.stdin as told:  # which process lists do not show
-            told.write("".join(f'{name} "{value}"\n' for name, value in settings.items()))
+        with process.stdin as config:  # which process lists do not show
+            config.write("".join(f'{name} "{value}"\n' for name, value in settings.items()))
         server.checked_client(START_S).close()
         yield server
     finally:

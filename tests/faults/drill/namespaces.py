@@ -161,9 +161,9 @@ def network() -> Iterator[Network]:
 def remove_stale() -> None:
     """Remove the networks of processes that have ended without doing so, and end the processes on them."""
     for line in _done("ip", "netns", "list").splitlines():
-        found = NAME.fullmatch(line.split()[0])
-        if found and not psutil.pid_exists(int(found[1])):
-            _remove(found[0])
+        match = NAME.fullmatch(line.split()[0])
+        if match and not psutil.pid_exists(int(match[1])):
+            _remove(match[0])
 
 
 def _port(machine: Machine) -> str:
@@ -191,6 +191,6 @@ def _done(*words: str) -> str:
     """Run a command and return its output; ConfigError with its last message if this kernel refuses it."""
     done = subprocess.run([_tool(words[0]), *words[1:]], text=True, capture_output=True, check=False)
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
-        raise ConfigError(f"expected this machine to have network namespaces, {' '.join(words)!r} got {said!r}")
+        message = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
+        raise ConfigError(f"expected this machine to have network namespaces, {' '.join(words)!r} got {message!r}")
     return done.stdout

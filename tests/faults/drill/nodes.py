@@ -1,6 +1,6 @@
 """A Ray cluster of several nodes on this machine, each a real raylet with its own resources, and with a token.
 
-The nodes share this machine's loopback, or each has its own machine on a network (`scripts/drill/namespaces.py`).
+The nodes share this machine's loopback, or each has its own machine on a network (`tests/faults/drill/namespaces.py`).
 They are not ended with `ray stop`, which would end every Ray on the machine.
 """
 
@@ -23,10 +23,9 @@ from pathlib import Path
 import psutil
 
 from reversi.errors import UnreachableError
-from scripts.drill.namespaces import Machine, Network
 from scripts.run.processes import children
-
-ROOT = Path(__file__).parents[2]
+from tests.faults.drill.namespaces import Machine, Network
+from tests.faults.drill.run import ROOT
 
 START_S = 120.0
 """Longest time in seconds until a node is up.  Ray itself ends a node that is not up after 30 s, so that a busy machine
@@ -197,10 +196,10 @@ def _host(machine: Machine | None) -> str:
 
 def _free_ports(count: int) -> list[int]:
     """Return free ports that the system does not assign to others before they are used."""
-    found: list[int] = []
-    while len(found) < count:
+    ports: list[int] = []
+    while len(ports) < count:
         port = secrets.choice(PORTS)
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
-            found.append(port)
-    return found
+            ports.append(port)
+    return ports

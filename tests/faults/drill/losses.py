@@ -11,9 +11,9 @@ from learner.replay.redis.embedded import EmbeddedServer
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.stream import delivery_in
 from reversi.record import decode
-from scripts.drill.acknowledged import PAGE, AcknowledgedLog, Delivery, Probe
-from scripts.drill.outcome import Outcome
-from scripts.drill.run import DrillRun
+from tests.faults.drill.acknowledged import PAGE, AcknowledgedLog, Delivery, Probe
+from tests.faults.drill.outcome import Outcome
+from tests.faults.drill.run import DrillRun
 
 MEMORY_MB = 1024
 """Memory of the server that reads the files of a stopped run; at least that of the run's own server."""
@@ -90,7 +90,7 @@ def stop_and_compare(
     if probe is not None:
         probe.close()
     stop_s = run.stop()
-    reported = sum(int(found[1]) for line in run.log() if (found := REPORTED_LOST.search(line)))
+    reported = sum(int(match[1]) for line in run.log() if (match := REPORTED_LOST.search(line)))
     losses = None
     if acknowledged is not None:
         games = {**acknowledged.games, **(probe.games if probe else {})}
@@ -121,12 +121,12 @@ def _losses(
 
 def _deliveries_in(server: RedisServer, streams: Sequence[str]) -> set[Delivery]:
     client = server.client()
-    found: set[Delivery] = set()
+    deliveries: set[Delivery] = set()
     for stream in streams:
         start = "-"
         while page := client.xrange(stream, start, "+", PAGE):
             for _, fields in page:
-                found.add(decode(delivery_in(fields), "an entry of the stream")[1:])
+                deliveries.add(decode(delivery_in(fields), "an entry of the stream")[1:])
             start = f"({page[-1][0].decode()}"
     client.close()
-    return found
+    return deliveries

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from scripts.drill.losses import stop_and_compare
-from scripts.drill.nodes import Node, Nodes, ray_nodes
-from scripts.drill.outcome import Outcome
-from scripts.drill.run import CLASSES, DrillRun, drill_run
+from tests.faults.drill.losses import stop_and_compare
+from tests.faults.drill.nodes import Node, Nodes, ray_nodes
+from tests.faults.drill.outcome import Outcome
+from tests.faults.drill.run import CLASSES, DrillRun, drill_run
 
 ACTOR_NODE = ("--num-cpus=1", "--num-gpus=0", "--labels=role=actors")
 """Options of the two nodes for actors: one has the run's only actor, the other has room for it."""
@@ -50,8 +50,8 @@ def kill_raylet(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 
 
 def _node_of_the_actor(nodes: Nodes, run: DrillRun) -> Node:
-    def found() -> list[Node]:
+    def candidates() -> list[Node]:
         return [node for node in nodes.joined if node.roles() & set(CLASSES["actor"])]
 
-    run.wait_for(lambda: bool(found()), "an actor on a node of its own")
-    return found()[0]
+    run.wait_for(lambda: bool(candidates()), "an actor on a node of its own")
+    return candidates()[0]

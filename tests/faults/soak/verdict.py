@@ -1,36 +1,27 @@
-"""Check whether a run's memory grows, from the metrics of a run that has ended or that still trains.
+"""Whether a part of a run grows: its memory after the warm-up (ten minutes, or a third of the time if that is less) and
+its growth, as the median slope of all pairs of points with its 95 % interval.
 
-For every role, the driver, Ray's object store and the Redis server: the memory after the warm-up (ten minutes, or a
-third of the time if that is less) and its growth, as the median slope of all pairs of points with its 95 % interval.
-
-A part "grows" if the lower end of its 95 % slope exceeds --bound and it gained over 5 %; exit code 1.  It is "flat" if
-the upper end does not exceed --bound, and "unclear" in between.  With under 30 minutes after the warm-up the verdict is
-"too short": nothing can be concluded.  Growth that is explained by the replay filling up is not counted, for the replay
-and for the driver that saves it.  The picture shows the whole run.
+A part "grows" if the lower end of that interval exceeds the bound and it gained over 5 %.  It is "flat" if the upper
+end does not exceed the bound, and "unclear" in between.  With under 30 minutes after the warm-up the verdict is "too
+short": nothing can be concluded.  Growth that is explained by the replay filling up is not counted, for the replay and
+for the driver that saves it.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from reversi.errors import RunError
-from reversi.runs import find_run
-from scripts.arguments.common import add_json, file_path
 from scripts.curves import Curve, Panel, draw
 from scripts.run.metric_rows import rows_of
-from scripts.soak.memory_series import READ, ROLES, Series, series_of
-from scripts.soak.trend import slope_of
+from tests.faults.soak.memory_series import READ, ROLES, Series, series_of
+from tests.faults.soak.trend import slope_of
 
-EXAMPLES = """
-reversi soak runs/long
-reversi soak runs/long --out soak.svg
-reversi soak runs/long --json
-"""
+BOUND_MB_PER_H = 20.0
+"""Growth that a part is allowed."""
 
 WARM_UP_S = 600.0
 """Longest time in seconds until a process has reached its size: caches fill, kernels and graphs are built."""
@@ -65,40 +56,15 @@ class Finding:
     verdict: Verdict
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the run, the bound and the output."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest run)")
-    parser.add_argument(
-        "--bound", type=_rate, default=20.0, metavar="MB_PER_H", help="allowed growth per part in MB/hour (default 20)"
-    )
-    parser.add_argument("--out", type=file_path, metavar="FILE", help="draw memory over time into this SVG file")
-    add_json(parser, "a JSON list with one object per part")
+def measured(run: Path) -> list[Series]:
+    """Return the memory of every part of a run; RunError if its metrics have none."""
+    series = series_of(rows_of(run, *READ))
+    if not series:
+        raise RunError(f"expected metrics of memory in {run / 'metrics.jsonl'}, found none")
+    return series
 
 
-def run(args: argparse.Namespace) -> int:
-    """Judge every part of the run; the exit code is 1 if one grows."""
-    from reversi.files import write_output
-
-    folder = find_run(args.run)
-    series = series_of(rows_of(folder, *READ))
-    findings = [judge(each, args.bound) for each in series]
-    if not findings:
-        raise RunError(f"expected metrics of memory in {folder / 'metrics.jsonl'}, found none")
-    if args.out is not None:
-        write_output(args.out, picture(folder.name, series, findings).encode())
-    print(json.dumps([asdict(finding) for finding in findings]) if args.json else table(findings))
-    verdicts = {finding.verdict for finding in findings}
-    if "too short" in verdicts:
-        print(
-            f"nothing can be concluded about parts with under {SHORTEST_MINUTES:g} minutes after the warm-up",
-            file=sys.stderr,
-        )
-    if "unclear" in verdicts:
-        print("nothing can be concluded about parts whose interval includes the bound", file=sys.stderr)
-    return int("grows" in verdicts)
-
-
-def judge(series: Series, bound_mb_per_h: float) -> Finding:
+def judge(series: Series, bound_mb_per_h: float = BOUND_MB_PER_H) -> Finding:
     """Return the verdict on a part's memory after the warm-up, with its figures."""
     begin, end = series.times_s[0], series.times_s[-1]
     warm_s = max(begin + min(WARM_UP_S, (end - begin) / 3), series.full_s or 0.0)
@@ -150,9 +116,9 @@ def picture(title: str, series: list[Series], findings: list[Finding]) -> str:
     unit_s = 3600 if in_hours else 60
 
     def panel(name: str, parts: tuple[str, ...], height: int) -> Panel:
-        found = [each for each in series if each.part in parts]
+        shown = [each for each in series if each.part in parts]
         curves = [
-            Curve(_named(each.part, rates[each.part]), [s / unit_s for s in each.times_s], each.mb) for each in found
+            Curve(_named(each.part, rates[each.part]), [s / unit_s for s in each.times_s], each.mb) for each in shown
         ]
         return Panel(name, curves, height, low=0.0)
 
@@ -174,13 +140,3 @@ def _slope_text(finding: Finding) -> str:
     if finding.mb_per_h is None:
         return "-"
     return f"{finding.mb_per_h:+,.1f} [{finding.low_mb_per_h:+,.1f}, {finding.high_mb_per_h:+,.1f}]"
-
-
-def _rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected MB per hour from 0, got {text!r}")
-    return value

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reversi.errors import RunError
-from scripts.drill.losses import stop_and_compare
-from scripts.drill.machines import cut_off, cut_off_long, drop_packets
-from scripts.drill.network import cut_network, frozen_network, slow_network
-from scripts.drill.outcome import Outcome
-from scripts.drill.raylet import kill_raylet
-from scripts.drill.run import POLL_S, drill_run
-from scripts.run.processes import children, runs
+from scripts.run.processes import children
+from tests.faults.drill.losses import stop_and_compare
+from tests.faults.drill.machines import cut_off, cut_off_long, drop_packets
+from tests.faults.drill.network import cut_network, frozen_network, slow_network
+from tests.faults.drill.outcome import Outcome
+from tests.faults.drill.raylet import kill_raylet
+from tests.faults.drill.run import POLL_S, drill_run, is_alive
 
 STALL_S = 15.0
 """`cluster.stall_s` of the drill that stops a learner; the default is minutes."""
@@ -64,7 +64,7 @@ def kill_driver(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
             run.resume()
             run.wait_for_checkpoint(saved)
             went_on_s.append(time.monotonic() - killed)
-            while left := [title.split()[0] for child, title in below if runs(child)]:
+            while left := [title.split()[0] for child, title in below if is_alive(child)]:
                 if time.monotonic() - killed > (AGENTS_S if AGENTS.issuperset(left) else ORPHANS_S):
                     raise RunError(f"expected every process of the run to end with its driver, got {', '.join(left)}")
                 time.sleep(POLL_S)
@@ -83,9 +83,9 @@ def stall_learner(folder: Path, overrides: Sequence[str], kills: int) -> Outcome
             os.kill(run.processes("learner")[0].pid, signal.SIGSTOP)
             went_on_s.append(run.wait_for_return("learner", before))
         stopped = stop_and_compare(run, acknowledged)
-    found = [line for line in run.log() if re.search(r"learner has not answered for \d+ s and is killed", line)]
-    seen = f"health: learner unresponsive for N s; then {found[0].partition(': ')[2]!r}" if found else "nothing"
-    kept = stopped.whole and len(found) >= kills
+    lines = [line for line in run.log() if re.search(r"learner has not answered for \d+ s and is killed", line)]
+    seen = f"health: learner unresponsive for N s; then {lines[0].partition(': ')[2]!r}" if lines else "nothing"
+    kept = stopped.whole and len(lines) >= kills
     return stopped.outcome("stall", asked=kills, went_on_s=went_on_s, kept=kept, seen=seen)
 
 
@@ -109,7 +109,7 @@ def freeze_actor(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
 def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Limit files of the driver and the gate to 4 kB for a while, as on a full disk: the run plays on, reports that it
     is not saved, and saves once there is room."""
-    went_on_s, said = [], ""
+    went_on_s, message = [], ""
     with drill_run(folder, overrides) as (run, acknowledged):
         for _ in range(kills):
             run.wait_for_checkpoint(run.newest_checkpoint())
@@ -119,7 +119,7 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (FULL_BYTES, resource.RLIM_INFINITY))
             time.sleep(DISK_FULL_S)
             run.wait_for(lambda: len(run.complaints("not saved")) > before, "a word on it")  # noqa: B023
-            said = run.complaints("not saved")[before]
+            message = run.complaints("not saved")[before]
             half = [path.name for path in (run.path / "checkpoints").iterdir() if path.name > saved]
             for pid in writers:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -129,12 +129,12 @@ def full_disk(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
             went_on_s.append(run.wait_for_checkpoint(saved))
             run.wait_for_games(games)
         stopped = stop_and_compare(run, acknowledged)
-    return stopped.outcome("disk", asked=kills, went_on_s=went_on_s, kept=stopped.whole, seen=said)
+    return stopped.outcome("disk", asked=kills, went_on_s=went_on_s, kept=stopped.whole, seen=message)
 
 
 def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Cut a file of the newest checkpoint in half: the run names and skips it, and continues from the previous one."""
-    went_on_s, said = [], ""
+    went_on_s, message = [], ""
     with drill_run(folder, overrides) as (run, _):
         for _ in range(kills):
             run.wait_for(lambda: len(run.checkpoints()) > 1, "two checkpoints")
@@ -145,14 +145,14 @@ def cut_checkpoint(folder: Path, overrides: Sequence[str], kills: int) -> Outcom
             run.resume()
             run.wait_for_checkpoint(saved)
             went_on_s.append(time.monotonic() - began)
-            said = next(iter(run.complaints(PASSED_OVER)[before:]), "")
+            message = next(iter(run.complaints(PASSED_OVER)[before:]), "")
         run.stop()
-    return Outcome(drill="checkpoint", asked=kills, kills=kills, went_on_s=went_on_s, kept=bool(said), seen=said)
+    return Outcome(drill="checkpoint", asked=kills, kills=kills, went_on_s=went_on_s, kept=bool(message), seen=message)
 
 
 def damaged_records(folder: Path, overrides: Sequence[str], kills: int) -> Outcome:
     """Deliver records twice, out of order, cut, with a flipped bit or with an illegal move."""
-    from scripts.drill.records import deliver_damaged
+    from tests.faults.drill.records import deliver_damaged
 
     return deliver_damaged(folder, kills)
 

@@ -23,11 +23,11 @@ from learner.replay.redis.server import RedisServer
 from learner.replay.redis.stream import streams
 from reversi import archive
 from reversi.errors import RunError
-from scripts.drill.acknowledged import AcknowledgedLog, Delivery
-from scripts.drill.log import LogFollower
-from scripts.drill.namespaces import Machine
 from scripts.run.folder import checkpoints_in
 from scripts.run.processes import children, kill_children
+from tests.faults.drill.acknowledged import AcknowledgedLog, Delivery
+from tests.faults.drill.log import LogFollower
+from tests.faults.drill.namespaces import Machine
 
 SMALL = (
     "game=reversi4",
@@ -73,6 +73,17 @@ START_S = 600.0
 """Longest time in seconds until a run trains, including compilation, or a role is back; more fails the drill."""
 
 POLL_S = 0.05
+
+ROOT = Path(__file__).parents[3]
+"""The folder of our code, which runs start in."""
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Return whether a process runs."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
 
 
 class DrillRun:
@@ -161,11 +172,12 @@ class DrillRun:
             yield None
             return
 
-        def found() -> RedisServer | None:
+        def own_server() -> RedisServer | None:
             own = self.redis()
             return own[1] if own else None
 
-        with contextlib.closing(AcknowledgedLog((lambda: server) if server else found, self.streams())) as acknowledged:
+        where = (lambda: server) if server else own_server
+        with contextlib.closing(AcknowledgedLog(where, self.streams())) as acknowledged:
             yield acknowledged
 
     def _has_redis(self) -> bool:
@@ -213,8 +225,8 @@ class DrillRun:
 
     def games_played(self) -> int:
         """Return the number of games in the newest row of metrics."""
-        found = re.findall(r'"run/games": ([0-9.]+)', (self.path / "metrics.jsonl").read_text(encoding="utf-8"))
-        return int(float(found[-1])) if found else 0
+        counts = re.findall(r'"run/games": ([0-9.]+)', (self.path / "metrics.jsonl").read_text(encoding="utf-8"))
+        return int(float(counts[-1])) if counts else 0
 
     def metrics_age_s(self) -> float:
         """Return the seconds since the driver last wrote a row of metrics."""
@@ -257,12 +269,12 @@ class DrillRun:
     def _spawn(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         out = self.path.parent / f"{self.path.name}.out"
         command = [sys.executable, "-m", "scripts.cli", *arguments]
-        with open(out, "ab") as said, open(out.with_suffix(".err"), "ab") as complained:
+        with open(out, "ab") as output, open(out.with_suffix(".err"), "ab") as errors:
             return subprocess.Popen(
                 self._machine.command(command) if self._machine else command,
-                stdout=said,
-                stderr=complained,
-                cwd=Path(__file__).parents[2],
+                stdout=output,
+                stderr=errors,
+                cwd=ROOT,
                 env=self._environment,
                 start_new_session=True,
             )

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reversi.errors import RunError
-from scripts.drill.acknowledged import AcknowledgedLog, Probe
-from scripts.drill.losses import StopReport, stop_and_compare
-from scripts.drill.outcome import Outcome
-from scripts.drill.run import POLL_S, DrillRun, drill_run
+from tests.faults.drill.acknowledged import AcknowledgedLog, Probe
+from tests.faults.drill.losses import StopReport, stop_and_compare
+from tests.faults.drill.outcome import Outcome
+from tests.faults.drill.run import POLL_S, DrillRun, drill_run
 
 PAUSE_S = (10.5, 16.0)
 """Range of the random time in seconds from a role's return to its next death.  Deaths in the first ten seconds would be
@@ -151,9 +151,9 @@ def _probe(run: DrillRun, acknowledged: AcknowledgedLog | None) -> Iterator[Prob
         yield None
         return
     run.wait_for(lambda: bool(acknowledged.sample), "a delivery")
-    found = run.redis()
-    assert found is not None, "the server has just confirmed a delivery"
-    with contextlib.closing(Probe(found[1], run.key(), acknowledged.sample)) as probe:
+    server = run.redis()
+    assert server is not None, "the server has just confirmed a delivery"
+    with contextlib.closing(Probe(server[1], run.key(), acknowledged.sample)) as probe:
         yield probe
 
 

@@ -1,1 +1,0 @@
-"""`reversi drill`: inject faults into a small run, and count what was lost."""

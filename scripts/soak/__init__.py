@@ -1,1 +1,0 @@
-"""`reversi soak`: whether the memory of a run grows."""
