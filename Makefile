@@ -9,7 +9,7 @@ DEV    := $(VENV)/.installed-dev
 # lower priority; then everything else in two processes, whole files in this order, as most of that waits.
 FAULTS  := tests/faults
 COMPUTE := tests/actors tests/evaluator tests/fuzz tests/learner tests/reversi
-REST    := -n 2 --dist loadfile --no-loadscope-reorder tests/scripts $(wildcard tests/test_*.py)
+REST    := -n 2 --dist loadfile --no-loadscope-reorder tests/scripts tests/figures $(wildcard tests/test_*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help install train test check bench clean

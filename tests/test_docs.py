@@ -3,6 +3,7 @@ are current."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
 import subprocess
@@ -16,8 +17,8 @@ from scripts import cli
 from scripts.bench.setup import Settings, random_weights
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from scripts.metric_docs import text
 from tests.documents import blocks
+from tests.figures.metrics import text
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path for glob in ("*", "docs/*", "[!.]*/README", "[!.]*/*/README") for path in ROOT.glob(f"{glob}.md"))
@@ -33,6 +34,15 @@ LONG = sorted(
     }
 )
 """Commands that take too long, or want what is not here: a cluster, files, a trained model."""
+
+MODULES = sorted(
+    {
+        line
+        for page in PAGES
+        for line in re.findall(r"^    (python -m tests\..*)$", page.read_text(encoding="utf-8"), re.M)
+    }
+)
+"""Harnesses and figures: commands of a checkout."""
 
 
 @pytest.fixture
@@ -63,9 +73,16 @@ def test_every_other_command_is_one_that_is_understood(line: str) -> None:
         assert cli.parser_of(name).parse_args(arguments)
 
 
-def test_there_are_commands_of_both_kinds() -> None:
+@pytest.mark.parametrize("line", MODULES)
+def test_every_command_of_a_checkout_is_one_that_is_understood(line: str) -> None:
+    _, _, module, *arguments = shlex.split(line, comments=True)
+    assert importlib.import_module(f"{module}.__main__").parser().parse_args(arguments)
+
+
+def test_there_are_commands_of_every_kind() -> None:
     assert len(COMMANDS) >= 5
-    assert len(LONG) >= 30
+    assert len(LONG) + len(MODULES) >= 30
+    assert len(MODULES) >= 5
 
 
 @pytest.mark.usefixtures("_a_run")
@@ -88,7 +105,11 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
 def test_a_package_page_names_every_file(package: Path) -> None:
     """Those of its subpackages too, by name or path, if they have no page of their own."""
     page = package.read_text(encoding="utf-8")
-    files = [path.relative_to(package.parent) for path in package.parent.rglob("*.py") if path.name != "__init__.py"]
+    files = [
+        path.relative_to(package.parent)
+        for path in package.parent.rglob("*.py")
+        if path.name != "__init__.py" and not path.name.startswith("test_")
+    ]
     mine = [path for path in files if page_of(package.parent / path) == package]
     assert [str(path) for path in mine if not {f"`{path.name}`", f"`{path}`"} & set(re.findall("`[^`]+`", page))] == []
 

@@ -22,7 +22,6 @@ DOORS = {
         "*/remote.py",
         "learner/replay/remote.py",
         "learner/replay/redis/remote.py",
-        "scripts/bench/fanout.py",
         "scripts/ray/calls.py",
         "scripts/ray/failures.py",
         "scripts/ray/health.py",
@@ -31,7 +30,7 @@ DOORS = {
         "scripts/ray/roles.py",
         "scripts/ray/jobs.py",
     ),
-    "redis": ("learner/replay/redis/*.py", "scripts/drill/acknowledged.py"),
+    "redis": ("learner/replay/redis/*.py",),
     "wandb": ("scripts/run/tracking/wandb.py",),
     "hydra": ("scripts/commands/train.py", "scripts/config/compose.py"),
     "omegaconf": ("scripts/commands/train.py", "scripts/config/compose.py"),
@@ -39,12 +38,12 @@ DOORS = {
     "openvino": ("reversi/model/openvino_backend.py",),
     "onnx": ("reversi/model/export.py",),
     "torch": ("reversi/model/*.py", "learner/*.py", "learner/*/*.py", "scripts/bench/limits.py"),
-    "jax": ("scripts/bench/peers.py",),
-    "mctx": ("scripts/bench/peers.py",),
-    "pgx": ("scripts/bench/peers.py",),
-    "pyspiel": ("scripts/bench/peers.py",),
+    "jax": (),
+    "mctx": (),
+    "pgx": (),
+    "pyspiel": (),
 }
-SCRIPTS = ("config", "curves", "run", "ray", "launch", "rate", "soak", "bench", "drill", "arguments", "commands")
+SCRIPTS = ("config", "curves", "run", "ray", "launch", "rate", "bench", "arguments", "commands")
 """Parts of `scripts`; each imports only itself and those before it."""
 
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}

@@ -1,1 +1,1 @@
-"""`reversi bench`: the speed of every layer on this machine, its limits, and other programs for comparison."""
+"""`reversi bench`: the speed of every layer on this machine, and its limits."""

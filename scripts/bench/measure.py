@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,11 +58,6 @@ def ratio(name: str, above: list[float], below: list[float], measured_with: str)
     )
 
 
-def p99(values: list[float]) -> float:
-    """Return the smallest of the values, at least one, that 99 % of them do not exceed."""
-    return sorted(values)[max(0, math.ceil(0.99 * len(values)) - 1)]
-
-
 def rates(work: Callable[[], int], repeats: int) -> list[float]:
     """Return units per second in several measurements of `work`, which returns its units, after a warm-up."""
     work()
@@ -91,9 +85,9 @@ def in_turns(measurements: list[Callable[[], float]], repeats: int) -> list[list
 
     There are `repeats` turns, but at most three after `LONGEST_S`.
     """
-    found: list[list[float]] = [[] for _ in measurements]
+    results: list[list[float]] = [[] for _ in measurements]
     start_s = time.perf_counter()
-    while len(found[0]) < 3 or (len(found[0]) < repeats and time.perf_counter() - start_s < LONGEST_S):
-        for results, measure in zip(found, measurements, strict=True):
-            results.append(measure())
-    return found
+    while len(results[0]) < 3 or (len(results[0]) < repeats and time.perf_counter() - start_s < LONGEST_S):
+        for values, measure in zip(results, measurements, strict=True):
+            values.append(measure())
+    return results

@@ -90,12 +90,12 @@ def _answer(connection: Connection) -> list[Piece]:
 
 def _within(pieces: list[Piece], start_s: float, end_s: float) -> dict[str, float]:
     """Return units per second from `start_s` to `end_s`; a piece that overlaps an end counts in proportion."""
-    found: dict[str, float] = {}
+    per_s: dict[str, float] = {}
     for began_s, ended_s, done in pieces:
         share = max(0.0, min(ended_s, end_s) - max(began_s, start_s)) / (ended_s - began_s)
         for name, units in done.items():
-            found[name] = found.get(name, 0.0) + units * share / (end_s - start_s)
-    return found
+            per_s[name] = per_s.get(name, 0.0) + units * share / (end_s - start_s)
+    return per_s
 
 
 def _member(connection: Connection, build: Build) -> None:

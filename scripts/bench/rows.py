@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from itertools import count, cycle
 
 from scripts.bench.actors import bench_actors, bench_lessons, bench_selfplay, bench_tree_threads
-from scripts.bench.fanout import bench_fanout
 from scripts.bench.limits import (
     bench_legal_moves,
     bench_matmul_bf16,
@@ -16,7 +15,6 @@ from scripts.bench.limits import (
     bench_plies,
 )
 from scripts.bench.measure import Row, rates, row
-from scripts.bench.producers import bench_producers
 from scripts.bench.redis import bench_redis
 from scripts.bench.setup import (
     PERFT_DEPTH,
@@ -43,8 +41,8 @@ def bench_perft(settings: Settings) -> Iterator[Row]:
     game = settings.game
     own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
     depth = PERFT_DEPTH[settings.size]
-    found = rates(lambda: perft(game.id, own, opp, depth), settings.repeats)
-    yield row("perft_leaves_per_s", found, "leaves/s", f"{game.name}, depth {depth}, one core")
+    leaves = rates(lambda: perft(game.id, own, opp, depth), settings.repeats)
+    yield row("perft_leaves_per_s", leaves, "leaves/s", f"{game.name}, depth {depth}, one core")
 
 
 def bench_playouts(settings: Settings) -> Iterator[Row]:
@@ -55,8 +53,8 @@ def bench_playouts(settings: Settings) -> Iterator[Row]:
 def bench_playouts_on_all_cores(settings: Settings) -> Iterator[Row]:
     """The same games on all cores."""
     cores = os.cpu_count() or 1
-    found = playout_rates(settings, cores)
-    yield row("playout_all_cores_games_per_s", found, "games/s", f"{settings.game.name}, {cores} threads")
+    games = playout_rates(settings, cores)
+    yield row("playout_all_cores_games_per_s", games, "games/s", f"{settings.game.name}, {cores} threads")
 
 
 def playout_rates(settings: Settings, threads: int) -> list[float]:
@@ -114,9 +112,9 @@ def bench_solver(settings: Settings) -> Iterator[Row]:
 
     def work() -> int:
         own, opp = next(waiting)
-        found = solver.solve(own, opp)
-        seconds.append(found.seconds)
-        return found.nodes
+        solution = solver.solve(own, opp)
+        seconds.append(solution.seconds)
+        return solution.nodes
 
     note = f"{game.name}, {ENDING_EMPTIES[settings.size]} empty squares, best move, one core"
     yield row("solver_positions_per_s", rates(work, settings.repeats), "positions/s", note)
@@ -129,15 +127,15 @@ def _endings(settings: Settings, count: int) -> list[tuple[int, int]]:
 
     from reversi.games.position import Position
 
-    rng, found = random.Random(0), list[tuple[int, int]]()
+    rng, endings = random.Random(0), list[tuple[int, int]]()
     discs = settings.game.squares - ENDING_EMPTIES[settings.size]
-    while len(found) < count:
+    while len(endings) < count:
         position = Position.start(settings.game)
         while not position.is_over and (position.own | position.opp).bit_count() < discs:
             position = position.play(rng.choice(position.legal_actions()))
         if not position.is_over:
-            found.append((position.own, position.opp))
-    return found
+            endings.append((position.own, position.opp))
+    return endings
 
 
 def bench_openvino(settings: Settings) -> Iterator[Row]:
@@ -282,9 +280,3 @@ LAYERS: dict[str, dict[str, Callable[[Settings], Iterator[Row]]]] = {
 
 ROWS = {name: bench for layer in LAYERS.values() for name, bench in layer.items()}
 """The function that measures each row."""
-
-SCENARIOS: dict[str, Callable[[Settings], Iterator[Row]]] = {
-    "weights_fanout": bench_fanout,
-    "redis_producers": bench_producers,
-}
-"""Measurements made only on request, as they take minutes: many rows about a whole system with simulated parts."""

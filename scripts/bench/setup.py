@@ -55,7 +55,6 @@ class Settings:
     learner_batch: int = 512
     learner_threads: int = min(2, os.cpu_count() or 1)
     repeats: int = 5
-    crowd: int = 1000
 
     @property
     def training(self) -> Settings:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from scripts.bench import measure
-from scripts.bench.measure import Row, in_turns, p99, ratio, row
+from scripts.bench.measure import Row, in_turns, ratio, row
 from scripts.commands.bench import ROWS, sentence, table
 from tests.scripts.conftest import Reversi
 
@@ -92,12 +92,6 @@ def test_measurements_are_made_in_turns() -> None:
 def test_long_measurements_are_made_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "LONGEST_S", 0.0)
     assert in_turns([lambda: 1.0], 10) == [[1.0] * 3]
-
-
-def test_99_of_100_values_lie_below_the_99th_percentile() -> None:
-    values = [float(each) for each in range(100, 0, -1)]
-    assert [p99(values), p99(values[:50]), p99([*values, 0.0])] == [99.0, 100.0, 99.0]
-    assert p99([7.0]) == 7.0
 
 
 def test_a_row_is_the_median_and_the_spread() -> None:

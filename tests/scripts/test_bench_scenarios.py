@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from scripts.bench import producers as bench_producers
 from scripts.bench.setup import Settings
-from tests.scripts.conftest import Reversi
+from tests.figures import records
+from tests.figures.weights import p99
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,18 +54,18 @@ def test_ten_actors_pull_a_version_once_each_and_ask_without_moving_bytes(scene:
 
 
 def test_ten_producers_are_taken_at_the_rate_they_push(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_producers, "TURN_S", 3.0)
-    monkeypatch.setattr(bench_producers, "PROCESSES", 1)
-    rows = {row.name: row for row in bench_producers.bench_producers(Settings(crowd=10, repeats=1))}
+    monkeypatch.setattr(records, "TURN_S", 3.0)
+    monkeypatch.setattr(records, "PROCESSES", 1)
+    rows = {row.name: row for row in records.bench_records(Settings(repeats=1), 10)}
     pushed, taken = rows["redis_pushed_positions_per_s"], rows["redis_taken_positions_per_s"]
     assert 0.5 * pushed.value < taken.value < 2 * pushed.value
-    assert pushed.value < 1.5 * 10 * bench_producers.POSITIONS_PER_S
+    assert pushed.value < 1.5 * 10 * records.POSITIONS_PER_S
     assert 50 < 1e6 * rows["redis_received_mb_per_s"].value / taken.value < 150, "bytes a position"
     assert 0 < rows["redis_lag_ms"].value <= rows["redis_lag_p99_ms"].value
     assert rows["redis_actors_per_server_core"].value > 100
 
 
-def test_a_scenario_is_measured_by_itself(reversi: Reversi) -> None:
-    answer = reversi("bench", "weights_fanout", "playout_games_per_s")
-    assert answer.code == 2
-    assert "weights_fanout is a scenario" in answer.err
+def test_99_of_100_values_lie_below_the_99th_percentile() -> None:
+    values = [float(each) for each in range(100, 0, -1)]
+    assert [p99(values), p99(values[:50]), p99([*values, 0.0])] == [99.0, 100.0, 99.0]
+    assert p99([7.0]) == 7.0

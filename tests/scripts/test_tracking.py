@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from learner.learner import LearnerReport
-from learner.replay.transport import ReplayReport
 from scripts.run.tracking import open_trackers, tensorboard
 from scripts.run.tracking.jsonl import JsonlTracker
-from scripts.run.tracking.metrics import flatten, metric_table
+from scripts.run.tracking.metrics import flatten
 from scripts.run.tracking.tensorboard import TensorboardTracker
 from scripts.run.tracking.wandb import WandbTracker
 
@@ -47,14 +45,6 @@ def report(inner: Inner | None) -> Report:
 def test_a_report_becomes_numbers_by_the_names_of_its_fields() -> None:
     assert flatten("a", report(Inner(depth=0.5))) == {"a/count": 3.0, "a/ok": 1.0, "a/inner/depth": 0.5}
     assert flatten("a", report(None)) == {"a/count": 3.0, "a/ok": 1.0}
-
-
-def test_the_metric_table_has_every_number_with_its_meaning() -> None:
-    rows = metric_table({"learner": LearnerReport, "replay": ReplayReport}).splitlines()[2:]
-    names = [row.split("`")[1] for row in rows]
-    assert {"learner/steps", "learner/losses/policy", "learner/waiting_s", "replay/tokens"} <= set(names)
-    assert len(names) == len(set(names))
-    assert all(len(row.split("|")[2].strip()) > 10 for row in rows), rows
 
 
 def test_jsonl_rows_are_appended_and_a_cut_row_is_left_alone(tmp_path: Path) -> None:

@@ -10,24 +10,23 @@ from typing import Any
 import psutil
 
 from reversi.model.weights import Weights
-from scripts.bench import fanout
-from scripts.bench.fanout import FanoutScenario
 from scripts.bench.setup import Settings, random_weights
 from scripts.config.cluster import LocalClusterConfig
 from scripts.ray.environment import prepare
+from tests.figures import weights as fanout
+from tests.figures.weights import FanoutScenario
 
 CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
-SMALL = Settings(
-    crowd=10, learner_size=4, learner_blocks=1, learner_channels=8, learner_batch=32, learner_threads=1, repeats=1
-)
+SMALL = Settings(learner_size=4, learner_blocks=1, learner_channels=8, learner_batch=32, learner_threads=1, repeats=1)
 MODEL = random_weights(Settings(size=8, blocks=4, channels=64))
+ACTORS = 10
 PATIENCE_S = 60.0
 
 
 def crowd(scenario: FanoutScenario) -> dict[str, float]:
     """Let ten simulated actors pull a version of the learner's and one of someone else's, and ask again."""
     turn, other = (scenario.beside(learner_publishes=own) for own in (True, False))
-    rows = {row.name: row.value for row in fanout._rows(SMALL, [turn.trained], [other.trained], [turn])}
+    rows = {row.name: row.value for row in fanout.rows_of(SMALL, ACTORS, [turn.trained], [other.trained], [turn])}
     pulled = {"bytes": turn.pulls.bytes, "others_bytes": other.pulls.bytes}
     return rows | pulled | {"asked": len(turn.pulls.ask_s) + turn.pulls.put_off}
 
@@ -119,7 +118,7 @@ def main() -> None:
 
     fanout.TURN_S, fanout.PROCESSES = 3 * fanout.ROUND_S, 2
     with ray_of(CONFIG):
-        scenario = fanout.FanoutScenario(SMALL)
+        scenario = fanout.FanoutScenario(SMALL, ACTORS)
         print(
             json.dumps(
                 {"crowd": crowd(scenario), "versions": versions(scenario.store), "silence": silence(scenario.store)}

@@ -1,15 +1,13 @@
-"""Write what was measured into docs/performance.md:  python -m scripts.bench.page docs/performance.md
+"""The tables and pictures of docs/performance.md, made from its figures.
 
-`reversi bench --sweep --page docs/performance.md` measures and does the same.  The page is prose with places for
-tables, `<!-- measured: NAME -->` to `<!-- end -->`; the figures are in docs/performance.json, the pictures in the
-folder docs/performance.
+The page is prose with places for tables, `<!-- measured: NAME -->` to `<!-- end -->`; the figures are in
+docs/performance.json, the pictures in the folder docs/performance.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from reversi.errors import UsageError
 from scripts.curves import Curve, Panel, draw
 
 Measured = dict[str, Any]
-"""`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `command.py` gathers them."""
+"""`machine` (a sentence), `settings`, `rows`, `limits`, `peers` and `sweeps`, as `__main__.py` gathers them."""
 
 PLACE = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end -->)", re.S)
 
@@ -30,7 +28,7 @@ def write_page(page: Path, measured: Measured) -> None:
     """Fill every place of the page, draw the pictures in the folder beside it, and save their figures."""
     text = page.read_text(encoding="utf-8")
     blocks = blocks_of(measured, page.stem)
-    if unknown := [found[1] for found in PLACE.findall(text) if found[1] not in blocks]:
+    if unknown := [place[1] for place in PLACE.findall(text) if place[1] not in blocks]:
         raise UsageError(f"{page}: expected places for {', '.join(blocks)}; got {unknown[0]!r}")
     page.write_text(PLACE.sub(lambda place: f"{place[1]}{blocks[place[2]]}{place[3]}", text), encoding="utf-8")
     page.with_suffix(".json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
@@ -40,14 +38,8 @@ def write_page(page: Path, measured: Measured) -> None:
         (folder / f"{sweep['name']}.svg").write_text(picture(sweep), encoding="utf-8")
 
 
-def check_page(page: Path) -> None:
-    """Raise an error, before anything is measured, if the page does not exist."""
-    if not page.is_file():
-        raise UsageError(f"--page: expected a page with places for the tables, got {str(page)!r}")
-
-
-def blocks_of(measured: Measured, pictures: str | None) -> dict[str, str]:
-    """Return the markdown of every place by its name; `pictures` is the folder of pictures beside the page, if any."""
+def blocks_of(measured: Measured, pictures: str) -> dict[str, str]:
+    """Return the markdown of every place by its name; `pictures` is the folder of pictures beside the page."""
     blocks = {
         "machine": f"\n{measured['machine']}\n\n",
         "rows": _rows(measured["rows"]),
@@ -55,7 +47,7 @@ def blocks_of(measured: Measured, pictures: str | None) -> dict[str, str]:
         "peers": _rows(measured["peers"]) if measured["peers"] else "\nNot measured.\n\n",
     }
     for sweep in measured["sweeps"]:
-        image = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.svg)\n" if pictures else ""
+        image = f"\n![{sweep['title']}]({pictures}/{sweep['name']}.svg)\n"
         blocks[sweep["name"]] = f"{image}\n{sweep['title']}; {sweep['unit']}.\n{_sweep(sweep)}"
     return blocks
 
@@ -110,10 +102,3 @@ def _sweep(sweep: dict[str, Any]) -> str:
         for index, point in enumerate(sweep["points"])
     ]
     return markdown([sweep["across"], *sweep["series"]], cells)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m scripts.bench.page PAGE")
-    path = Path(sys.argv[1])
-    write_page(path, json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""The sweeps of `reversi bench --sweep`: the cost as a function of one size, with the others unchanged."""
+"""The cost as a function of one size, with the others unchanged."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from statistics import median
 
 from scripts.bench import measure
 from scripts.bench.actors import TREE_GAMES, build_actor, build_network, network_work, selfplay_work, total, tree_work
-from scripts.bench.limits import bench_matmul_bf16, flop_per_position
+from scripts.bench.limits import bench_matmul_bf16
 from scripts.bench.measure import in_turns, measured
 from scripts.bench.process_group import ProcessGroup, Work
 from scripts.bench.rows import bench_perft, playout_rates, tree_rates
 from scripts.bench.setup import Settings, open_network, open_selfplay, spread_phases
+from tests.figures.limits import flop_per_position
 
 BATCHES = (1, 4, 16, 64, 128, 256, 512, 1024)
 GAMES = (1, 4, 16, 64, 256, 1024, 4096)
@@ -63,14 +64,14 @@ def sweep_batch(settings: Settings) -> Sweep:
 
 def sweep_games(settings: Settings) -> Sweep:
     """The tree by the number of games at once, with a free network: the cost of exceeding the caches."""
-    found = [median(tree_rates(settings, games, TREE_SIMULATIONS)) for games in GAMES]
+    search = [median(tree_rates(settings, games, TREE_SIMULATIONS)) for games in GAMES]
     return Sweep(
         name="games",
         title=f"Tree over games: {settings.game.name}, {TREE_SIMULATIONS} simulations, free network, one core",
         across="games",
         unit="simulations/s",
         points=list(GAMES),
-        series={"search": found},
+        series={"search": search},
     )
 
 
@@ -153,19 +154,19 @@ def sweep_actors(settings: Settings) -> Sweep:
         ("bare networks", partial(build_network, settings), "positions"),
         ("actors", partial(build_actor, settings), "simulations"),
     ):
-        found = []
+        rates = []
         for count in points:
             with ProcessGroup([build] * count) as group:
                 turns = [total(group.rates(measure.STRETCH_S), counted) for _ in range(settings.repeats)]
-                found.append(median(turns))
-        sweep.series[name] = _to_first(found)
+                rates.append(median(turns))
+        sweep.series[name] = _to_first(rates)
     return sweep
 
 
 def _medians(works: list[Work], name: str, settings: Settings) -> list[float]:
     """Return the median rate of each piece of work, all measured in turns."""
-    found = in_turns([measured(work, name) for work in works], settings.repeats)
-    return [median(each) for each in found]
+    rates = in_turns([measured(work, name) for work in works], settings.repeats)
+    return [median(each) for each in rates]
 
 
 def _to_first(values: list[float]) -> list[float]:

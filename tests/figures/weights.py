@@ -1,4 +1,4 @@
-"""`reversi bench weights_fanout`: a model sent to a thousand actors, and the cost for the learner beside them.
+"""A model sent to a thousand actors, and the cost for the learner beside them.
 
 Ray, the weights actor, the learner's `RemoteSink`, the actors' `RemoteWeights`, an archive of 10 MB and the training
 steps are real.  The actors are simulated: they share a few processes of this machine, ask once per round as actors do,
@@ -20,10 +20,11 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import psutil
 
 from reversi.errors import ReversiError
-from scripts.bench.measure import Row, p99, ratio, row
+from scripts.bench.measure import Row, ratio, row
 from scripts.bench.setup import Settings, algorithm_config, learner_config, random_weights, training_batches
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ def _rounds(actors: Sequence[tuple[float, Any]], version: int, start_s: float, e
     return stats
 
 
+def p99(values: Sequence[float]) -> float:
+    """Return the smallest of the values that 99 % of them do not exceed."""
+    return float(np.quantile(values, 0.99, method="inverted_cdf"))
+
+
 def together(parts: Sequence[PullStats]) -> PullStats:
     """Return the measurements of several parts as one."""
     return PullStats(
@@ -186,7 +192,7 @@ class Turn:
 class FanoutScenario:
     """All processes of the simulation on a Ray that has been started."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, actors: int) -> None:
         import ray
 
         from learner.remote import RemoteSink, WeightActor
@@ -196,11 +202,9 @@ class FanoutScenario:
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
         self._sink = RemoteSink(self.store)
         self._model = large_model(settings)
-        numbers = range(settings.crowd)
+        numbers = range(actors)
         crowd, training = ray.remote(num_cpus=0)(SimulatedActors), ray.remote(num_cpus=0)(Training)
-        self._crowd = [
-            crowd.remote(self.store, numbers[first::PROCESSES], settings.crowd) for first in range(PROCESSES)
-        ]
+        self._crowd = [crowd.remote(self.store, numbers[first::PROCESSES], actors) for first in range(PROCESSES)]
         threads = {"env_vars": {"OMP_NUM_THREADS": str(settings.learner_threads)}}
         self._learner = training.options(runtime_env=threads).remote(self.store, settings)
         handles = (self._learner, self.store, *self._crowd)
@@ -257,8 +261,8 @@ def _keep_to(process: psutil.Process, cores: Sequence[int]) -> None:
         os.sched_setaffinity(thread.id, cores)
 
 
-def bench_fanout(settings: Settings) -> Iterator[Row]:
-    """A version of 10 MB sent to a thousand actors, repeatedly, beside a learner that trains; and the learner alone."""
+def bench_weights(settings: Settings, actors: int) -> Iterator[Row]:
+    """A version of 10 MB sent to `actors`, repeatedly, beside a learner that trains; and the learner alone."""
     from scripts.config.cluster import LocalClusterConfig
     from scripts.ray.environment import prepare
 
@@ -270,7 +274,7 @@ def bench_fanout(settings: Settings) -> Iterator[Row]:
 
     try:
         with ray_of(config):
-            scenario = FanoutScenario(settings)
+            scenario = FanoutScenario(settings, actors)
             turns = [
                 (scenario.alone(), scenario.beside(learner_publishes=False), scenario.beside(learner_publishes=True))
                 for _ in range(settings.repeats)
@@ -280,15 +284,15 @@ def bench_fanout(settings: Settings) -> Iterator[Row]:
     if not all(turn.pulls.pull_s and turn.pulls.ask_s for _, _, turn in turns):
         raise ReversiError(f"this machine is too busy: within {TURN_S:g} s nobody was sent weights, or told of none")
     alone, bystander, beside = zip(*turns, strict=True)
-    yield from _rows(settings, alone, [turn.trained for turn in bystander], beside)
+    yield from rows_of(settings, actors, alone, [turn.trained for turn in bystander], beside)
 
 
-def _rows(
-    settings: Settings, alone: Sequence[Trained], bystander: Sequence[Trained], beside: Sequence[Turn]
+def rows_of(
+    settings: Settings, actors: int, alone: Sequence[Trained], bystander: Sequence[Trained], beside: Sequence[Turn]
 ) -> Iterator[Row]:
     sent_mb = beside[0].pulls.bytes / len(beside[0].pulls.pull_s) / 1e6
     note = (
-        f"{settings.crowd} simulated actors in {PROCESSES} processes of one node, {sent_mb:.1f} MB every {TURN_S:g} s, "
+        f"{actors} simulated actors in {PROCESSES} processes of one node, {sent_mb:.1f} MB every {TURN_S:g} s, "
         f"each asks every {ROUND_S:g} s"
     )
 

@@ -1,4 +1,4 @@
-"""`reversi bench redis_producers`: the records of a thousand actors into one Redis, and the delay to the learner.
+"""The records of a thousand actors into one Redis, and the delay to the learner.
 
 The server with its append-only file, a connection for each producer, the actors' `RedisSink`, the records' bytes and
 the `RedisReplay` that reads the stream, checks every move and stores are real.  The actors are simulated: they share a
@@ -20,9 +20,10 @@ from itertools import count
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from scripts.bench.measure import Row, p99, row
+from scripts.bench.measure import Row, row
 from scripts.bench.process_group import LEAD_S, ProcessGroup, Work
 from scripts.bench.setup import Settings, records_of, redis_replay
+from tests.figures.weights import p99
 
 if TYPE_CHECKING:
     from learner.replay.redis.replay import RedisReplay
@@ -61,9 +62,9 @@ class Turn:
     """Seconds from the push of a delivery until it is in the ring."""
 
 
-def bench_producers(settings: Settings) -> Iterator[Row]:
+def bench_records(settings: Settings, actors: int) -> Iterator[Row]:
     """Deliveries of many producers, each at an actor's rate, through one server into the ring."""
-    numbers = range(settings.crowd)
+    numbers = range(actors)
     shares = [numbers[first::PROCESSES] for first in range(PROCESSES)]
     with redis_replay(settings, MEMORY_MB) as (server, replay):
         client = server.client()
@@ -72,7 +73,7 @@ def bench_producers(settings: Settings) -> Iterator[Row]:
             turns = [_turn(group, replay, client, _games(settings, 1)) for _ in range(settings.repeats)]
         memory_mb = client.info("memory")["used_memory"] / 1e6
     note = (
-        f"{settings.crowd} simulated actors in {PROCESSES} processes, {settings.game.name}, {POSITIONS_PER_S} "
+        f"{actors} simulated actors in {PROCESSES} processes, {settings.game.name}, {POSITIONS_PER_S} "
         f"positions/s each, a delivery every {ROUND_S:g} s, append-only file"
     )
     yield from _rows(turns, memory_mb, note)

@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import pytest
 
 from reversi.errors import UsageError
-from scripts.bench import measure, peers
-from scripts.bench import page as bench_page
-from scripts.bench import sweep as bench_sweep
-from scripts.bench.limits import flop_per_position, limits
+from scripts.bench import measure
 from scripts.bench.measure import row
+from scripts.bench.rows import ROWS
 from scripts.bench.setup import Settings
-from scripts.commands import bench as command
-from tests.scripts.conftest import Reversi
+from tests.figures import __main__ as figures
+from tests.figures import page as figures_page
+from tests.figures import programs, sweeps
+from tests.figures.limits import flop_per_position, limits
 
 PAGE = "# Speed\n\n<!-- measured: machine -->\nold\n<!-- end -->\n\nProse.\n\n<!-- measured: games -->\n<!-- end -->\n"
 SWEEP = {
@@ -35,7 +35,7 @@ def test_the_places_of_a_page_are_filled_and_the_rest_is_left(tmp_path: Path) ->
     page = tmp_path / "speed.md"
     page.write_text(PAGE)
     for _ in range(2):  # the second time over what the first has written
-        bench_page.write_page(page, MEASURED)
+        figures_page.write_page(page, MEASURED)
         text = page.read_text()
         assert text.startswith("# Speed\n\n<!-- measured: machine -->\n\nA machine.\n\n<!-- end -->\n\nProse.\n")
         assert "| games | search |\n| --- | --- |\n| 1 | 1,234 |\n| 64 | 2.5 M |\n" in text
@@ -47,7 +47,7 @@ def test_the_places_of_a_page_are_filled_and_the_rest_is_left(tmp_path: Path) ->
 @pytest.mark.parametrize("relative", [False, True])
 def test_a_picture_has_a_dot_at_every_point_except_on_a_limit(relative: bool) -> None:
     series = {"bf16": [1e3, 2e3, 4e3], "peak": [5e3, 5e3, 5e3]}
-    text = bench_page.picture({**SWEEP, "points": [1, 8, 64], "series": series, "relative": relative})
+    text = figures_page.picture({**SWEEP, "points": [1, 8, 64], "series": series, "relative": relative})
     root = ElementTree.fromstring(text)
     assert sum(e.tag.endswith("circle") for e in root.iter()) == 3
     assert {"bf16", "peak", "Tree over games", "1", "8", "64"} <= {e.text for e in root.iter()}
@@ -58,48 +58,53 @@ def test_a_place_for_nothing_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "speed.md"
     page.write_text("<!-- measured: love -->\n<!-- end -->\n")
     with pytest.raises(UsageError, match="'love'"):
-        bench_page.write_page(page, MEASURED)
+        figures_page.write_page(page, MEASURED)
 
 
 def test_the_page_of_the_documentation_has_a_place_for_everything() -> None:
     text = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
-    places = [found[1] for found in bench_page.PLACE.findall(text)]
-    assert sorted(places) == sorted(["machine", "rows", "limits", "peers", *bench_sweep.SWEEPS])
+    places = [found[1] for found in figures_page.PLACE.findall(text)]
+    assert sorted(places) == sorted(["machine", "rows", "limits", "peers", *sweeps.SWEEPS])
 
 
-def test_every_sweep_is_measured(reversi: Reversi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_page_of_the_documentation_is_made_from_its_figures(tmp_path: Path) -> None:
+    for path in (figures.PAGE, figures.PAGE.with_suffix(".json")):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    page = tmp_path / figures.PAGE.name
+    assert figures.main(["page", "--page", str(page), "--again"]) == 0
+    assert page.read_text(encoding="utf-8") == figures.PAGE.read_text(encoding="utf-8")
+    for picture in page.with_suffix("").glob("*.svg"):
+        assert picture.read_text() == (figures.PAGE.with_suffix("") / picture.name).read_text()
+
+
+def test_every_sweep_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(measure, "MEASUREMENT_S", 0.01)
     monkeypatch.setattr(measure, "STRETCH_S", 0.05)
-    monkeypatch.setattr(command, "ROWS", {"tree_simulations_per_s": command.ROWS["tree_simulations_per_s"]})
-    monkeypatch.setattr(peers, "missing", lambda: ["all"])
+    monkeypatch.setattr(figures, "ROWS", {"tree_simulations_per_s": ROWS["tree_simulations_per_s"]})
+    monkeypatch.setattr(programs, "missing", lambda: ["all"])
     for name, points in {"BATCHES": (1, 8), "GAMES": (1, 4), "SIMULATIONS": (2, 4), "BOARDS": (4, 6)}.items():
-        monkeypatch.setattr(bench_sweep, name, points)
+        monkeypatch.setattr(sweeps, name, points)
     page = tmp_path / "speed.md"
-    page.write_text("".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in bench_sweep.SWEEPS))
-    tiny = ["--size", 6, "--blocks", 1, "--channels", 8, "--batch", 8, "--simulations", 2, "--repeats", 1]
-    answer = reversi("bench", "--sweep", "--page", page, *tiny, "--json")
-    assert answer.code == 0
-    measured = json.loads(answer.out)
-    assert [sweep["name"] for sweep in measured["sweeps"]] == list(bench_sweep.SWEEPS)
+    page.write_text("".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in sweeps.SWEEPS))
+    tiny = ["--size", "6", "--blocks", "1", "--channels", "8", "--batch", "8", "--simulations", "2", "--repeats", "1"]
+    assert figures.main(["page", "--page", str(page), *tiny]) == 0
+    measured = json.loads((tmp_path / "speed.json").read_text())
+    assert [row["name"] for row in measured["rows"]] == ["tree_simulations_per_s"]
+    assert [sweep["name"] for sweep in measured["sweeps"]] == list(sweeps.SWEEPS)
     for sweep in measured["sweeps"]:
         for values in sweep["series"].values():
             assert len(values) == len(sweep["points"])
             assert min(values) > 0
         assert (tmp_path / "speed" / f"{sweep['name']}.svg").exists()
+    text = page.read_text()
+    page.write_text("".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in sweeps.SWEEPS))
+    assert figures.main(["page", "--page", str(page), "--again"]) == 0
+    assert page.read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--page", "docs/performance.md"], "--page requires --sweep"),
-        (["--sweep", "--peer"], "cannot be combined with rows or --peer"),
-        (["--sweep", "--page", "nowhere.md"], "expected a page"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(reversi: Reversi, arguments: list[str], message: str) -> None:
-    answer = reversi("bench", *arguments)
-    assert answer.code == 2
-    assert message in answer.err
+def test_a_page_that_is_not_there_is_refused_before_anything_is_measured() -> None:
+    with pytest.raises(UsageError, match="expected a page"):
+        figures.main(["page", "--page", "nowhere.md"])
 
 
 def test_the_work_in_a_position_is_that_of_its_layers() -> None:

@@ -1,19 +1,20 @@
-"""Rows of `reversi bench --peer`: other programs' self-play and random games and ours, in turns on the same cores."""
+"""Rows of other programs' self-play and random games and of ours, measured in turns on the same cores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 from statistics import median
 
-from scripts.bench import measure, peers
+from scripts.bench import measure
 from scripts.bench.actors import build_actor, total
 from scripts.bench.measure import Row, ratio, row
 from scripts.bench.process_group import Build, ProcessGroup, Work
 from scripts.bench.setup import Settings
+from tests.figures import programs
 
 PEER_STRETCHES = 4
 """Length of a peer's measurement, as a multiple of ours: one ply of its games takes seconds."""
@@ -27,10 +28,10 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
     cores = _cores(settings)
     seconds = measure.STRETCH_S
     layouts = [[cores]] if len(cores) < 2 else [[cores], [[core] for core in cores]]
-    ways = [(dtype, layout) for dtype in peers.DTYPES for layout in layouts]
+    ways = [(dtype, layout) for dtype in programs.DTYPES for layout in layouts]
     with ExitStack() as stack:
         groups = [
-            stack.enter_context(ProcessGroup(_on(layout, partial(peers.mctx_network, settings, dtype))))
+            stack.enter_context(ProcessGroup(_on(layout, partial(programs.mctx_network, settings, dtype))))
             for dtype, layout in ways
         ]
         turns = [[total(group.rates(seconds), "positions") for group in groups] for _ in range(settings.repeats)]
@@ -40,7 +41,7 @@ def bench_mctx(settings: Settings) -> Iterator[Row]:
     versions = ", ".join(f"{name} {version(name)}" for name in ("pgx", "mctx", "jax"))
     note = f"{settings}, {versions}, {dtype}, processes {len(layout)}, cores {len(cores)}"
     yield row("mctx_network_positions_per_s", networks[fastest], "positions/s", note)
-    theirs = _on(layout, partial(peers.mctx_selfplay, settings, dtype))
+    theirs = _on(layout, partial(programs.mctx_selfplay, settings, dtype))
     ours = _on([cores] * settings.actors, partial(build_actor, settings, "gumbel"))
     with ProcessGroup(theirs) as their_group, ProcessGroup(ours) as our_group:
         pairs = [
@@ -60,7 +61,7 @@ def bench_openspiel(settings: Settings) -> Iterator[Row]:
     """OpenSpiel's random games and ours, measured in turns on one core."""
     seconds = measure.STRETCH_S / 2
     with (
-        ProcessGroup([partial(peers.openspiel_games, settings)]) as theirs,
+        ProcessGroup([partial(programs.openspiel_games, settings)]) as theirs,
         ProcessGroup([partial(build_playouts, settings)]) as ours,
     ):
         turns = [
@@ -108,14 +109,6 @@ def _on(layout: list[list[int]], build: Build) -> list[Build]:
     return [partial(build_on_cores, cores, build) for cores in layout]
 
 
-PEER_ROWS: dict[str, Callable[[Settings], Iterator[Row]]] = {
-    "mctx_network_positions_per_s": bench_mctx,
-    "mctx_simulations_per_s": bench_mctx,
-    "actors_simulations_per_s": bench_mctx,
-    "actors_evaluations_per_s": bench_mctx,
-    "actors_to_mctx": bench_mctx,
-    "openspiel_games_per_s": bench_openspiel,
-    "playout_games_per_s": bench_openspiel,
-    "playouts_to_openspiel": bench_openspiel,
-}
-"""The function that measures each row, in the order of the table."""
+def bench_peers(settings: Settings) -> list[Row]:
+    """Return all these rows."""
+    return [*bench_mctx(settings), *bench_openspiel(settings)]

@@ -144,7 +144,7 @@ def _selfplay(settings: Settings) -> tuple[Callable[[Array], Array], Callable[[A
     def ply(arrays: Any, key: Array, state: Any) -> Any:
         search_key, reset_key = jax.random.split(key)
         logits, value = judge(arrays, state)
-        found = mctx.gumbel_muzero_policy(
+        searched = mctx.gumbel_muzero_policy(
             params=arrays,
             rng_key=search_key,
             root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state),
@@ -153,7 +153,7 @@ def _selfplay(settings: Settings) -> tuple[Callable[[Array], Array], Callable[[A
             invalid_actions=~state.legal_action_mask,
             qtransform=mctx.qtransform_completed_by_mix_value,
         )
-        return restarting(state, found.action, jax.random.split(reset_key, settings.batch))
+        return restarting(state, searched.action, jax.random.split(reset_key, settings.batch))
 
     return jax.jit(jax.vmap(env.init)), jax.jit(ply)
 
