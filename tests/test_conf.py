@@ -9,7 +9,7 @@ import pytest
 
 from reversi.errors import ConfigError, UsageError
 from reversi.model.config import ResNetConfig
-from scripts.config.compose import DEFAULT_GAME, compose, each_job, recompose, to_yaml
+from scripts.config.compose import compose, each_job, recompose, to_yaml
 from scripts.config.job import JobConfig, job_of
 from scripts.rate.ladders import ladder_names, load_ladder
 
@@ -137,26 +137,25 @@ def test_a_random_opponent_is_not_learned_from_as_a_perfect_one() -> None:
         job_of(compose(["experiment=dqn8", "actors.opponent=random"]))
 
 
-def test_a_job_without_an_experiment_is_the_defaults_alone() -> None:
-    job = job_of(compose(["experiment=null", "search.simulations=16"]))
-    assert (job.game.name, job.search.simulations) == ("reversi6", 16)
-    assert not lines(job)
+@pytest.mark.parametrize("overrides", [["game=reversi6"], ["experiment=reversi6_laptop"], ["~experiment"]])
+def test_the_default_job_has_a_name_and_is_that_of_its_game(overrides: list[str]) -> None:
+    assert compose([*overrides, "run.name=x"]) == compose(["run.name=x"])
 
 
 @pytest.mark.parametrize("game", ["reversi4", "reversi8", "tictactoe"])
-def test_another_game_leaves_the_default_experiment_out(game: str) -> None:
-    bare = compose(["experiment=null", f"game={game}"])
-    chosen = compose([f"game={game}"])
-    assert chosen.pop("run") | {"name": ""} == bare.pop("run") | {"name": ""}, "its name has the time in it"
-    assert chosen == bare
+def test_what_is_tuned_for_6x6_stays_there(game: str) -> None:
+    small, other = compose(["run.name=x"]), compose([f"game={game}", "run.name=x"])
+    assert (small["network"]["lines"], small["replay"]["reuse"]) == (True, 2.0)
+    tiny = compose(["network=tiny", "replay.reuse=4.0", "run.name=x"])
+    assert other == tiny | {"game": {"name": game}}
 
 
-@pytest.mark.parametrize("overrides", [[], [f"game={DEFAULT_GAME}"], ["game=reversi8", "experiment=reversi6_laptop"]])
-def test_the_default_experiment_is_there_for_its_own_game_and_where_it_is_asked_for(overrides: list[str]) -> None:
-    assert lines(job_of(compose(overrides)))
+@pytest.mark.parametrize("choice", ["network=small", "experiment=reversi8_laptop", "experiment=dqn6"])
+def test_a_network_that_is_chosen_takes_the_place_of_the_one_of_the_game(choice: str) -> None:
+    assert not compose([choice])["network"].get("lines", False)
 
 
-@pytest.mark.parametrize("override", ["game=null", "~game", "replay=null"])
+@pytest.mark.parametrize("override", ["game=null", "~game", "replay=null", "experiment=null"])
 def test_a_part_that_is_left_out_is_one_line(override: str) -> None:
     with pytest.raises(ConfigError) as error:
         job_of(compose([override]))
@@ -204,9 +203,11 @@ def test_the_values_of_the_dqn_article_are_those_of_the_job() -> None:
     }
 
 
-def lines(job: JobConfig) -> bool:
-    assert isinstance(job.network, ResNetConfig)
-    return job.network.lines
+def test_the_gpu_actors_of_a_cluster_are_those_of_a_gpu() -> None:
+    job = job_of(compose(["cluster=ray", "actors.opening_plies=3"]))
+    alone = job_of(compose(["actors=gpu", "actors.opening_plies=3"])).actors
+    assert job.actors_of("gpu") == dataclasses.replace(alone, count=job.actors.count)
+    assert job_of(compose(["cluster=ray", "cluster.actors.gpu.settings.games=64"])).actors_of("gpu").games == 64
 
 
 def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:

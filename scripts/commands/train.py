@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from reversi.errors import ConfigError, RunError, UsageError
 from reversi.runs import find_run
 from reversi.urls import masked
-from scripts.config.compose import RESUME, compose, each_job, for_hydra, plain, recompose, to_yaml
+from scripts.config.compose import RESUME, compose, each_job, plain, recompose, to_yaml
 from scripts.ray.environment import in_job
 from scripts.run.exit_record import NOTHING_KEPT, recorded_ending
 from scripts.run.interrupt import EXIT_INTERRUPTED, Interrupt
@@ -222,7 +222,7 @@ def _hand_to_hydra(arguments: list[str]) -> int:
     def main(config: DictConfig) -> None:
         exit_codes.append(train(plain(config), None))
 
-    sys.argv = ["reversi train", *for_hydra(arguments)]
+    sys.argv = ["reversi train", *arguments]
     if not SHOWING.intersection(item.partition("=")[0] for item in arguments):
         main()
         return max(exit_codes, default=0)

@@ -21,9 +21,6 @@ MOST_BYTES = 1 << 18
 LADDERS = "ladder"
 """The folder under `conf/` that is not a group of a job; `scripts/rate/ladders.py` reads it."""
 
-DEFAULT_GAME = "reversi6"
-"""The game of the default job (`experiment` in `conf/train.yaml`), which was tuned for that board only."""
-
 RESUME = "resume"
 """The only key that belongs to a session and not to the run; `reversi train` reads it from the command line."""
 
@@ -36,28 +33,10 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
     try:
         with hydra.initialize_config_module("conf", version_base="1.3"):
-            config = hydra.compose("train", for_hydra(overrides))
+            config = hydra.compose("train", overrides)
             return plain(config)
     except (HydraException, OmegaConfBaseException, RecursionError, ValueError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
-
-
-def for_hydra(overrides: list[str]) -> list[str]:
-    """Return `overrides` with two changes for Hydra.
-
-    `experiment=null` becomes `~experiment`, since groups do not accept null.  If a game other than `DEFAULT_GAME` is
-    chosen without an experiment, the default one is dropped: what makes the default job strong on its own board, above
-    all lines, is harmful on a larger one (docs/experiments.md 40).
-    """
-    null = {f"{group}=null": f"~{group}" for group in _groups()}
-    chosen = dict(item.lstrip("+~").partition("=")[::2] for item in overrides)
-    other_game = chosen.get("game", DEFAULT_GAME) != DEFAULT_GAME and "experiment" not in chosen
-    told = []
-    for item in overrides:
-        if other_game and item.startswith("game="):
-            told.append("~experiment")  # in place, since Hydra's command line needs its overrides adjacent
-        told.append(null.get(item, item))
-    return told
 
 
 def each_job(overrides: list[str]) -> list[list[str]]:
