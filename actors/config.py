@@ -5,11 +5,10 @@ There is one configuration for each, distinguished by its `kind`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import inf
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from reversi.settings import LATER, require, require_ranges
+from reversi.settings import above, at_least, between, require, require_ranges
 
 MAX_RESCORE_EMPTIES = 20
 """Upper bound of `rescore_empties`: with more empty squares few positions are solved within their limit of nodes."""
@@ -28,27 +27,27 @@ class SearchActorConfig:
     kind: Literal["search"]
     """How games are made: by search."""
 
-    count: int | None
+    count: Annotated[int | None, at_least(1)]
     """Actor processes; null takes the machine's cores less one for the learner.  AlphaZero: 5,000 TPUs."""
 
     device: Literal["auto", "cpu", "cuda"]
     """Where the network runs; `auto` takes a GPU if torch finds one."""
 
-    threads: int
+    threads: Annotated[int, at_least(1)]
     """Threads of the network's inference in one actor.  One process per core with one thread is fastest on CPUs."""
 
-    tree_threads: int
+    tree_threads: Annotated[int, at_least(1)]
     """Threads that grow the trees of a group while the network evaluates another group's positions.  1 beside a CPU
     network, which is a hundred times slower than the tree; all cores beside a GPU."""
 
-    games: int
+    games: Annotated[int, at_least(1)]
     """Games that one actor plays at once.  More keep the hardware busier, but each game takes longer to end."""
 
-    groups: int
+    groups: Annotated[int, at_least(1)]
     """Groups that take turns with the network; a batch is `games` / `groups`.  With 2 the trees of one grow while the
     network evaluates the other's positions; with 1, tree and network alternate."""
 
-    cache_positions: int
+    cache_positions: Annotated[int, at_least(0)]
     """Evaluations that an actor caches until new weights come; symmetric positions share one entry.  0: no cache.
     285 bytes each on 8x8."""
 
@@ -61,57 +60,40 @@ class SearchActorConfig:
     precision: Literal["auto", "bf16", "float32"]
     """Inference precision; `auto` measures which one this CPU does faster."""
 
-    opening_plies: int
+    opening_plies: Annotated[int, between(0, 30)]
     """A game begins with 0 to this many uniformly random plies (drawn per game), so that games differ.  A game that
     would end within them begins without any."""
 
-    temperature: float
+    temperature: Annotated[float, above(0)]
     """Temperature of the move choice in the first `temperature_plies` plies: moves are drawn in proportion to
     visits^(1/temperature).  AlphaZero: 1.  With Gumbel search the noise at the root takes its place."""
 
-    temperature_plies: int
+    temperature_plies: Annotated[int, at_least(0)]
     """Plies (openings included) after which the best move is played.  AlphaGo Zero: 30 in Go; short games need fewer,
     because late random moves make results contradictory."""
 
-    rescore_empties: int
+    rescore_empties: Annotated[int, between(0, MAX_RESCORE_EMPTIES)]
     """Plies of a finished game with at most this many empty squares get exact targets where the solver finds them
     within half a millisecond; earlier plies learn the first exact result in place of the game's.  0: never; at most
     half a board.  AlphaZero: 0."""
 
-    lessons: int
+    lessons: Annotated[int, between(0, MAX_LESSONS)]
     """Lessons made from every finished game, without network evaluations: the game up to a point, some random moves,
     and then the solver's moves to the end.  AlphaZero: 0."""
 
-    lesson_empties: int
+    lesson_empties: Annotated[int, between(LEAST_EMPTIES, MAX_RESCORE_EMPTIES)]
     """Most empty squares that a lesson begins with, 4 to 20 and at most half a board."""
 
-    round_batches: int
+    round_batches: Annotated[int, at_least(1)]
     """Most batches per group and round; between rounds an actor takes new weights and can be stopped."""
 
-    round_s: float = field(default=2.0, metadata=LATER)
+    round_s: Annotated[float, above(0)]
     """Seconds, above 0, after which a round ends with the batches in progress, although it has not had `round_batches`.
     With `cluster=serial` batches alone count, so that a run repeats exactly."""
 
     def __post_init__(self) -> None:
-        require_ranges(
-            self,
-            "actors",
-            count=(1, inf),
-            threads=(1, inf),
-            tree_threads=(1, inf),
-            games=(1, inf),
-            groups=(1, inf),
-            cache_positions=(0, inf),
-            opening_plies=(0, 30),
-            temperature_plies=(0, inf),
-            rescore_empties=(0, MAX_RESCORE_EMPTIES),
-            lessons=(0, MAX_LESSONS),
-            lesson_empties=(LEAST_EMPTIES, MAX_RESCORE_EMPTIES),
-            round_batches=(1, inf),
-        )
+        require_ranges(self, "actors")
         require(self.games % self.groups == 0, "actors.games", f"a multiple of actors.groups={self.groups}", self.games)
-        require(self.temperature > 0, "actors.temperature", "above 0", self.temperature)
-        require(self.round_s > 0, "actors.round_s", "above 0", self.round_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +103,13 @@ class EpsilonActorConfig:
     kind: Literal["epsilon"]
     """How games are made: by the network's best legal action, or with probability epsilon by a random legal one."""
 
-    count: int | None
+    count: Annotated[int | None, at_least(1)]
     """Actor processes; null takes the machine's cores less one for the learner."""
 
-    threads: int
+    threads: Annotated[int, at_least(1)]
     """Threads of the network's inference in one actor."""
 
-    games: int
+    games: Annotated[int, at_least(1)]
     """Games that one actor plays at once."""
 
     opponent: Literal["self", "random"]
@@ -139,13 +121,13 @@ class EpsilonActorConfig:
     random_first: bool
     """Whether the first move of every game is random, whichever side makes it."""
 
-    epsilon: float
+    epsilon: Annotated[float, between(0, 1)]
     """Probability of a random move when the run begins, 0 to 1.  DQN: 1."""
 
-    final_epsilon: float
+    final_epsilon: Annotated[float, between(0, 1)]
     """Probability of a random move from `epsilon_share` of the run on, 0 to 1.  DQN: 0.1."""
 
-    epsilon_share: float
+    epsilon_share: Annotated[float, between(0, 1)]
     """Share of the run over which it changes linearly from `epsilon` to `final_epsilon`, 0 to 1.  DQN: 0.02."""
 
     weights: Literal["latest", "gated"]
@@ -154,21 +136,11 @@ class EpsilonActorConfig:
     backend: Literal["auto", "openvino", "torch"]
     """Inference backend; `auto` takes OpenVINO where it is installed."""
 
-    round_games: int
+    round_games: Annotated[int, at_least(1)]
     """Games after which a round ends; between rounds an actor takes new weights and can be stopped."""
 
     def __post_init__(self) -> None:
-        require_ranges(
-            self,
-            "actors",
-            count=(1, inf),
-            threads=(1, inf),
-            games=(1, inf),
-            epsilon=(0, 1),
-            final_epsilon=(0, 1),
-            epsilon_share=(0, 1),
-            round_games=(1, inf),
-        )
+        require_ranges(self, "actors")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,14 +157,14 @@ class GamesActorConfig:
     """Files, or patterns such as `games/*.wtb`: WTHOR (`.wtb`), CSV with a column of transcripts (`.csv`), transcripts
     one a line (`.txt`), GGF (`.ggf`), SGF (`.sgf`)."""
 
-    max_games: int | None
+    max_games: Annotated[int | None, at_least(2)]
     """Most games used, chosen by a hash of their moves; null uses all."""
 
-    validation_share: float
+    validation_share: Annotated[float, between(0, 0.5)]
     """Share of the games that is held out for validation, 0 to 0.5; whole games, by a hash of their moves, so that a
     game is on the same side in every run."""
 
-    round_games: int
+    round_games: Annotated[int, between(1, 20_000)]
     """Games delivered in one round, 1 to 20,000; of more than 1,024 rounds as many more as make it 1,024."""
 
     column: str | None
@@ -201,7 +173,7 @@ class GamesActorConfig:
     def __post_init__(self) -> None:
         require(self.count in (None, 1), "actors.count", "null or 1", self.count)
         require(len(self.paths) > 0, "actors.paths", "at least one file or pattern", list(self.paths))
-        require_ranges(self, "actors", max_games=(2, inf), validation_share=(0, 0.5), round_games=(1, 20_000))
+        require_ranges(self, "actors")
 
 
 ActorConfig = SearchActorConfig | EpsilonActorConfig | GamesActorConfig

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
-from typing import Literal
+from typing import Annotated, Literal
 
 from reversi.errors import ConfigError
 from reversi.players.engines.engine import EngineLimits
-from reversi.settings import require, require_ranges
+from reversi.settings import at_least, between, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +25,7 @@ class GateConfig:
     """What counts as a point: a won game only (`wins`), or a draw as half a point too (`score`).  Where strong players
     draw often, as on 8x8, `wins` requires far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
 
-    simulations: int
+    simulations: Annotated[int, between(0, 100_000)]
     """Simulations per move for both sides, which search as models play (`players/model.py`).  Small numbers show what a
     network has learned: in two pairs of models the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.
     AlphaGo Zero: 1600."""
@@ -35,13 +34,13 @@ class GateConfig:
     """`SearchConfig.solve_empties` for both sides.  Solved endings hide what a candidate has learned about them:
     four candidates on 6x6 led by 36, 29, 41 and 32 Elo with 12, by 68, 56, 45 and 47 with 0."""
 
-    opening_plies: int | None
+    opening_plies: Annotated[int | None, between(0, 30)]
     """Uniformly random plies before a game begins; null uses the fewest that give enough distinct openings to choose
     from: on 6x6 and 8x8 that is 6 for the 800 drawn for 400 games with `opening_choice` 4, and 5 for 200.
     More plies give more openings, but more lopsided ones.  Not used with `openings`.  AlphaGo Zero: none; its games
     differ by temperature."""
 
-    opening_choice: int
+    opening_choice: Annotated[int, between(1, 100)]
     """Random openings drawn per opening played.  From these a match plays the ones that the champion evaluates as most
     even, since most of the others are won by the same side whoever plays it; if the game has fewer, the match chooses
     from all of them.  1 plays them as drawn.  Not used with `openings`.  AlphaGo Zero: none."""
@@ -54,17 +53,17 @@ class GateConfig:
     """Games in progress at once.  Half of them share a network batch, so fewer games make inference slower; with more,
     more games are unfinished, and wasted, when the verdict is certain."""
 
-    truth_positions: int
+    truth_positions: Annotated[int, between(0, 100_000)]
     """Positions with few empty squares, solved when the gate starts, on which the moves of every candidate are checked:
     for metrics only, without effect on the verdict.  0 turns the check off; tic-tac-toe has none."""
 
-    truth_empties: int
+    truth_empties: Annotated[int, between(2, 20)]
     """Most empty squares of those positions, limited to a third of the board; the fewest are a sixth of the board."""
 
-    truth_simulations: int
+    truth_simulations: Annotated[int, between(0, 100_000)]
     """Simulations per move in this check; it runs without the solver, which would get all of the positions right."""
 
-    threads: int
+    threads: Annotated[int, at_least(1)]
     """Threads of the network's inference."""
 
     backend: Literal["auto", "openvino", "torch"]
@@ -81,17 +80,7 @@ class GateConfig:
             require(value >= 2 and value % 2 == 0, f"gate.{name}", "even and at least 2", value)
         require(1 <= self.wins <= self.games, "gate.wins", f"from 1 to gate.games ({self.games})", self.wins)
         require(self.rule in ("wins", "score"), "gate.rule", "wins or score", self.rule)
-        require_ranges(
-            self,
-            "gate",
-            simulations=(0, 100_000),
-            opening_plies=(0, 30),
-            opening_choice=(1, 100),
-            truth_positions=(0, 100_000),
-            truth_empties=(2, 20),
-            truth_simulations=(0, 100_000),
-            threads=(1, inf),
-        )
+        require_ranges(self, "gate")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +103,7 @@ class LadderConfig:
     """Games per pair; even, since every opening is played twice with the colours swapped.  Rounded up to batches of 20,
     so that a longer ladder repeats none."""
 
-    one_sided: int | None
+    one_sided: Annotated[int | None, at_least(1)]
     """A pair stops once one player has won all of its games, at least this many; null plays all."""
 
     engines: EngineLimits
@@ -125,4 +114,4 @@ class LadderConfig:
         if not self.players and not self.champions:
             raise ConfigError("ladder.players must not be empty where ladder.champions is false")
         require(self.games >= 2 and self.games % 2 == 0, "ladder.games", "even and at least 2", self.games)
-        require_ranges(self, "ladder", one_sided=(1, inf))
+        require_ranges(self, "ladder")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import inf
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from reversi.settings import LATER, require, require_ranges
+from reversi.settings import FROM_0_TO_BELOW_1, above, at_least, between, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +15,7 @@ class LearnerConfig:
     device: Literal["auto", "cpu", "cuda"]
     """Where the network is trained; `auto` takes a GPU where torch finds one."""
 
-    threads: int
+    threads: Annotated[int, at_least(1)]
     """CPU threads of the training step.  A second one makes it 1.2 times as fast on a core that is otherwise idle, and
     no faster beside an actor."""
 
@@ -24,56 +23,56 @@ class LearnerConfig:
     """Precision of the convolutions; weights, heads and losses stay float32.  `auto` takes bf16 where the hardware
     supports it (AMX, AVX512-BF16, CUDA)."""
 
-    batch: int
+    batch: Annotated[int, at_least(1)]
     """Samples per step.  AlphaZero: 4,096; a small network on few games needs fewer."""
 
     optimiser: Literal["adamw", "adam", "sgd", "rmsprop", "muon"]
     """The optimiser; `muon` is Muon for the weights of convolutions and dense layers and AdamW for the rest, which
     learns most from each sample.  AlphaZero: SGD with momentum; DQN: RMSProp; KataGo: SGD with momentum, later Muon."""
 
-    momentum: float
+    momentum: Annotated[float, FROM_0_TO_BELOW_1]
     """Momentum, 0 to below 1; for sgd and rmsprop only, the others have their own.  AlphaZero: 0.9."""
 
-    learning_rate: float
+    learning_rate: Annotated[float, above(0)]
     """Learning rate after the warm-up; a table has `algorithm.learning_rate` instead.  (AlphaZero used SGD with
     momentum, from 0.2 down to 0.0002.)"""
 
-    final_learning_rate: float
+    final_learning_rate: Annotated[float, between(0, 1)]
     """Learning rate at the end of the run as a share of `learning_rate`, 0 to 1, reached by a cosine.  1: constant."""
 
-    warmup_steps: int
+    warmup_steps: Annotated[int, at_least(0)]
     """Steps over which the learning rate rises from 0."""
 
-    weight_decay: float
+    weight_decay: Annotated[float, between(0, 1)]
     """Decay of convolution and dense weights; norms and biases have none.  AdamW and Muon decouple it from the
     gradient, the others add it to the gradient as L2.  AlphaZero: L2 of 1e-4."""
 
-    gradient_clip: float
+    gradient_clip: Annotated[float, above(0)]
     """Largest norm of the gradient; a larger one is scaled down to it."""
 
-    ema_decay: float
+    ema_decay: Annotated[float, between(0, 1)]
     """Decay per step of the averaged weights that are published, 0 (no average) to 1.  0.999 averages over some 1,000
     steps; shorter runs need less.  AlphaZero: none; KataGo and Leela Chess Zero average."""
 
-    publish_every_steps: int
+    publish_every_steps: Annotated[int, at_least(1)]
     """Steps between two publications of the averaged weights to the actors.  AlphaZero: continuous."""
 
-    candidate_every_steps: int
+    candidate_every_steps: Annotated[int, at_least(1)]
     """Steps between two candidates for the gate, a multiple of `publish_every_steps`; more with `candidate_growth`.
     AlphaGo Zero: 1,000."""
 
-    candidate_growth: float = field(default=0.0, metadata=LATER)
+    candidate_growth: Annotated[float, between(0, 1)]
     """The steps between two candidates as a share of all steps so far, 0 to 1, once that exceeds
     `candidate_every_steps`; rounded down to a multiple of it.  In a run of hours the matches then take a smaller and
     smaller share of the time.  0: the steps between candidates stay the same."""
 
-    chunk_batches: int
+    chunk_batches: Annotated[int, at_least(1)]
     """Batches drawn from the replay in one call."""
 
-    round_s: float
+    round_s: Annotated[float, above(0)]
     """Seconds of training per round; between rounds a learner can be stopped."""
 
-    prefetch: int | None
+    prefetch: Annotated[int | None, at_least(0)]
     """Batches that a thread assembles and sends to the device ahead of the step; 0 assembles each before its step.
     null is 2 on a GPU and 0 on a CPU, where a batch takes 0.5 % of its step.  The batches are the same."""
 
@@ -82,24 +81,7 @@ class LearnerConfig:
     default step is faster.  If compilation fails, training continues without it."""
 
     def __post_init__(self) -> None:
-        require_ranges(
-            self,
-            "learner",
-            threads=(1, inf),
-            batch=(1, inf),
-            final_learning_rate=(0, 1),
-            warmup_steps=(0, inf),
-            weight_decay=(0, 1),
-            ema_decay=(0, 1),
-            publish_every_steps=(1, inf),
-            candidate_every_steps=(1, inf),
-            candidate_growth=(0, 1),
-            chunk_batches=(1, inf),
-            prefetch=(0, inf),
-        )
-        for name in ("learning_rate", "gradient_clip", "round_s"):
-            require(getattr(self, name) > 0, f"learner.{name}", "above 0", getattr(self, name))
-        require(0 <= self.momentum < 1, "learner.momentum", "from 0 to below 1", self.momentum)
+        require_ranges(self, "learner")
         require(
             self.momentum == 0 or self.optimiser in ("sgd", "rmsprop"),
             "learner.momentum",

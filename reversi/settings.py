@@ -26,17 +26,57 @@ def require(holds: bool, key: str, expected: str, got: object) -> None:
         raise ConfigError(f"{key} must be {expected}, got {got!r}")
 
 
-def require_ranges(config: object, group: str, **ranges: tuple[float, float]) -> None:
-    """Raise ConfigError unless each named field of `config` is within its range, or null if its type allows null.
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The numbers that a field may have, beside its type: `threads: Annotated[int, at_least(1)]`."""
 
-    group   the dotted name of `config` in messages, or ""
-    ranges  the minimum and maximum of each field, both inclusive; an infinite maximum allows every finite value
+    least: float
+    most: float
+    includes_least: bool = True
+    includes_most: bool = True
+
+    def __contains__(self, value: float) -> bool:
+        low = self.least <= value if self.includes_least else self.least < value
+        return low and (value <= self.most if self.includes_most else value < self.most)
+
+    def __str__(self) -> str:
+        """`from 0 to 1`, `at least 0`, `above 0`: as messages say it."""
+        if self.includes_least and self.most < math.inf:
+            return f"from {self.least} to {'' if self.includes_most else 'below '}{self.most}"
+        low = f"{'at least' if self.includes_least else 'above'} {self.least}"
+        return low if self.most == math.inf else f"{low} and at most {self.most}"
+
+
+def at_least(least: float) -> Range:
+    """Return the finite numbers from `least` on."""
+    return Range(least, math.inf, includes_most=False)
+
+
+def between(least: float, most: float) -> Range:
+    """Return the numbers from `least` to `most`, both included."""
+    return Range(least, most)
+
+
+def above(least: float, most: float = math.inf) -> Range:
+    """Return the numbers above `least`, up to `most`; by default even an infinite one."""
+    return Range(least, most, includes_least=False)
+
+
+FINITE_ABOVE_0 = Range(0, math.inf, includes_least=False, includes_most=False)
+"""The finite numbers above 0."""
+
+FROM_0_TO_BELOW_1 = Range(0, 1, includes_most=False)
+"""The numbers from 0 to 1, without 1."""
+
+
+def require_ranges(config: object, group: str) -> None:
+    """Raise ConfigError unless every field of a dataclass is in the range beside its type, or null.
+
+    group  the dotted name of `config` in messages, or ""
     """
-    for name, (least, most) in ranges.items():
+    for name, numbers in _ranges(type(config)).items():
         value = getattr(config, name)
-        if value is not None:
-            expected = f"at least {least}" if most == math.inf else f"from {least} to {most}"
-            require(least <= value <= most and value < math.inf, _dotted(group, name), expected, value)
+        require(value is None or value in numbers, _dotted(group, name), str(numbers), value)
 
 
 def build(cls: type[T], values: Any, path: str) -> T:
@@ -103,6 +143,18 @@ def reading(where: str, what: str) -> Iterator[None]:
         yield
     except (ValueError, RecursionError) as error:
         raise CorruptFileError(f"{where}: expected {what}, but {first_line(error)}") from error
+
+
+@cache
+def _ranges(cls: type) -> dict[str, Range]:
+    """Return the ranges of a dataclass's fields."""
+    kinds = typing.get_type_hints(cls, include_extras=True)
+    return {
+        name: each
+        for name, kind in kinds.items()
+        for each in getattr(kind, "__metadata__", ())
+        if isinstance(each, Range)
+    }
 
 
 @cache

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
-from typing import Literal
+from typing import Annotated, Literal
 
-from reversi.settings import require, require_ranges
+from reversi.settings import above, at_least, between, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,40 +15,32 @@ class AlphaZeroConfig:
     name: Literal["alphazero"]
     """Which algorithm; its targets and losses are in `learner/algorithms/alphazero.py`."""
 
-    value_weight: float
+    value_weight: Annotated[float, between(0, 100)]
     """Weight of the value loss relative to the policy loss.  AlphaZero: 1."""
 
-    margin_weight: float
+    margin_weight: Annotated[float, between(0, 100)]
     """Weight of the squared error of the final margin (as a share of the board).  AlphaZero: 0."""
 
-    owner_weight: float
+    owner_weight: Annotated[float, between(0, 100)]
     """Weight of the squared error of each square's final owner, averaged over squares.  AlphaZero: 0; KataGo: 1.5/N^2
     a square; the head costs little and trains the tower to see which discs survive."""
 
-    value_mix: float
+    value_mix: Annotated[float, between(0, 1)]
     """Share of the search's root value in the value target, 0 to 1; the rest is the result.  AlphaZero: 0.  Up to 0.2
     reduces the noise of single games; with more the network learns its own errors."""
 
-    policy_temperature: float = 1.0
+    policy_temperature: Annotated[float, between(0.05, 10)]
     """Temperature of the policy target: visits^(1/temperature), normalised.  Below 1 sharpens it.  AlphaZero: 1."""
 
-    policy_loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    policy_loss: Literal["cross_entropy", "squared"]
     """`cross_entropy` (AlphaZero), or the `squared` error of the legal moves' probabilities, summed over the moves."""
 
-    value_loss: Literal["cross_entropy", "squared"] = "cross_entropy"
+    value_loss: Literal["cross_entropy", "squared"]
     """`cross_entropy` of win, draw and loss (Leela Chess Zero), or the `squared` error of P(win) - P(loss) against the
     result (AlphaZero)."""
 
     def __post_init__(self) -> None:
-        require_ranges(
-            self,
-            "algorithm",
-            value_weight=(0, 100),
-            margin_weight=(0, 100),
-            owner_weight=(0, 100),
-            value_mix=(0, 1),
-            policy_temperature=(0.05, 10),
-        )
+        require_ranges(self, "algorithm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +50,18 @@ class SupervisedConfig:
     name: Literal["supervised"]
     """Which algorithm; its loss is in `learner/algorithms/supervised.py`."""
 
-    value_weight: float
+    value_weight: Annotated[float, between(0, 100)]
     """Weight of the value loss if the network has a value head, 0 to 100."""
 
-    validation_every_steps: int
+    validation_every_steps: Annotated[int, at_least(1)]
     """Steps between two validations."""
 
-    patience: int | None
+    patience: Annotated[int | None, at_least(1)]
     """Validations without a lower loss after which training ends; null trains to the end of the run.  Candidates are
     always the best network so far."""
 
     def __post_init__(self) -> None:
-        require_ranges(self, "algorithm", value_weight=(0, 100), validation_every_steps=(1, inf), patience=(1, inf))
+        require_ranges(self, "algorithm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,14 +71,14 @@ class DqnConfig:
     name: Literal["dqn"]
     """Which algorithm; its targets are in `learner/algorithms/dqn.py`."""
 
-    discount: float
+    discount: Annotated[float, above(0, 1)]
     """What a reward one decision later is worth, above 0 to 1."""
 
-    n_step: int
+    n_step: Annotated[int, between(1, 64)]
     """Decisions between a position and the one that its target is bootstrapped from (forced passes do not count); 1 to
     64."""
 
-    target_every_steps: int
+    target_every_steps: Annotated[int, at_least(1)]
     """Steps between two copies of the network to the target network."""
 
     reward: Literal["result", "win"]
@@ -101,8 +92,7 @@ class DqnConfig:
     """Loss of the difference to the target; `huber` is linear above 1."""
 
     def __post_init__(self) -> None:
-        require(0 < self.discount <= 1, "algorithm.discount", "above 0 and at most 1", self.discount)
-        require_ranges(self, "algorithm", n_step=(1, 64), target_every_steps=(1, inf))
+        require_ranges(self, "algorithm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,15 +102,14 @@ class QTableConfig:
     name: Literal["q_table"]
     """Which algorithm; its update is in `learner/algorithms/q_table.py`."""
 
-    learning_rate: float
+    learning_rate: Annotated[float, above(0, 1)]
     """Step size: the share of the difference to the target that each sample corrects, above 0 to 1."""
 
-    discount: float
+    discount: Annotated[float, above(0, 1)]
     """What a reward one decision later is worth, above 0 to 1."""
 
     def __post_init__(self) -> None:
-        require(0 < self.learning_rate <= 1, "algorithm.learning_rate", "above 0 and at most 1", self.learning_rate)
-        require(0 < self.discount <= 1, "algorithm.discount", "above 0 and at most 1", self.discount)
+        require_ranges(self, "algorithm")
 
 
 AlgorithmConfig = AlphaZeroConfig | SupervisedConfig | DqnConfig | QTableConfig

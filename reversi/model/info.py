@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from reversi.archive import MAX_BYTES
 from reversi.errors import IncompatibleModelError
 from reversi.games.rules import GAMES
 from reversi.model.config import Head, NetworkConfig, network_from_json, network_to_json
 from reversi.model.weights import LARGEST_VERSION
-from reversi.settings import build, reading, require, require_ranges
+from reversi.settings import between, build, reading, require, require_ranges
 
 FORMAT = 1
 
@@ -26,23 +26,23 @@ Verdict = Literal["first", "promoted", "rejected"]
 class ModelInfo:
     """One published model; match results are from its view."""
 
-    version: int
+    version: Annotated[int, between(0, LARGEST_VERSION)]
     """The learner's version number; never used twice."""
     verdict: Verdict
     game: str
     network: NetworkConfig
-    wins: int
-    draws: int
-    losses: int
-    score: float | None
+    wins: Annotated[int, between(0, LARGEST_VERSION)]
+    draws: Annotated[int, between(0, LARGEST_VERSION)]
+    losses: Annotated[int, between(0, LARGEST_VERSION)]
+    score: Annotated[float | None, between(0, 1)]
     """Points per game of its match, draws half; None for a model without a match."""
-    opponent_version: int | None
+    opponent_version: Annotated[int | None, between(0, LARGEST_VERSION)]
     """The champion it played; None for a model without a match."""
     match: dict[str, Any] | None
     """The gate's full report of the match (interval, Elo, colours, settings)."""
     sha256: str
     """SHA-256 of model.safetensors."""
-    size: int
+    size: Annotated[int, between(0, MAX_BYTES)]
     """Size of model.safetensors in bytes."""
     created: str
     """Time of publication, ISO 8601, UTC."""
@@ -73,8 +73,7 @@ class ModelInfo:
     def _check_values(self) -> None:
         """Raise ValueError for impossible values and for text that could contain terminal control codes."""
         require(self.game in GAMES, "game", f"one of {', '.join(GAMES)}", self.game)
-        counts = ("version", "wins", "draws", "losses", "opponent_version")
-        require_ranges(self, "", **dict.fromkeys(counts, (0, LARGEST_VERSION)), score=(0, 1), size=(0, MAX_BYTES))
+        require_ranges(self, "")
         require(re.fullmatch("[0-9a-f]{64}", self.sha256) is not None, "sha256", "a SHA-256", self.sha256[:80])
         require(self.created.isascii() and self.created.isprintable(), "created", "a date", self.created)
         datetime.fromisoformat(self.created)

@@ -17,7 +17,9 @@ from reversi.search.evaluate import Evaluate
 if TYPE_CHECKING:
     from reversi.model.weights import Weights
 
-PLAYING = SearchConfig(
+PLAYING = SearchConfig.puct(
+    simulations=400,  # `playing_config` says how many
+    fpu_reduction=0.2,  # KataGo's
     solve_empties=12,  # docs/experiments.md 21
     policy_temperature=2.0,  # flatter priors find moves with low network priors; with `c_puct` about 20 Elo: 25
     c_puct=0.8,  # with flatter priors, values get more weight
@@ -80,7 +82,7 @@ def playing_config(simulations: int, **changes: Any) -> SearchConfig:
     network plays, and nothing is solved.
     """
     if simulations == 0:
-        return SearchConfig(simulations=0)
+        return SearchConfig.puct(simulations=0, c_puct=PLAYING.c_puct, fpu_reduction=PLAYING.fpu_reduction)
     leaves = max(1, min(32, simulations // 128))
     return replace(PLAYING, simulations=simulations, leaves=leaves, **changes)
 

@@ -17,10 +17,10 @@ from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 
 _CONFIGS = (
-    SearchConfig(simulations=128, c_puct=1.5, fpu_reduction=0.2),
-    SearchConfig(simulations=128, c_puct=1.5, fpu_reduction=0.2, leaves=8, virtual_loss=1),
-    SearchConfig(simulations=32, method="gumbel", considered=16, c_visit=50, c_scale=1),
-    SearchConfig(simulations=128, method="gumbel", considered=6, c_visit=10, c_scale=0.5, leaves=8, virtual_loss=1),
+    SearchConfig.puct(simulations=128, c_puct=1.5, fpu_reduction=0.2),
+    SearchConfig.puct(simulations=128, c_puct=1.5, fpu_reduction=0.2, leaves=8, virtual_loss=1),
+    SearchConfig.gumbel(simulations=32, considered=16, c_visit=50, c_scale=1),
+    SearchConfig.gumbel(simulations=128, considered=6, c_visit=10, c_scale=0.5, leaves=8, virtual_loss=1),
 )
 
 

@@ -95,7 +95,8 @@ def tree_rates(settings: Settings, games: int, simulations: int) -> list[float]:
     from reversi.search.evaluate import UniformEvaluate
 
     game = settings.game
-    config, free = SearchConfig(simulations=simulations), UniformEvaluate(game, games)
+    config = SearchConfig.puct(simulations=simulations, c_puct=1.5, fpu_reduction=0.2)
+    free = UniformEvaluate(game, games)
     search = Search(game, config, free, games)
     own, opp = np.full(games, game.start_own, np.uint64), np.full(games, game.start_opp, np.uint64)
     return rates(lambda: int(search.run(own, opp).visits.sum()), settings.repeats)

@@ -202,10 +202,9 @@ def records_of(settings: Settings) -> Records:
 
 def empty_replay(settings: Settings) -> MemoryReplay:
     """Return an empty replay in which no producer or learner ever waits."""
-    from learner.replay.config import ReplayConfig
     from learner.replay.memory import MemoryReplay
 
-    config = ReplayConfig(min_positions=1, reuse=1e6, bucket_capacity=10**12)
+    config = replace(default_job(settings.size).replay, min_positions=1, reuse=1e6, bucket_capacity=10**12)
     return MemoryReplay(settings.game, config, 0, None)
 
 
@@ -217,7 +216,9 @@ def redis_replay(settings: Settings, memory_mb: int) -> Iterator[tuple[RedisServ
     from learner.replay.redis.embedded import server_of
     from learner.replay.redis.replay import RedisReplay
 
-    config = RedisReplayConfig(min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=memory_mb)
+    config = default_job(settings.size, "replay=redis").replay
+    assert isinstance(config, RedisReplayConfig)
+    config = replace(config, min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=memory_mb)
     with tempfile.TemporaryDirectory() as folder, server_of(config, Path(folder)) as server:
         memory = MemoryReplay(settings.game, config, 0, None)
         with closing(RedisReplay(memory, config, server, "bench")) as replay:

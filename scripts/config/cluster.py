@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from reversi.errors import ConfigError
-from reversi.settings import require, require_ranges
+from reversi.settings import above, at_least, require, require_ranges
 from reversi.urls import has_password
 
 SECRET_WORDS = ("KEY", "KEYS", "TOKEN", "TOKENS", "PASSWORD", "PASSWORDS", "PASSWD", "SECRET", "SECRETS")
@@ -24,19 +23,18 @@ class LocalClusterConfig:
     kind: Literal["serial", "local"]
     """`serial`: one process, no Ray, for debugging and tests; `local`: actors of a Ray that ends with the run."""
 
-    object_store_mb: int
+    object_store_mb: Annotated[int, at_least(80)]
     """Shared memory of the run's own Ray, in MB; it holds weights and records in transit, so little is enough."""
 
-    max_restarts: int
+    max_restarts: Annotated[int, at_least(0)]
     """Deaths of one role within an hour that are answered by a restart; one more ends the run."""
 
-    stall_s: float
+    stall_s: Annotated[float, above(0)]
     """Seconds without an answer to a call after which a role is killed and restarted.  Raise it if a round of your
     actors, a step of your learner or a checkpoint takes that long."""
 
     def __post_init__(self) -> None:
-        require_ranges(self, "cluster", object_store_mb=(80, inf), max_restarts=(0, inf))
-        require(self.stall_s > 0, "cluster.stall_s", "above 0", self.stall_s)
+        require_ranges(self, "cluster")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +66,7 @@ class RoleConfig:
 class ActorGroupConfig(RoleConfig):
     """A group of identical actors: how many, what each reserves, and how they differ from `actors`."""
 
-    count: int | None
+    count: Annotated[int | None, at_least(0)]
     """Actors of this group, 0 for none; null is as many as the cluster has room for when the run starts."""
 
     settings: dict[str, Any]
@@ -76,7 +74,7 @@ class ActorGroupConfig(RoleConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_ranges(self, "cluster", count=(0, inf))
+        require_ranges(self, "cluster")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +94,14 @@ class RayClusterConfig:
     """File with the cluster's token, on the driver's node; null uses RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN from the
     environment, where a submitted job finds them.  A configuration never contains the token itself."""
 
-    start_timeout_s: float
+    start_timeout_s: Annotated[float, at_least(0)]
     """Seconds to wait for nodes that are still starting; after that the run ends and names what is missing.  Once every
     process has a node, also the longest time until the run's clock starts without those that are not up."""
 
-    max_restarts: int
+    max_restarts: Annotated[int, at_least(0)]
     """Deaths of one role within an hour that are answered by a restart; one more ends the run."""
 
-    stall_s: float
+    stall_s: Annotated[float, above(0)]
     """Seconds without an answer to a call after which a role is killed and restarted.  Raise it if a round of your
     actors, a step of your learner or a checkpoint takes that long."""
 
@@ -135,8 +133,7 @@ class RayClusterConfig:
 
     def __post_init__(self) -> None:
         require(bool(self.address) and "://" not in self.address, "cluster.address", "HOST:PORT or auto", self.address)
-        require_ranges(self, "cluster", start_timeout_s=(0, inf), max_restarts=(0, inf))
-        require(self.stall_s > 0, "cluster.stall_s", "above 0", self.stall_s)
+        require_ranges(self, "cluster")
         require(
             any(group.count != 0 for group in self.actors.values()),
             "cluster.actors",

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from evaluator.config import GateConfig
@@ -24,7 +24,7 @@ from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
-from reversi.settings import build, require, require_ranges
+from reversi.settings import above, at_least, between, build, require, require_ranges
 from reversi.urls import has_password, masked
 from scripts.config.cluster import ClusterConfig, RayClusterConfig
 
@@ -44,7 +44,7 @@ class RunConfig:
     such as the learning rate, span this time, or `games` if those are done sooner.  null, allowed with `games`, means
     no time limit: nothing then depends on a clock."""
 
-    games: int | None
+    games: Annotated[int | None, at_least(1)]
     """Games, including lessons, that the replay takes before play ends; the learner then uses what the reuse cap still
     allows.  null means no such limit.  Rounds are played to their end, so there may be a few more."""
 
@@ -52,13 +52,13 @@ class RunConfig:
     """Seed of every random choice: same seed, `cluster=serial`, `minutes: null` and same machine give the same run,
     however often it is stopped and resumed."""
 
-    checkpoint_minutes: float
+    checkpoint_minutes: Annotated[float, above(0)]
     """Minutes between two saves of the whole run; a crash loses at most this much."""
 
     summary_games: int
     """Games against each fixed player at the end of the run; 0 turns these matches off."""
 
-    summary_simulations: int
+    summary_simulations: Annotated[int, between(0, MAX_SIMULATIONS)]
     """Simulations per move of the champion in those games; 0 uses its network without search."""
 
     def __post_init__(self) -> None:
@@ -68,9 +68,8 @@ class RunConfig:
             raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
         fits = self.minutes is None or 0 < self.minutes < math.inf
         require(fits, "run.minutes", "null or a positive number", self.minutes)
-        require(self.checkpoint_minutes > 0, "run.checkpoint_minutes", "above 0", self.checkpoint_minutes)
         require(0 <= self.seed < 2**63, "run.seed", "from 0 to 2**63 - 1", self.seed)
-        require_ranges(self, "run", games=(1, math.inf), summary_simulations=(0, MAX_SIMULATIONS))
+        require_ranges(self, "run")
         games = self.summary_games
         require(games >= 0 and games % 2 == 0, "run.summary_games", "even and not negative", games)
 
@@ -96,12 +95,12 @@ class RegistryConfig:
     url: str | None
     """Any fsspec URL or folder; null is the folder `registry` of the run.  Keys and passwords belong in the
     environment, where the URL's driver looks for them, since others can read command lines and run folders."""
-    keep_rejected: int | None
+    keep_rejected: Annotated[int | None, at_least(1)]
     """Newest rejected candidates that keep their weights; null keeps all.  Of older ones the card and the match stay.
     A candidate has 2.9 MB in the default job, which makes 11 GB of them a day.  Lower it where the disk is small."""
 
     def __post_init__(self) -> None:
-        require_ranges(self, "registry", keep_rejected=(1, math.inf))
+        require_ranges(self, "registry")
         if self.url is not None and has_password(self.url):
             raise ConfigError(
                 f"registry.url must not hold a password, which would end in process lists and in the run's folder, "

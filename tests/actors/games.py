@@ -18,6 +18,7 @@ from reversi.record import Records
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, Immediate
 from reversi.search.signature import HashEvaluator
+from tests.configs import search_config
 
 ACTORS = SearchActorConfig(
     kind="search",
@@ -38,6 +39,7 @@ ACTORS = SearchActorConfig(
     lessons=0,
     lesson_empties=20,
     round_batches=32,
+    round_s=2.0,
 )
 EPSILON = EpsilonActorConfig(
     kind="epsilon",
@@ -54,7 +56,7 @@ EPSILON = EpsilonActorConfig(
     backend="auto",
     round_games=50,
 )
-SEARCH = SearchConfig(simulations=8)
+SEARCH = search_config(simulations=8)
 
 
 class ImageEvaluator:

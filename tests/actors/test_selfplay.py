@@ -25,8 +25,9 @@ from reversi.search.evaluate import Immediate, UniformEvaluate
 from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import solve_batch
 from tests.actors.games import ACTORS, SEARCH, ImageEvaluator, played, same, selfplay
+from tests.configs import search_config
 
-GUMBEL = SearchConfig(simulations=8, method="gumbel")
+GUMBEL = search_config(simulations=8, method="gumbel")
 
 
 def games_of(records: Records) -> set[tuple[bytes, bytes, bytes]]:
@@ -85,7 +86,7 @@ def test_a_game_that_can_be_won_by_turning_every_disc_is_won_so() -> None:
 def test_a_game_without_an_opening_begins_with_any_move() -> None:
     """What its opening's length is drawn from says nothing of its first move."""
     game = game_named("tictactoe")
-    search = SearchConfig(simulations=18, dirichlet_weight=0.0)
+    search = search_config(simulations=18, dirichlet_weight=0.0)
     records = played(selfplay("tictactoe", search=search, evaluate=UniformEvaluate(game, 64), games=128), 300)
     starts = records.plies.cumsum() - records.plies
     kinds, moves = records.ply_kind[starts], records.actions[starts]
@@ -206,7 +207,7 @@ def test_the_last_empty_squares_are_played_perfectly_and_teach_the_truth() -> No
 
 
 def test_the_number_of_simulations_follows_what_play_is_told() -> None:
-    player = selfplay("reversi8", search=SearchConfig(simulations=32), games=4)
+    player = selfplay("reversi8", search=search_config(simulations=32), games=4)
     for simulations in (4, 32):
         player.play(200, 0, simulations)
         before = player.counts

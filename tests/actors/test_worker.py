@@ -12,14 +12,13 @@ import pytest
 from actors.config import ActorConfig, GamesActorConfig
 from actors.selfplay import SelfPlay
 from actors.worker import Worker
-from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi import record
 from reversi.games.rules import game_named
 from reversi.record import Records, check, decode
-from reversi.search.config import SearchConfig
 from tests.actors.games import ACTORS, EPSILON
 from tests.actors.workers import SEARCHING, Sink, Source, weights, worker
+from tests.configs import replay_config, search_config
 from tests.reversi.formats.wthor_files import transcript
 
 EXPLORING = dataclasses.replace(EPSILON, epsilon=0.5, final_epsilon=0.1, round_games=10)
@@ -175,7 +174,7 @@ def test_weights_are_made_ready_while_play_goes_on_with_the_old_ones() -> None:
         index=0,
         game="reversi4",
         config=config,
-        search=SearchConfig(simulations=4),
+        search=search_config(simulations=4),
         seed=5,
         weights=source,
         records=sink,
@@ -200,7 +199,7 @@ def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
         index=0,
         game="reversi4",
         config=config,
-        search=SearchConfig(simulations=20, first_simulations=4),
+        search=search_config(simulations=20, first_simulations=4),
         seed=5,
         weights=source,
         records=Sink(),
@@ -214,7 +213,7 @@ def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
 def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_names(tmp_path: Path) -> None:
     """So the replay counts nothing twice, whichever start of the run reads the files."""
     config = recorded(tmp_path / "games.txt", range(25))
-    replay = MemoryReplay(game_named("reversi4"), ReplayConfig(capacity_positions=1000, min_positions=10), 0, None)
+    replay = MemoryReplay(game_named("reversi4"), replay_config(capacity_positions=1000, min_positions=10), 0, None)
     cut, again = Sink(), Sink()
     worker(Source(), cut, config).round(0.0)
     reader = worker(Source(), again, config, incarnation=1)

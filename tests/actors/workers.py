@@ -10,8 +10,8 @@ from actors.worker import Worker
 from reversi.games.rules import game_named
 from reversi.model.config import ResNetConfig
 from reversi.model.weights import Weights
-from reversi.search.config import SearchConfig
 from tests.actors.games import ACTORS
+from tests.configs import search_config
 
 GAME = game_named("reversi4")
 
@@ -52,5 +52,5 @@ SEARCHING = dataclasses.replace(ACTORS, games=8, opening_plies=2, cache_position
 
 
 def worker(source: Source, sink: Sink, config: ActorConfig = SEARCHING, **rest: Any) -> Worker:
-    search = SearchConfig(simulations=4)
+    search = search_config(simulations=4)
     return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink, **rest)

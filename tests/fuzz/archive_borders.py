@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from reversi.games.rules import GAMES
+from tests.configs import replay_config
 from tests.fuzz.border import Border, Opened, from_file
 from tests.random_games import random_records
 
@@ -32,21 +33,19 @@ def _records(folder: Path) -> Opened:
 
 def _deliveries(folder: Path) -> Opened:
     """The same bytes as a replay takes them: it raises nothing, it counts."""
-    from learner.replay.config import ReplayConfig
     from learner.replay.memory import MemoryReplay
     from reversi.record import encode
 
-    config = ReplayConfig(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
+    config = replay_config(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
     replay = MemoryReplay(REVERSI4, config, 1, folder / "rejected")
     return [encode(random_records("reversi4", 3, 1), f"actor-{n}-0", n) for n in range(3)], replay.add
 
 
 def _replay_state(folder: Path) -> Opened:
-    from learner.replay.config import ReplayConfig
     from learner.replay.memory import MemoryReplay
     from reversi.record import encode
 
-    config = ReplayConfig(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
+    config = replay_config(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
     replay = MemoryReplay(REVERSI4, config, 1, None)
     empty = replay.state()
     for number in range(3):

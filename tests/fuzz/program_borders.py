@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 from reversi.games.rules import GAMES
+from tests.configs import replay_config
 from tests.fuzz.border import Border, Opened, decoded, lines_of
 
 REVERSI8 = GAMES["reversi8"]
@@ -129,12 +130,11 @@ def _redis_word(folder: Path) -> Opened:
 
 def _redis_receipt(folder: Path) -> Opened:
     """What anybody may have written to the stream by which a replay tells the next one what it has taken."""
-    from learner.replay.config import ReplayConfig
     from learner.replay.deliveries import Receipt
     from learner.replay.memory import MemoryReplay
     from learner.replay.redis.stream import receipt_in
 
-    config = ReplayConfig(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
+    config = replay_config(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
     replay = MemoryReplay(REVERSI8, config, 1, None)
 
     def take(data: bytes) -> None:

@@ -22,7 +22,16 @@ from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
 NETWORK = ResNetConfig(blocks=2, channels=16, policy_channels=8, value_channels=2, value_hidden=16)
-ALGORITHM = AlphaZeroConfig(name="alphazero", value_weight=1.0, margin_weight=0.5, owner_weight=0.3, value_mix=0.1)
+ALGORITHM = AlphaZeroConfig(
+    name="alphazero",
+    value_weight=1.0,
+    margin_weight=0.5,
+    owner_weight=0.3,
+    value_mix=0.1,
+    policy_temperature=1.0,
+    policy_loss="cross_entropy",
+    value_loss="cross_entropy",
+)
 DQN = DqnConfig(
     name="dqn", discount=0.9, n_step=2, target_every_steps=3, reward="result", every_move=False, loss="squared"
 )
@@ -43,6 +52,7 @@ CONFIG = LearnerConfig(
     ema_decay=0.9,
     publish_every_steps=3,
     candidate_every_steps=6,
+    candidate_growth=0.0,
     chunk_batches=2,
     round_s=60.0,
     prefetch=None,

@@ -5,21 +5,36 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 
 from reversi.errors import ConfigError, CorruptFileError
-from reversi.settings import LATER, build, reading, require, require_ranges
+from reversi.settings import (
+    FINITE_ABOVE_0,
+    FROM_0_TO_BELOW_1,
+    LATER,
+    above,
+    at_least,
+    between,
+    build,
+    reading,
+    require,
+    require_ranges,
+)
 
 
 @dataclass
 class Oven:
-    heat: float | None = 180
-    shelves: int = 3
+    heat: Annotated[float | None, between(50, 250)] = 180
+    shelves: Annotated[int, at_least(1)] = 3
+    fans: Annotated[float, above(0, 2)] = 1
+    minutes: Annotated[float, above(0)] = 60
+    watts: Annotated[float, FINITE_ABOVE_0] = 2000
+    ajar: Annotated[float, FROM_0_TO_BELOW_1] = 0
 
     def check(self) -> None:
-        require_ranges(self, "oven", heat=(50, 250), shelves=(1, math.inf))
+        require_ranges(self, "oven")
 
 
 def test_an_error_names_the_key_what_was_expected_and_what_came() -> None:
@@ -43,12 +58,23 @@ def test_both_ends_are_in_a_range_and_null_is_left_to_the_type() -> None:
     assert [fits(Oven(shelves=shelves)) for shelves in (0, 1, 10**9)] == [False, True, True]
 
 
+def test_an_end_may_be_left_out_of_a_range() -> None:
+    assert [fits(Oven(fans=fans)) for fans in (0, 1e-9, 2, 2.1)] == [False, True, True, False]
+    assert [fits(Oven(minutes=minutes)) for minutes in (0, 1e-9, math.inf)] == [False, True, True]
+    assert [fits(Oven(watts=watts)) for watts in (0, 1e-9, math.inf)] == [False, True, False]
+    assert [fits(Oven(ajar=ajar)) for ajar in (-1e-9, 0, 0.99, 1)] == [False, True, True, False]
+
+
 @pytest.mark.parametrize(
     ("oven", "message"),
     [
         (Oven(heat=49.9), "oven.heat must be from 50 to 250, got 49.9"),
         (Oven(heat=250.1), "oven.heat must be from 50 to 250, got 250.1"),
         (Oven(heat=math.nan), "oven.heat must be from 50 to 250, got nan"),
+        (Oven(fans=3), "oven.fans must be above 0 and at most 2, got 3"),
+        (Oven(minutes=0), "oven.minutes must be above 0, got 0"),
+        (Oven(watts=math.inf), "oven.watts must be above 0, got inf"),
+        (Oven(ajar=1), "oven.ajar must be from 0 to below 1, got 1"),
         (Oven(shelves=0), "oven.shelves must be at least 1, got 0"),
         (Oven(shelves=math.inf), "oven.shelves must be at least 1, got inf"),  # type: ignore[arg-type]
     ],

@@ -13,7 +13,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.embedded import EmbeddedServer
 from learner.replay.redis.key import run_key
 from learner.replay.redis.server import RedisServer
@@ -28,6 +27,7 @@ from scripts.run.interrupt import EXIT_INTERRUPTED
 from scripts.run.preflight import check_machine
 from scripts.run.session import Session
 from scripts.run.status import read_run
+from tests.configs import redis_config
 from tests.random_games import random_records
 from tests.scripts.redis_contents import counted, deliveries
 from tests.scripts.runs import TINY, command, elapsed_s, resume, train, wait_for
@@ -131,7 +131,7 @@ def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
 ) -> None:
     run, copy = tmp_path / "run", tmp_path / "copy"
     with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=False)) as running:
-        config = RedisReplayConfig(url=running.server.url)
+        config = redis_config(url=running.server.url)
         keys = []
         with redis_of(config, run) as first:
             assert first is not None
@@ -158,10 +158,10 @@ def test_a_copied_folder_is_another_run_on_a_server_and_the_same_on_its_own(
         [f"{tmp_path / 'third'} {left.format(keys[0])} goes on from its last checkpoint, under {third.key!r}"],
     ]
     own, again = tmp_path / "own", tmp_path / "again"
-    with redis_of(RedisReplayConfig(memory_mb=16), own) as first:
+    with redis_of(redis_config(memory_mb=16), own) as first:
         assert first is not None
     shutil.copytree(own, again)
-    with redis_of(RedisReplayConfig(memory_mb=16), again) as second:
+    with redis_of(redis_config(memory_mb=16), again) as second:
         assert second is not None
         assert second.key == first.key
 
@@ -192,7 +192,7 @@ def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resum
 
 def test_what_an_unreachable_server_keeps_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key = run_key(tmp_path)
-    forget(RedisReplayConfig(url="redis://127.0.0.1:1/0"), tmp_path)
+    forget(redis_config(url="redis://127.0.0.1:1/0"), tmp_path)
     assert capsys.readouterr().err.startswith(f"the records of {key!r} stay on the server: redis at redis://127.0.0.1")
 
 

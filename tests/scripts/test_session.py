@@ -12,16 +12,16 @@ import pytest
 from actors.worker import ActorReport
 from evaluator.gate_report import GateReport
 from learner.learner import LearnerReport
-from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
 from scripts.run.folder import RunFolder
 from scripts.run.session import Session
 from scripts.run.stopping_criteria import IDLE_ROUNDS
+from tests.configs import replay_config
 from tests.scripts.sessions import PARTS, session
 
-HELD = MemoryReplay(game_named("reversi4"), ReplayConfig(), 1, None).report()
+HELD = MemoryReplay(game_named("reversi4"), replay_config(), 1, None).report()
 
 
 def after(folder: RunFolder, *overrides: str) -> Session:

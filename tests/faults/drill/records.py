@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from reversi.record import Records, encode
-from scripts.bench.setup import Settings, records_of
+from scripts.bench.setup import Settings, default_job, records_of
 from tests.faults.drill.outcome import Outcome
 
 PLAYED = Settings(size=6, blocks=1, channels=8)
@@ -29,9 +29,8 @@ def deliver_damaged(folder: Path, rounds: int) -> Outcome:
     legal game, taken as that, and nothing raised.
     """
     records = records_of(PLAYED)
-    replay = MemoryReplay(
-        PLAYED.game, ReplayConfig(min_positions=1, reuse=1e6, bucket_capacity=10**9), 0, folder / "rejected"
-    )
+    config = replace(default_job(PLAYED.size).replay, min_positions=1, reuse=1e6, bucket_capacity=10**9)
+    replay = MemoryReplay(PLAYED.game, config, 0, folder / "rejected")
     chance = random.Random(1)
     good = taken = 0
     refused: Counter[str] = Counter()

@@ -7,7 +7,6 @@ import pytest
 from learner.algorithms.compatibility import check_fit
 from learner.algorithms.config import (
     AlgorithmConfig,
-    AlphaZeroConfig,
     DqnConfig,
     QTableConfig,
     SupervisedConfig,
@@ -15,12 +14,10 @@ from learner.algorithms.config import (
 from reversi.errors import ConfigError
 from reversi.games.rules import GAMES
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
-from tests.learner.jobs import stack
+from tests.learner.jobs import ALGORITHM, stack
 
 ALGORITHMS: dict[str, AlgorithmConfig] = {
-    "alphazero": AlphaZeroConfig(
-        name="alphazero", value_weight=1.0, margin_weight=0.0, owner_weight=0.0, value_mix=0.0
-    ),
+    "alphazero": ALGORITHM,
     "supervised": SupervisedConfig(name="supervised", value_weight=1.0, validation_every_steps=10, patience=None),
     "dqn": DqnConfig(
         name="dqn",

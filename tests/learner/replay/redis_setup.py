@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.consumer import Consumer
 from learner.replay.redis.embedded import EmbeddedServer
 from learner.replay.redis.replay import RedisReplay
@@ -19,10 +18,11 @@ from learner.replay.redis.server import RedisServer
 from learner.replay.redis.sink import RedisSink
 from reversi.games.rules import GAMES
 from reversi.record import Records, encode
+from tests.configs import redis_config
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
-CONFIG = RedisReplayConfig(
+CONFIG = redis_config(
     capacity_positions=600,
     window_start=100,
     reuse=2.0,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from learner.replay.config import ReplayConfig
 from reversi.errors import ConfigError
+from tests.configs import replay_config
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -24,4 +24,4 @@ from reversi.errors import ConfigError
 ])  # fmt: skip
 def test_values_out_of_range_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        ReplayConfig(**change)
+        replay_config(**change)

@@ -13,7 +13,6 @@ import pytest
 from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
-from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transport import Replay
@@ -21,11 +20,12 @@ from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES, RULES_VERSION
 from reversi.record import FORMAT, KIND, OPENING, Records, encode
+from tests.configs import redis_config, replay_config
 from tests.learner.replay.redis_setup import fresh_key
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
-CONFIG = ReplayConfig(capacity_positions=600, window_start=100, reuse=2.0, bucket_capacity=1000, min_positions=40)
+CONFIG = replay_config(capacity_positions=600, window_start=100, reuse=2.0, bucket_capacity=1000, min_positions=40)
 
 
 def memory_replay(config: ReplayConfig, seed: int, rejected: Path, request: pytest.FixtureRequest) -> Replay:
@@ -33,9 +33,9 @@ def memory_replay(config: ReplayConfig, seed: int, rejected: Path, request: pyte
 
 
 def redis_replay(config: ReplayConfig, seed: int, rejected: Path, request: pytest.FixtureRequest) -> Replay:
-    redis_config = RedisReplayConfig(**vars(config) | {"kind": "redis"})
-    memory = MemoryReplay(GAME, redis_config, seed, rejected)
-    replay = RedisReplay(memory, redis_config, request.getfixturevalue("redis_server"), fresh_key())
+    streams = redis_config(**vars(config) | {"kind": "redis"})
+    memory = MemoryReplay(GAME, streams, seed, rejected)
+    replay = RedisReplay(memory, streams, request.getfixturevalue("redis_server"), fresh_key())
     request.addfinalizer(replay.close)
     return replay
 

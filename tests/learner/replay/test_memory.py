@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from learner.algorithms.config import DqnConfig, QTableConfig
-from learner.replay.config import ReplayConfig
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay, check_capacity
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
@@ -16,10 +15,11 @@ from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES
 from reversi.record import UNSEARCHED, Records, encode
+from tests.configs import replay_config
 from tests.random_games import random_records
 
 GAME = GAMES["reversi4"]
-CONFIG = ReplayConfig(capacity_positions=500, window_start=100, reuse=2.0, bucket_capacity=1000, min_positions=40)
+CONFIG = replay_config(capacity_positions=500, window_start=100, reuse=2.0, bucket_capacity=1000, min_positions=40)
 
 
 DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")

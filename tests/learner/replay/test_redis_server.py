@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import redis
 
-from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.embedded import server_of
 from learner.replay.redis.server import PASSWORD_VARIABLE, RedisServer
 from reversi.errors import ConfigError, UnreachableError
 from reversi.urls import masked
+from tests.configs import redis_config
 from tests.learner.replay.redis_setup import batch, embedded, fresh_key, opened, until
 
 SECRET = "corn+flakes 7"
@@ -69,7 +69,7 @@ def test_a_password_is_never_shown(url: str, shown: str) -> None:
 def test_a_configuration_holds_no_password() -> None:
     for url in ("redis://user:secret@host", "redis://host?password=secret"):
         with pytest.raises(ConfigError, match=PASSWORD_VARIABLE) as error:
-            RedisReplayConfig(url=url)
+            redis_config(url=url)
         assert "secret" not in str(error.value)
 
 
@@ -79,7 +79,7 @@ def test_a_configuration_holds_no_password() -> None:
 )
 def test_a_number_out_of_range_is_named(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"^replay\.{name} must be .*, got {value}$"):
-        replace(RedisReplayConfig(), **{name: value})
+        replace(redis_config(), **{name: value})
 
 
 def test_user_and_password_come_from_the_environment_and_stay_out_of_sight(
@@ -147,10 +147,10 @@ def test_tls_is_spoken_and_the_certificate_checked(tls_server: tuple[int, Path])
 
 
 def test_the_server_of_a_configuration_runs_while_it_is_wanted(tmp_path: Path) -> None:
-    with server_of(RedisReplayConfig(memory_mb=16, append_only=False), tmp_path) as server:
+    with server_of(redis_config(memory_mb=16, append_only=False), tmp_path) as server:
         assert server.answers()
     assert not server.answers()
-    with server_of(RedisReplayConfig(url="redis://host:1234/2"), tmp_path) as named:
+    with server_of(redis_config(url="redis://host:1234/2"), tmp_path) as named:
         assert named.name == "redis://host:1234/2"
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from learner.replay import remote
-from learner.replay.config import ReplayConfig
 from learner.replay.remote import AsyncReplay
 from reversi.record import encode
+from tests.configs import replay_config
 from tests.random_games import random_records
 
 SOON_S = 30.0
 """Longest that an answer may take which waits for nothing, on a machine that has much else to do."""
 
-CONFIG = ReplayConfig(capacity_positions=5000, window_start=100, reuse=1.0, bucket_capacity=100, min_positions=40)
+CONFIG = replay_config(capacity_positions=5000, window_start=100, reuse=1.0, bucket_capacity=100, min_positions=40)
 
 
 def batch(sequence: int) -> bytes:

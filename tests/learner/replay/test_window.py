@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learner.replay.config import ReplayConfig
 from learner.replay.window import window_positions
+from tests.configs import replay_config
 
-KATAGO = ReplayConfig(window_start=250_000, capacity_positions=100_000_000)
+KATAGO = replay_config(window_start=250_000, capacity_positions=100_000_000)
 
 
 @pytest.mark.parametrize(("total", "window"), [
@@ -36,10 +36,10 @@ def test_the_slope_at_the_start_is_beta() -> None:
 
 
 def test_beta_0_is_a_window_of_fixed_size() -> None:
-    config = ReplayConfig(window_start=5000, beta=0, min_positions=1000)
+    config = replay_config(window_start=5000, beta=0, min_positions=1000)
     assert {window_positions(total, config) for total in (5000, 50_000, 500_000)} == {5000}
 
 
 def test_the_capacity_bounds_the_window() -> None:
-    config = ReplayConfig(window_start=500_000, capacity_positions=20_000)
+    config = replay_config(window_start=500_000, capacity_positions=20_000)
     assert window_positions(400_000, config) == window_positions(4_000_000, config) == 20_000

@@ -17,7 +17,7 @@ from reversi.model.registry import Registry
 from reversi.model.table import empty_table
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, batch_of, choose_move, make_player
-from reversi.search.config import SearchConfig
+from tests.configs import search_config
 from tests.reversi.model.samples import STACKS
 
 GAME = GAMES["reversi6"]
@@ -204,16 +204,16 @@ class EqualNetwork:
 def test_search_finds_the_win_in_one_without_a_network() -> None:
     game = GAMES["tictactoe"]
     winning, blocking = Position.parse("XX-OO---- X"), Position.parse("XX-O----- O")
-    player = SearchPlayer("mcts", game, EqualNetwork(), SearchConfig(simulations=200))
+    player = SearchPlayer("mcts", game, EqualNetwork(), search_config(simulations=200))
     assert ask(player, [winning, blocking, winning]) == [2, 2, 2]
 
 
 def test_a_searching_player_plays_what_its_search_would() -> None:
     """Gumbel with one action considered plays the likeliest, whatever its improved policy says."""
     game, asked = GAMES["tictactoe"], [Position.parse("XX-O-O--- X")]
-    config = SearchConfig(simulations=8, method="gumbel", considered=1)
+    config = search_config(simulations=8, method="gumbel", considered=1)
     assert ask(SearchPlayer("mcts", game, EqualNetwork(), config), asked) == [2]
-    config = SearchConfig(simulations=8, method="gumbel", considered=2)
+    config = search_config(simulations=8, method="gumbel", considered=2)
     losing = [Position.parse("X-X-O---- O")]  # the first two moves are b1, which stops the row, and a2
     assert ask(SearchPlayer("mcts", game, EqualNetwork(), config), losing) == [1]
 

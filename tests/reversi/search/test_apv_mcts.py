@@ -11,15 +11,15 @@ import pytest
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search, SearchResult
-from reversi.search.config import SearchConfig
 from reversi.search.signature import HashEvaluator
+from tests.configs import search_config
 from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 METHODS = ["puct", "gumbel"]
 
 
 def run(game: Game, own: np.ndarray, opp: np.ndarray, **config: object) -> SearchResult:
-    settings = SearchConfig(**config)  # type: ignore[arg-type]
+    settings = search_config(**config)
     return Search(game, settings, HashEvaluator(game), len(own)).run(own, opp)
 
 
@@ -88,7 +88,7 @@ def test_puct_plays_the_most_visited_action_and_the_first_of_equals() -> None:
 def test_an_empty_batch_has_an_empty_result() -> None:
     nobody = np.empty(0, np.uint64)
     game = GAMES["reversi4"]
-    result = Search(game, SearchConfig(), TableEvaluator(game), 3).run(nobody, nobody)
+    result = Search(game, search_config(), TableEvaluator(game), 3).run(nobody, nobody)
     assert result.visits.shape == (0, 17)
     assert result.value.shape == result.action.shape == (0,)
 
@@ -97,7 +97,7 @@ def test_one_leaf_per_tree_fills_every_batch_and_asks_no_more_than_needed() -> N
     game = GAMES["reversi8"]
     own, opp = random_positions(game, 16, 1, plies=10)
     evaluate = CountingHashEvaluator(game)
-    Search(game, SearchConfig(simulations=40), evaluate, 16).run(own, opp)
+    Search(game, search_config(simulations=40), evaluate, 16).run(own, opp)
     assert evaluate.batches == [16] * 41
 
 
@@ -105,7 +105,7 @@ def test_many_leaves_of_one_tree_need_few_batches() -> None:
     game = GAMES["reversi8"]
     own, opp = random_positions(game, 1, 1, plies=10)
     evaluate = CountingHashEvaluator(game)
-    Search(game, SearchConfig(simulations=400, leaves=16), evaluate, 1).run(own, opp)
+    Search(game, search_config(simulations=400, leaves=16), evaluate, 1).run(own, opp)
     assert sum(evaluate.batches) == 401
     assert len(evaluate.batches) <= 40  # 26 if no walk ever ended on a waiting leaf
 
@@ -115,7 +115,7 @@ def test_every_run_begins_with_fresh_trees(method: Literal["puct", "gumbel"]) ->
     game = GAMES["reversi6"]
     own, opp = random_positions(game, 2, 2, plies=8)
     evaluate = CountingHashEvaluator(game)
-    search = Search(game, SearchConfig(simulations=60, method=method), evaluate, 2)
+    search = Search(game, search_config(simulations=60, method=method), evaluate, 2)
     first = search.run(own, opp)
     np.testing.assert_array_equal(search.run(own, opp).visits, first.visits)
     once = len(evaluate.batches) // 2
@@ -145,7 +145,7 @@ def test_enough_simulations_find_the_best_result_without_any_knowledge(
 ) -> None:
     game = GAMES[name]
     own, opp = random_positions(game, count, 3, plies=plies)
-    settings = SearchConfig(simulations=simulations, method=method, leaves=leaves)
+    settings = search_config(simulations=simulations, method=method, leaves=leaves)
     result = Search(game, settings, TableEvaluator(game), count).run(own, opp)
     decided = 0
     for b in range(count):
@@ -167,7 +167,7 @@ def test_tic_tac_toe_is_a_draw_and_threats_are_seen() -> None:
     start = Position.start(game)
     own = np.array([p.own for p in (start, wins_now, must_block)], np.uint64)
     opp = np.array([p.opp for p in (start, wins_now, must_block)], np.uint64)
-    result = Search(game, SearchConfig(simulations=4000), TableEvaluator(game), 3).run(own, opp)
+    result = Search(game, search_config(simulations=4000), TableEvaluator(game), 3).run(own, opp)
     assert result.value[0] == pytest.approx(0, abs=0.1)
     assert result.visits[1].argmax() == 2
     assert result.value[1] > 0.9
@@ -175,4 +175,4 @@ def test_tic_tac_toe_is_a_draw_and_threats_are_seen() -> None:
 
 
 def test_a_game_can_be_given_by_name() -> None:
-    assert Search("reversi6", SearchConfig(), HashEvaluator(GAMES["reversi6"]), 1).game is GAMES["reversi6"]
+    assert Search("reversi6", search_config(), HashEvaluator(GAMES["reversi6"]), 1).game is GAMES["reversi6"]

@@ -11,11 +11,11 @@ from reversi.errors import ConfigError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
-from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
 from reversi.search.root import set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import Tree
+from tests.configs import search_config
 from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions
 
 START = Position.start("reversi4")
@@ -42,7 +42,7 @@ def test_golden_tree(simulations: int, visits: dict[int, int], value: float) -> 
         START.play("a2"): ({}, -0.2),
         START.play("d3"): ({}, 0.0),
     }
-    config = SearchConfig(simulations=simulations, c_puct=1, fpu_reduction=0, backup_temperature=TEMPERATURE)
+    config = search_config(simulations=simulations, c_puct=1, fpu_reduction=0, backup_temperature=TEMPERATURE)
     result = Search(START.game, config, TableEvaluator(START.game, answers), 1).run(*arrays(START))
     assert {int(a): int(result.visits[0, a]) for a in np.flatnonzero(result.visits[0])} == visits
     assert result.value[0] == pytest.approx(value, abs=1e-6)
@@ -53,7 +53,7 @@ def test_golden_tree(simulations: int, visits: dict[int, int], value: float) -> 
 def test_every_node_has_the_soft_value_of_its_moves(name: str, bounds: bool) -> None:
     """Passes, forced replies, finished games and settled nodes included."""
     game = GAMES[name]
-    params = params_of(SearchConfig(simulations=150, bounds=bounds, backup_temperature=TEMPERATURE))
+    params = params_of(search_config(simulations=150, bounds=bounds, backup_temperature=TEMPERATURE))
     checked = 0
     for own, opp in zip(*random_positions(game, 12, 3), strict=True):
         tree = make_tree(game, 150)
@@ -81,4 +81,4 @@ def _check(tree: Tree, index: int) -> bool:
 
 def test_gumbel_has_values_of_its_own() -> None:
     with pytest.raises(ConfigError, match=r"search\.backup_temperature must be 0 with search\.method=gumbel"):
-        SearchConfig(method="gumbel", backup_temperature=TEMPERATURE)
+        search_config(method="gumbel", backup_temperature=TEMPERATURE)

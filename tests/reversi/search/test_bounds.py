@@ -12,16 +12,16 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 from reversi.search.apv_mcts import Search
 from reversi.search.bounds import is_settled, is_worse, propagate_bounds
-from reversi.search.config import SearchConfig
 from reversi.search.params import SearchParams, params_of
 from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.simulation import expand
 from reversi.search.tree import Tree, add_node
+from tests.configs import search_config
 from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
-BOUNDED = params_of(SearchConfig(bounds=True, min_visit_share=0.5))
+BOUNDED = params_of(search_config(bounds=True, min_visit_share=0.5))
 
 
 @cache
@@ -167,7 +167,7 @@ def test_without_a_visit_of_a_move_that_is_not_lost_the_priors_of_those_are_the_
 
 
 def test_a_search_without_bounds_goes_by_its_visits_alone() -> None:
-    params = params_of(SearchConfig())
+    params = params_of(search_config())
     tree = one_ply((40, *LOST), (10, -0.9, -1, 1), params=params)
     assert policy_of(tree, params) == pytest.approx([0.8, 0.2, 0, 0])
     assert root_action(tree, params) == root_edges(tree)["action"][0]
@@ -180,7 +180,7 @@ def test_a_search_without_bounds_goes_by_its_visits_alone() -> None:
 def test_a_proven_loss_is_played_only_where_every_move_is_lost(
     game: Game, plies: int, simulations: int, every_move: bool
 ) -> None:
-    config = SearchConfig(simulations=simulations, bounds=True, min_visit_share=0.5, wipeouts=True, solve_empties=8)
+    config = search_config(simulations=simulations, bounds=True, min_visit_share=0.5, wipeouts=True, solve_empties=8)
     search = Search(game, config, HashEvaluator(game), 1, every_move=every_move)
     mixed = 0
     for position in some(game, 150, plies):
@@ -200,7 +200,7 @@ def test_a_position_is_proven_where_its_result_is_known() -> None:
     """All tic-tac-toe positions of some games: proven ones have the result of perfect play; a best move that is proven
     drawn does not prove one."""
     game = GAMES["tictactoe"]
-    config = SearchConfig(simulations=24, bounds=True, min_visit_share=0.5)
+    config = search_config(simulations=24, bounds=True, min_visit_share=0.5)
     search, proven, best_alone = Search(game, config, HashEvaluator(game), 1, every_move=True), 0, 0
     for plies in range(9):
         for position in some(game, 20, plies):
@@ -252,7 +252,7 @@ def test_the_ends_of_games_are_settled(leaves: int, solve_empties: int) -> None:
     worth = np.array([solve(position) for position in positions])
     share = {}
     for bounds in (False, True):
-        config = SearchConfig(simulations=500, leaves=leaves, solve_empties=solve_empties, bounds=bounds)
+        config = search_config(simulations=500, leaves=leaves, solve_empties=solve_empties, bounds=bounds)
         result = Search(REVERSI6, config, HashEvaluator(REVERSI6), len(positions)).run(*arrays(*positions))
         settled = result.value == worth
         share[bounds] = settled.mean()
@@ -264,7 +264,7 @@ def test_the_ends_of_games_are_settled(leaves: int, solve_empties: int) -> None:
 def test_nothing_changes_where_nothing_is_certain() -> None:
     own, opp = random_positions(REVERSI6, 20, 5, plies=8)
     one, other = (
-        Search(REVERSI6, SearchConfig(simulations=100, bounds=bounds), HashEvaluator(REVERSI6), 20).run(own, opp)
+        Search(REVERSI6, search_config(simulations=100, bounds=bounds), HashEvaluator(REVERSI6), 20).run(own, opp)
         for bounds in (False, True)
     )
     np.testing.assert_array_equal(one.visits, other.visits)
@@ -274,19 +274,19 @@ def test_nothing_changes_where_nothing_is_certain() -> None:
 def test_a_search_that_is_settled_ends() -> None:
     position = some(REVERSI6, 1, 28)[0]
     evaluate = TableEvaluator(REVERSI6)
-    found = Search(REVERSI6, SearchConfig(simulations=100_000, bounds=True), evaluate, 1).run(*arrays(position))
+    found = Search(REVERSI6, search_config(simulations=100_000, bounds=True), evaluate, 1).run(*arrays(position))
     assert found.value[0] == solve(position)
     assert found.visits.sum() < 2000
 
 
 def test_gumbel_knows_no_bounds() -> None:
     with pytest.raises(ConfigError, match=r"search\.bounds must be false"):
-        SearchConfig(method="gumbel", bounds=True)
+        search_config(method="gumbel", bounds=True)
 
 
 def every_move(game: Game, position: Position, simulations: int, **changes: object) -> Search:
     """Return a search of every move that has run."""
-    config = SearchConfig(simulations=simulations, bounds=True, **changes)  # type: ignore[arg-type]
+    config = search_config(simulations=simulations, bounds=True, **changes)
     search = Search(game, config, HashEvaluator(game), 1, every_move=True)
     search.run(*position.as_batch())
     return search
@@ -326,7 +326,7 @@ def test_a_decided_root_keeps_its_result_and_the_other_moves_are_searched(
     text: str, changes: dict[str, int], simulations: int
 ) -> None:
     position = Position.parse(text)
-    config = SearchConfig(simulations=simulations, bounds=True, wipeouts=True, **changes)
+    config = search_config(simulations=simulations, bounds=True, wipeouts=True, **changes)
     playing = Search(REVERSI6, config, HashEvaluator(REVERSI6), 1).run(*position.as_batch())
     search = Search(REVERSI6, config, HashEvaluator(REVERSI6), 1, every_move=True)
     result = search.run(*position.as_batch())
@@ -342,6 +342,6 @@ def test_a_decided_root_keeps_its_result_and_the_other_moves_are_searched(
 
 
 def test_a_search_of_every_move_of_a_finished_game_is_none() -> None:
-    search = Search(REVERSI4, SearchConfig(simulations=8), HashEvaluator(REVERSI4), 1, every_move=True)
+    search = Search(REVERSI4, search_config(simulations=8), HashEvaluator(REVERSI4), 1, every_move=True)
     result = search.run(np.array([1], np.uint64), np.array([0], np.uint64))
     assert (result.value[0], result.action[0], search.report(0)) == (1, -1, [])

@@ -8,6 +8,7 @@ import pytest
 from reversi.errors import ConfigError
 from reversi.search.config import SearchConfig
 from reversi.search.params import SearchParams, params_of
+from tests.configs import search_config
 
 
 @pytest.mark.parametrize(
@@ -42,29 +43,47 @@ from reversi.search.params import SearchParams, params_of
 )
 def test_a_value_out_of_range_is_named(field: str, value: float | str) -> None:
     with pytest.raises(ConfigError, match=rf"^search\.{field} must be .*, got {value!r}$"):
-        SearchConfig(**{field: value})  # type: ignore[arg-type]
+        search_config(**{field: value})
 
 
-def test_the_defaults_and_the_papers_values_are_in_range() -> None:
-    assert SearchConfig().leaves == 1
-    assert SearchConfig(simulations=0, c_puct=0, fpu_reduction=0, dirichlet_weight=0).simulations == 0
-    zero = SearchConfig(simulations=1600, c_puct=1.25, dirichlet_weight=0.25, leaves=8, virtual_loss=3)
+def test_no_value_is_left_to_a_default() -> None:
+    with pytest.raises(TypeError, match="missing 21 required keyword-only arguments"):
+        SearchConfig(method="puct")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'c_puct' and 'fpu_reduction'"):
+        SearchConfig.puct(simulations=8)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'c_visit' and 'c_scale'"):
+        SearchConfig.gumbel(simulations=8, considered=4)  # type: ignore[call-arg]
+
+
+def test_a_plain_search_is_the_method_and_what_is_chosen() -> None:
+    puct = SearchConfig.puct(simulations=8, c_puct=1.25, fpu_reduction=0, solve_empties=6)
+    assert (puct.method, puct.simulations, puct.c_puct, puct.solve_empties) == ("puct", 8, 1.25, 6)
+    gumbel = SearchConfig.gumbel(simulations=8, considered=4, c_visit=50, c_scale=1, margin_weight=0.1)
+    assert (gumbel.method, gumbel.considered, gumbel.c_visit, gumbel.margin_weight) == ("gumbel", 4, 50, 0.1)
+    for plain in (puct, gumbel):
+        assert (plain.full_share, plain.dirichlet_weight, plain.leaves, plain.backup_temperature) == (1, 0, 1, 0)
+        assert not any((plain.bounds, plain.wipeouts, plain.keep_subtree, plain.first_simulations))
+
+
+def test_the_papers_values_are_in_range() -> None:
+    assert search_config(simulations=0, c_puct=0, fpu_reduction=0, dirichlet_weight=0).simulations == 0
+    zero = search_config(simulations=1600, c_puct=1.25, dirichlet_weight=0.25, leaves=8, virtual_loss=3)
     assert zero.dirichlet_alpha == 10
 
 
 def test_gumbel_and_a_kept_subtree_exclude_each_other() -> None:
     with pytest.raises(ConfigError, match=r"^search\.keep_subtree must be false with search\.method=gumbel: "):
-        SearchConfig(method="gumbel", keep_subtree=True)
+        search_config(method="gumbel", keep_subtree=True)
 
 
 def test_gumbel_has_no_policy_temperature() -> None:
     with pytest.raises(ConfigError, match=r"^search\.policy_temperature must be 1 with search\.method=gumbel, got 2"):
-        SearchConfig(method="gumbel", policy_temperature=2)
-    assert params_of(SearchConfig(policy_temperature=1.75)).policy_temperature == 1.75
+        search_config(method="gumbel", policy_temperature=2)
+    assert params_of(search_config(policy_temperature=1.75)).policy_temperature == 1.75
 
 
 def test_a_rule_holds_what_kernels_need() -> None:
-    config = SearchConfig(
+    config = search_config(
         method="gumbel",
         c_puct=1.25,
         fpu_reduction=0.5,
@@ -81,8 +100,8 @@ def test_a_rule_holds_what_kernels_need() -> None:
     assert params_of(config) == SearchParams(
         True, c_puct, fpu, temperature, share, np.float32(0), 3, 7, c_visit, c_scale, margin_weight, 9, *[False] * 3
     )
-    assert not params_of(SearchConfig()).gumbel
-    assert params_of(SearchConfig(bounds=True)).bounds
-    assert params_of(SearchConfig(wipeouts=True)).wipeouts
-    assert params_of(SearchConfig(), every_move=True).every_move
-    assert params_of(SearchConfig(backup_temperature=0.25)).backup_temperature == np.float32(0.25)
+    assert not params_of(search_config()).gumbel
+    assert params_of(search_config(bounds=True)).bounds
+    assert params_of(search_config(wipeouts=True)).wipeouts
+    assert params_of(search_config(), every_move=True).every_move
+    assert params_of(search_config(backup_temperature=0.25)).backup_temperature == np.float32(0.25)

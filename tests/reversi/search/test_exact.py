@@ -8,11 +8,11 @@ import pytest
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
-from reversi.search.config import SearchConfig
 from reversi.search.exact import is_solvable, solve_moves, utility
 from reversi.search.params import params_of
 from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import Solver, solve_batch
+from tests.configs import search_config
 from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 REVERSI6 = GAMES["reversi6"]
@@ -32,7 +32,7 @@ REVERSI6 = GAMES["reversi6"]
     ],
 )
 def test_utility_by_hand(game: str, margin: int, weight: float, expected: float) -> None:
-    params = params_of(SearchConfig(margin_weight=weight))
+    params = params_of(search_config(margin_weight=weight))
     assert utility(GAMES[game].id, params, margin) == pytest.approx(expected, abs=1e-7)
     assert utility(GAMES[game].id, params, -margin) == pytest.approx(-expected, abs=1e-7)
 
@@ -42,7 +42,7 @@ def test_near_the_end_won_games_are_won_by_more_if_margins_count() -> None:
     own, opp = random_positions(REVERSI6, 200, 5, plies=28)
     regret = {}
     for weight in (0.0, 0.5):
-        config = SearchConfig(simulations=400, margin_weight=weight)
+        config = search_config(simulations=400, margin_weight=weight)
         search = Search(REVERSI6, config, TableEvaluator(REVERSI6), len(own))
         regret[weight] = []
         for b, action in enumerate(search.run(own, opp).action):
@@ -83,7 +83,7 @@ def test_the_moves_that_are_best_share_the_policy_equally() -> None:
 @pytest.mark.parametrize("method", ["puct", "gumbel"])
 def test_below_the_limit_a_search_is_exact_and_asks_nothing(method: str, margin_weight: float) -> None:
     own, opp = random_positions(REVERSI6, 60, 6, plies=24)
-    config = SearchConfig(simulations=50, method=method, solve_empties=10, margin_weight=margin_weight)
+    config = search_config(simulations=50, method=method, solve_empties=10, margin_weight=margin_weight)
     asked = CountingHashEvaluator(REVERSI6)
     result = Search(REVERSI6, config, asked, 60).run(own, opp)
     assert asked.batches == []
@@ -102,7 +102,7 @@ def test_below_the_limit_a_search_is_exact_and_asks_nothing(method: str, margin_
 def test_leaves_that_are_solved_make_one_ply_more_exact() -> None:
     """Nine empty squares, and eight are solved: every child of the root is; the network says nothing."""
     own, opp = random_positions(REVERSI6, 100, 7, plies=23)
-    config = SearchConfig(simulations=300, solve_empties=8)
+    config = search_config(simulations=300, solve_empties=8)
     search = Search(REVERSI6, config, TableEvaluator(REVERSI6), 100)
     result = search.run(own, opp)
     scores = solve_batch(REVERSI6, own, opp)
@@ -118,14 +118,14 @@ def test_leaves_that_are_solved_make_one_ply_more_exact() -> None:
 def test_tic_tac_toe_is_never_solved() -> None:
     game = GAMES["tictactoe"]
     asked = CountingHashEvaluator(game)
-    search = Search(game, SearchConfig(simulations=20, solve_empties=16), asked, 1)
+    search = Search(game, search_config(simulations=20, solve_empties=16), asked, 1)
     assert search.run(np.zeros(1, np.uint64), np.zeros(1, np.uint64)).visits.sum() == 20
     assert asked.batches
 
 
 @pytest.mark.parametrize(("name", "most"), [("reversi4", 5), ("reversi6", 12), ("reversi8", 14), ("tictactoe", -1)])
 def test_no_more_than_a_third_of_the_board_is_solved(name: str, most: int) -> None:
-    game, params = GAMES[name], params_of(SearchConfig(solve_empties=14))
+    game, params = GAMES[name], params_of(search_config(solve_empties=14))
     squares = [1 << (8 * row + col) for row in range(game.size) for col in range(game.size)]
     for empties in range(game.squares):
         own = np.uint64(sum(squares[empties:]))

@@ -13,11 +13,11 @@ import pytest
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search, SearchResult
-from reversi.search.config import SearchConfig
 from reversi.search.gumbel import considered_visits, mixed_value
 from reversi.search.params import params_of
 from reversi.search.root import root_action, root_policy, root_value, set_root
 from reversi.search.tree import tree_of
+from tests.configs import search_config
 from tests.reversi.search.stubs import Answer, TableEvaluator, arrays, grow, make_tree, root_edges
 
 REVERSI4 = GAMES["reversi4"]
@@ -32,7 +32,7 @@ GOLDEN: dict[Position, Answer] = {
     START.play("d3"): ({}, 0.0),  # q = .5
     START.play("c4"): ({}, -0.8),  # q = .9
 }
-GUMBEL = SearchConfig(method="gumbel", considered=4, c_visit=2, c_scale=1)
+GUMBEL = search_config(method="gumbel", considered=4, c_visit=2, c_scale=1)
 
 
 def search(position: Position, answers: dict[Position, Answer], **config: float) -> tuple[Search, TableEvaluator]:

@@ -18,11 +18,12 @@ from reversi.search.root import draw_root_noise, root_action, root_policy, root_
 from reversi.search.signature import HashEvaluator
 from reversi.search.simulation import expand, walk
 from reversi.search.tree import TERMINAL, Tree, back_up
+from tests.configs import search_config
 from tests.reversi.search.gumbel_reference import Node, schedule
 from tests.reversi.search.stubs import TableEvaluator, arrays, grow, make_tree, random_positions, root_edges
 
 REVERSI4, REVERSI6 = GAMES["reversi4"], GAMES["reversi6"]
-PARAMS = params_of(SearchConfig(method="gumbel"))
+PARAMS = params_of(search_config(method="gumbel"))
 
 
 def test_the_schedule_can_be_kept_whatever_the_numbers() -> None:
@@ -84,7 +85,7 @@ def is_best(scores: dict[int, float], action: int) -> bool:
 @pytest.mark.parametrize(("simulations", "considered"), [(1, 16), (5, 2), (16, 4), (33, 16), (50, 1), (80, 64)])
 def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int, considered: int) -> None:
     game, evaluate = GAMES[name], HashEvaluator(GAMES[name])
-    config = SearchConfig(method="gumbel", considered=considered, c_visit=10, c_scale=0.5)
+    config = search_config(method="gumbel", considered=considered, c_visit=10, c_scale=0.5)
     params, rng = params_of(config), np.random.default_rng(simulations)
     clear = []
     for own, opp in zip(*random_positions(game, 12, simulations), strict=True):
@@ -133,7 +134,7 @@ def test_with_exact_values_the_improved_policy_is_never_worse_than_the_prior(c_s
     gains = []
     for b in np.flatnonzero(legal.any(axis=1)):
         moves = np.flatnonzero(legal[b])
-        config = SearchConfig(method="gumbel", simulations=len(moves), considered=64, c_scale=c_scale)
+        config = search_config(method="gumbel", simulations=len(moves), considered=64, c_scale=c_scale)
         found = Search(game, config, evaluate, 1).run(own[b : b + 1], opp[b : b + 1])
         assert (found.visits[0, moves] == 1).all()
         after = [play(game.id, own[b], opp[b], int(move)) for move in moves]
@@ -152,7 +153,7 @@ def draw_noise(tree: Tree, config: SearchConfig, number: int) -> None:
 def test_noise_draws_the_first_action_by_its_prior() -> None:
     """The largest of gumbel + logit is a draw from the softmax (the paper's section 2)."""
     count, start = 4000, Position.start(REVERSI4)
-    config = SearchConfig(method="gumbel", simulations=1, considered=1)
+    config = search_config(method="gumbel", simulations=1, considered=1)
     tree, params = make_tree(REVERSI4, 1), params_of(config)
     evaluate = TableEvaluator(REVERSI4, {start: ({"b1": 0.4, "a2": 0.3, "d3": 0.2, "c4": 0.1}, 0.5)})
     visits = np.zeros((count, 4), np.int32)
@@ -169,7 +170,7 @@ def test_noise_draws_the_first_action_by_its_prior() -> None:
 
 
 def test_noise_draws_actions_without_replacement_and_is_drawn_anew() -> None:
-    config = SearchConfig(method="gumbel", simulations=3, considered=3)
+    config = search_config(method="gumbel", simulations=3, considered=3)
     params, evaluate, tree = params_of(config), HashEvaluator(REVERSI6), make_tree(REVERSI6, 3)
     own, opp = random_positions(REVERSI6, 30, 4, plies=10)
 

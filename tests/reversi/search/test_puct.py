@@ -9,11 +9,11 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.kernels.exponential import exponential
 from reversi.search.apv_mcts import Search
-from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
 from reversi.search.root import root_value, set_root, set_roots
 from reversi.search.simulation import expand, expand_leaves, select_leaves, walk
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
+from tests.configs import search_config
 from tests.reversi.search.stubs import Answer, TableEvaluator, arrays, random_positions
 
 REVERSI4 = GAMES["reversi4"]
@@ -25,7 +25,7 @@ PRIORS = {"b1": 0.4, "a2": 0.3, "d3": 0.2, "c4": 0.1}
 
 def search(position: Position, answers: dict[Position, Answer], **config: float) -> tuple[Search, TableEvaluator]:
     evaluate = TableEvaluator(position.game, answers)
-    settings = SearchConfig(**{"c_puct": 1.0, "fpu_reduction": 0.0, **config})  # type: ignore[arg-type]
+    settings = search_config(**{"c_puct": 1.0, "fpu_reduction": 0.0, **config})
     return Search(position.game, settings, evaluate, 1), evaluate
 
 
@@ -155,7 +155,7 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
                 leaf, plies = leaf.play(leaf.legal_actions()[0]), plies + 1
             if plies < 3 or leaf.is_over:
                 continue
-            tree, params = tree_of(make_trees(game, 1, 32), 0), params_of(SearchConfig())
+            tree, params = tree_of(make_trees(game, 1, 32), 0), params_of(search_config())
             set_root(tree, game.id, params, own, opp)
             expand(tree, game.id, params, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
             back_up(tree, params, 0, np.float32(0), 0)
@@ -221,7 +221,7 @@ def test_virtual_loss_is_gone_when_the_leaves_are_backed_up() -> None:
 
 def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     trees, leaves = make_trees(REVERSI4, 1, 1), make_leaves(1)
-    params = params_of(SearchConfig())
+    params = params_of(search_config())
     assert set_roots(trees, REVERSI4.id, params, *arrays(START), leaves) == 1
     logits = np.full((1, REVERSI4.actions), 80, np.float32)  # what illegal actions say must not matter
     logits[0, [B1, A2, D3, C4]] = [-3, 0, 2, -90]
@@ -230,7 +230,7 @@ def test_priors_are_the_softmax_over_legal_actions_only() -> None:
     weights = np.exp(np.array([-3, 0, 2, -90], np.float64))
     assert edges["action"].tolist() == [B1, A2, D3, C4]
     np.testing.assert_allclose(edges["prior"], weights / weights.sum(), rtol=1e-6, atol=1e-35)
-    assert select_leaves(trees, REVERSI4.id, 1, 0, 1, params_of(SearchConfig()), leaves) == 0
+    assert select_leaves(trees, REVERSI4.id, 1, 0, 1, params_of(search_config()), leaves) == 0
 
 
 def test_exp_agrees_with_double_precision() -> None:

@@ -7,8 +7,8 @@ from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
-from reversi.search.config import SearchConfig
 from reversi.search.signature import HashEvaluator
+from tests.configs import search_config
 from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, random_positions
 
 GAME = GAMES["reversi6"]
@@ -16,7 +16,7 @@ GAME = GAMES["reversi6"]
 
 def test_the_report_agrees_with_the_result() -> None:
     own, opp = random_positions(GAME, 30, 5, plies=9)
-    search = Search(GAME, SearchConfig(simulations=100, leaves=4), HashEvaluator(GAME), 30)
+    search = Search(GAME, search_config(simulations=100, leaves=4), HashEvaluator(GAME), 30)
     result = search.run(own, opp)
     for b in range(30):
         found, position = search.report(b), Position(GAME, int(own[b]), int(opp[b]))
@@ -39,14 +39,14 @@ def test_a_line_follows_the_most_visited_replies() -> None:
     after = start.play("c2")
     priors = {"c2": 0.97, "b3": 0.01, "e4": 0.01, "d5": 0.01}
     evaluate = TableEvaluator(GAME, {start: (priors, 0), after: ({"b2": 0.98, "d2": 0.01, "b4": 0.01}, 0)})
-    search = Search(GAME, SearchConfig(simulations=20), evaluate, 1)
+    search = Search(GAME, search_config(simulations=20), evaluate, 1)
     search.run(np.array([start.own], np.uint64), np.array([start.opp], np.uint64))
     best = search.report(0)[0]
     assert [action_name(GAME, action) for action in best.line[:2]] == ["c2", "b2"]
 
 
 def test_a_finished_game_has_no_actions() -> None:
-    search = Search(GAME, SearchConfig(simulations=4), HashEvaluator(GAME), 1)
+    search = Search(GAME, search_config(simulations=4), HashEvaluator(GAME), 1)
     search.run(np.array([1], np.uint64), np.array([0], np.uint64))
     assert search.report(0) == []
 
@@ -57,7 +57,7 @@ def test_a_search_ends_when_it_is_told_to(leaves: int, batches: int) -> None:
     own, opp = random_positions(GAME, 1, 5, plies=9)
     left = iter([False] * batches + [True])
     evaluate = CountingHashEvaluator(GAME)
-    search = Search(GAME, SearchConfig(simulations=1000, leaves=leaves), evaluate, 1)
+    search = Search(GAME, search_config(simulations=1000, leaves=leaves), evaluate, 1)
     result = search.run(own, opp, stop=lambda: next(left))
     assert len(evaluate.batches) == batches + 1  # the root's own evaluation always happens
     assert result.visits.sum() == sum(evaluate.batches) - 1
@@ -66,8 +66,8 @@ def test_a_search_ends_when_it_is_told_to(leaves: int, batches: int) -> None:
 def test_a_stopped_search_has_done_what_a_shorter_one_does() -> None:
     own, opp = random_positions(GAME, 1, 5, plies=9)
     left = iter([False] * 37 + [True])
-    stopped = Search(GAME, SearchConfig(simulations=1000), HashEvaluator(GAME), 1)
+    stopped = Search(GAME, search_config(simulations=1000), HashEvaluator(GAME), 1)
     result = stopped.run(own, opp, stop=lambda: next(left))
-    shorter = Search(GAME, SearchConfig(simulations=37), HashEvaluator(GAME), 1)
+    shorter = Search(GAME, search_config(simulations=37), HashEvaluator(GAME), 1)
     np.testing.assert_array_equal(result.visits, shorter.run(own, opp).visits)
     assert stopped.run(own, opp).visits.sum() == 1000

@@ -10,16 +10,16 @@ from reversi.games.position import Position
 from reversi.games.rng import stream
 from reversi.games.rules import GAMES, Game, play, play_batch
 from reversi.search.apv_mcts import Search
-from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, UniformEvaluate
 from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_room, has_root, keep_subtree, mix_root_noise, root_action, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import NODES, PENDING, TERMINAL, UNVISITED, Tree, tree_of
+from tests.configs import search_config
 from tests.reversi.search.stubs import CountingHashEvaluator, grow, make_tree, random_positions, root_edges
 
 REVERSI6 = GAMES["reversi6"]
-PARAMS = params_of(SearchConfig())
+PARAMS = params_of(search_config())
 SIMULATIONS = 60
 SEED = np.uint64(3)
 
@@ -117,7 +117,7 @@ def test_a_kept_tree_holds_together_through_a_whole_game(name: str) -> None:
 def test_trees_hold_together_whatever_the_leaves_and_so_does_what_is_kept_of_them(name: str, leaves: int) -> None:
     game = GAMES[name]
     own, opp = random_positions(game, 12, 5, plies=2)
-    search = Search(game, SearchConfig(simulations=SIMULATIONS, leaves=leaves), HashEvaluator(game), len(own))
+    search = Search(game, search_config(simulations=SIMULATIONS, leaves=leaves), HashEvaluator(game), len(own))
     for _ in range(game.max_plies):
         result = search.run(own, opp)
         going = result.action >= 0
@@ -221,7 +221,7 @@ def test_another_position_than_the_one_kept_is_no_root_and_gets_a_fresh_tree() -
 def draw_noise(tree: Tree, number: int, weight: float) -> NDArray[np.float32]:
     """Give the root Dirichlet noise from stream `number`, and return its priors."""
     start, scratch = np.uint64(stream(SEED, number)), np.empty(len(tree.logits), np.float32)
-    draw_root_noise(tree, PARAMS, start, SearchConfig().dirichlet_alpha, weight, scratch)
+    draw_root_noise(tree, PARAMS, start, search_config().dirichlet_alpha, weight, scratch)
     priors: NDArray[np.float32] = root_edges(tree)["prior"].copy()
     return priors
 

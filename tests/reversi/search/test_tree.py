@@ -11,11 +11,11 @@ import pytest
 from reversi.games.rng import stream
 from reversi.games.rules import GAMES, play_batch
 from reversi.search.apv_mcts import Search
-from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, has_root, keep_subtree, root_action, set_root
 from reversi.search.signature import HashEvaluator
 from reversi.search.tree import tree_of
+from tests.configs import search_config
 from tests.reversi.search.stubs import grow, make_tree, random_positions
 
 
@@ -26,7 +26,7 @@ def test_a_search_leaves_the_references_to_its_arrays_as_they_were(
 ) -> None:
     game = GAMES["reversi6"]
     own, opp = random_positions(game, 8, 3, plies=6)
-    config = SearchConfig(simulations=20, method=method, leaves=leaves)
+    config = search_config(simulations=20, method=method, leaves=leaves)
     search = Search(game, config, HashEvaluator(game), 8)
     arrays = [*search._trees, *search._leaves, own, opp]
     before = [sys.getrefcount(array) for array in arrays]
@@ -40,7 +40,7 @@ def test_a_search_leaves_the_references_to_its_arrays_as_they_were(
 def test_noise_and_kept_subtrees_leave_them_as_they_were(method: Literal["puct", "gumbel"]) -> None:
     game, evaluate = GAMES["reversi6"], HashEvaluator(GAMES["reversi6"])
     own, opp = random_positions(game, 1, 3, plies=6)
-    params, tree = params_of(SearchConfig(method=method)), make_tree(game, 20)
+    params, tree = params_of(search_config(method=method)), make_tree(game, 20)
     scratch, marked = np.empty(game.actions, np.float32), np.empty(len(tree.nodes), np.bool_)
     arrays = [*tree, scratch, marked]
     before = [sys.getrefcount(array) for array in arrays]
@@ -58,7 +58,7 @@ def test_noise_and_kept_subtrees_leave_them_as_they_were(method: Literal["puct",
 
 def test_a_tree_is_a_view_of_its_row() -> None:
     game = GAMES["reversi6"]
-    search = Search(game, SearchConfig(simulations=4), HashEvaluator(game), 3)
+    search = Search(game, search_config(simulations=4), HashEvaluator(game), 3)
     search.run(*random_positions(game, 3, 3, plies=6))
     for g in range(3):
         for whole, row in zip(search._trees, tree_of(search._trees, g), strict=True):

@@ -9,11 +9,11 @@ from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.apv_mcts import Search
 from reversi.search.bounds import propagate_bounds
-from reversi.search.config import SearchConfig
 from reversi.search.params import params_of
 from reversi.search.root import set_root
 from reversi.search.simulation import expand
 from reversi.search.tree import PENDING, TERMINAL, add_node
+from tests.configs import search_config
 from tests.reversi.search.stubs import CountingHashEvaluator, TableEvaluator, arrays, make_tree
 
 REVERSI6 = GAMES["reversi6"]
@@ -37,7 +37,7 @@ def test_the_positions_are_what_they_are_said_to_be() -> None:
 @pytest.mark.parametrize("method", ["puct", "gumbel"])
 def test_a_win_at_once_is_played_and_nothing_asked(method: str) -> None:
     asked = CountingHashEvaluator(REVERSI6)
-    found = Search(REVERSI6, SearchConfig(simulations=20, method=method, wipeouts=True), asked, 1).run(*arrays(WON))
+    found = Search(REVERSI6, search_config(simulations=20, method=method, wipeouts=True), asked, 1).run(*arrays(WON))
     assert asked.batches == []
     assert found.value[0] == 1
     assert WON.play(int(found.action[0])).is_over
@@ -50,7 +50,7 @@ def test_a_win_at_once_is_played_and_nothing_asked(method: str) -> None:
 def test_a_move_that_lets_the_other_side_turn_everything_is_not_played(bounds: bool, margin_weight: float) -> None:
     """The network loves it: nearly all of the prior, and a reply that looks lost."""
     answers = {TRAP: ({"d2": 0.8, "b4": 0.2}, 0.9), WON: (dict.fromkeys(WON.legal_moves(), 1.0), -0.9)}
-    config = SearchConfig(simulations=40, bounds=bounds, margin_weight=margin_weight, wipeouts=True)
+    config = search_config(simulations=40, bounds=bounds, margin_weight=margin_weight, wipeouts=True)
     evaluate = TableEvaluator(REVERSI6, answers)
     found = Search(REVERSI6, config, evaluate, 1).run(*arrays(TRAP))
     assert TRAP.play(int(found.action[0])) == TRAP.play("b4")
@@ -59,7 +59,7 @@ def test_a_move_that_lets_the_other_side_turn_everything_is_not_played(bounds: b
 
 
 def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lower() -> None:
-    params, tree = params_of(SearchConfig(bounds=True, margin_weight=0.5, wipeouts=True)), make_tree(REVERSI6, 20)
+    params, tree = params_of(search_config(bounds=True, margin_weight=0.5, wipeouts=True)), make_tree(REVERSI6, 20)
     set_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
     sure = 0.5 + 0.5 * 6 / 36
     assert tree.nodes["degree"][0] == PENDING
@@ -76,7 +76,7 @@ def test_where_margins_count_it_is_a_lower_bound_that_searching_on_does_not_lowe
 def test_where_margins_count_one_that_fills_the_board_ends_the_search(bounds: bool) -> None:
     """Nothing is better, so its move is known although no edge below the root has been searched."""
     last = Position.parse("XOOOO-" + "X" * 30 + " X")
-    config, tree = SearchConfig(simulations=8, bounds=bounds, margin_weight=0.1, wipeouts=True), make_tree(REVERSI6, 8)
+    config, tree = search_config(simulations=8, bounds=bounds, margin_weight=0.1, wipeouts=True), make_tree(REVERSI6, 8)
     set_root(tree, REVERSI6.id, params_of(config), np.uint64(last.own), np.uint64(last.opp))
     assert (tree.nodes["degree"][0], tree.nodes["value"][0]) == (TERMINAL, 1)
     asked = CountingHashEvaluator(REVERSI6)
@@ -85,7 +85,7 @@ def test_where_margins_count_one_that_fills_the_board_ends_the_search(bounds: bo
 
 
 def test_where_only_winning_counts_the_node_is_over() -> None:
-    params, tree = params_of(SearchConfig(wipeouts=True)), make_tree(REVERSI6, 20)
+    params, tree = params_of(search_config(wipeouts=True)), make_tree(REVERSI6, 20)
     set_root(tree, REVERSI6.id, params, np.uint64(WON.own), np.uint64(WON.opp))
     node = tree.nodes[0]
     assert (node["degree"], node["value"], node["lower"], node["upper"]) == (TERMINAL, 1, 1, 1)
