@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from learner.algorithms.algorithm import Training
-from learner.algorithms.compatibility import check_network
+from learner.algorithms.compatibility import check_learner, check_network
 from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
 from learner.algorithms.reports import Losses, ValidationPart, ValidationReport
 from learner.algorithms.sample_kinds import sample_kind
-from learner.config import LearnerConfig
+from learner.config import LearnerConfig, NetworkLearnerConfig, TableLearnerConfig
 from learner.prefetch import prefetched
 from learner.replay.columns import SampleColumns
 from learner.schedule import is_candidate_step
@@ -98,11 +98,11 @@ class Learner:
         Raises ConfigError for a network that the algorithm cannot train.
         """
         check_network(algorithm, network, game)
+        check_learner(algorithm, config)
         self.config, self.game, self.algorithm = config, game, algorithm
         self.trainer, self._validation = _trainer(game, network, config, algorithm, seed, validation)
         self._source, self._sink = source, sink
         self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 20,)))
-        self._ahead = self.trainer.ahead if config.prefetch is None else config.prefetch
         self._drawn: list[SampleColumns] = []
         self._version = newest
         self._published: bytes | None = None
@@ -117,7 +117,7 @@ class Learner:
         steps: list[Any] = []
         samples = 0
         training_s = waiting_s = 0.0
-        with prefetched(self._batches(draws), self._ahead) as batches:
+        with prefetched(self._batches(draws), self.trainer.ahead) as batches:
             while not self._finished:
                 start = time.monotonic()
                 batch = next(batches, None)
@@ -270,11 +270,13 @@ def _trainer(
         from learner.algorithms.q_table import TableTraining
 
         assert isinstance(network, TableConfig), "`check_network` ensures this"
+        assert isinstance(config, TableLearnerConfig), "`check_learner` ensures this"
         return TableTraining(game, network, config, algorithm), None
     from learner.training.trainer import (
         Trainer,  # not needed for a table, whose training takes less time than importing torch
     )
 
+    assert isinstance(config, NetworkLearnerConfig), "`check_learner` ensures this"
     trainer = Trainer(game, network, config, algorithm, seed)
     if validation is None or not isinstance(algorithm, SupervisedConfig):
         return trainer, None

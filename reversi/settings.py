@@ -74,7 +74,8 @@ def require_ranges(config: object, group: str) -> None:
 
     group  the dotted name of `config` in messages, or ""
     """
-    for name, numbers in _ranges(type(config)).items():
+    cls: Any = type(config)
+    for name, numbers in _ranges(cls).items():
         value = getattr(config, name)
         require(value is None or value in numbers, _dotted(group, name), str(numbers), value)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
+from reversi.model.config import ResNetConfig
 from reversi.search.config import SearchConfig
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
@@ -30,6 +31,13 @@ def redis_config(**changes: Any) -> RedisReplayConfig:
     config = _job("replay=redis").replay
     assert isinstance(config, RedisReplayConfig)
     return replace(config, **changes)
+
+
+def resnet(**changes: Any) -> ResNetConfig:
+    """The network of conf/network/tiny.yaml, but for `changes`."""
+    network = _job("network=tiny").network
+    assert isinstance(network, ResNetConfig)
+    return replace(network, **changes)
 
 
 @cache

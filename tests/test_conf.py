@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from learner.replay.config import ReplayConfig
+from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
 from reversi.model.config import ResNetConfig
+from reversi.search.config import SearchConfig
 from scripts.config.compose import compose, each_job, recompose, to_yaml
 from scripts.config.job import JobConfig, job_of
 from scripts.rate.ladders import ladder_names, load_ladder
@@ -210,12 +216,43 @@ def test_the_gpu_actors_of_a_cluster_are_those_of_a_gpu() -> None:
     assert job_of(compose(["cluster=ray", "cluster.actors.gpu.settings.games=64"])).actors_of("gpu").games == 64
 
 
+@pytest.mark.parametrize("key", ["optimiser", "learning_rate", "ema_decay"])
+def test_a_table_has_no_settings_of_a_network(key: str) -> None:
+    table = ["experiment=tictactoe_qlearning"]
+    assert not hasattr(job_of(compose(table)).learner, key)
+    with pytest.raises(ConfigError, match=rf"^unknown key 'learner\.{key}'; valid under learner: kind, "):
+        compose([*table, f"learner.{key}=1"])
+    with pytest.raises(ConfigError, match=rf"^unknown key 'learner\.{key}'; valid here: kind, batch, "):
+        job_of(compose([*table, f"+learner.{key}=1"]))
+
+
 def test_every_field_of_the_job_is_written_in_a_yaml_file() -> None:
     values = compose([])
     assert sorted(values) == sorted(field.name for field in dataclasses.fields(JobConfig))
     del values["search"]["simulations"]
     with pytest.raises(ConfigError, match=r"'search\.simulations' is missing"):
         job_of(values)
+
+
+def dataclasses_in(kind: Any) -> Iterator[type]:
+    """The dataclasses that a field's type names, and those inside them."""
+    if dataclasses.is_dataclass(kind):
+        assert isinstance(kind, type)
+        yield kind
+        for each in typing.get_type_hints(kind).values():
+            yield from dataclasses_in(each)
+    for each in typing.get_args(kind):
+        yield from dataclasses_in(each)
+
+
+@pytest.mark.parametrize("part", sorted(set(dataclasses_in(JobConfig)), key=lambda part: part.__name__))
+def test_no_value_of_conf_is_a_default_as_well(part: type) -> None:
+    absent = dataclasses.MISSING
+    names = [each.name for each in dataclasses.fields(part) if (each.default, each.default_factory) != (absent, absent)]
+    tags = [name for name, kind in typing.get_type_hints(part).items() if len(typing.get_args(kind)) == 1]
+    later = ["lines"] if part is ResNetConfig else []  # headers of models leave it out
+    assert set(names) <= {*tags, *later}
+    assert part not in (ReplayConfig, RedisReplayConfig, SearchConfig) or not names
 
 
 def test_a_configuration_from_before_lines_has_none() -> None:

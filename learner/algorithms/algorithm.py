@@ -30,7 +30,7 @@ class Training(Protocol):
     """Path of the last good checkpoint, for error messages."""
 
     ahead: int
-    """Batches to assemble ahead of the steps on another thread, by default."""
+    """Batches to assemble ahead of the steps on another thread."""
 
     def batch(self, samples: SampleColumns, rng: np.random.Generator) -> Any:
         """Return the batch of `samples`, its transfer to the device started; may run on another thread than `step`."""

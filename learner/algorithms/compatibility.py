@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from learner.algorithms.config import AlgorithmConfig
+from learner.config import LearnerConfig
 from reversi.errors import ConfigError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, StackConfig, TableConfig
 from reversi.model.table import TABLE_SIZE
+from reversi.settings import require
 
 TABLE_SQUARES = TABLE_SIZE**2
 """Most squares of a board whose positions a table holds."""
@@ -22,6 +24,12 @@ def check_fit(algorithm: AlgorithmConfig, network: NetworkConfig, actors_kind: s
         raise ConfigError(
             f"actors.kind must be {_ACTORS[algorithm.name]} for algorithm={algorithm.name}, got {actors_kind!r}"
         )
+
+
+def check_learner(algorithm: AlgorithmConfig, learner: LearnerConfig) -> None:
+    """Raise ConfigError unless `learner` has the settings that training by `algorithm` reads."""
+    kind = "table" if algorithm.name == "q_table" else "network"
+    require(learner.kind == kind, "learner.kind", f"{kind} for algorithm={algorithm.name}", learner.kind)
 
 
 def check_network(algorithm: AlgorithmConfig, network: NetworkConfig, game: Game) -> None:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from learner.algorithms.config import QTableConfig
 from learner.algorithms.reports import Losses, losses_of
-from learner.config import LearnerConfig
+from learner.config import TableLearnerConfig
 from learner.replay.columns import SampleColumns
 from learner.replay.transitions import TransitionArrays, Transitions
-from learner.schedule import schedule
+from learner.schedule import annealed
 from reversi.errors import CorruptFileError
 from reversi.games.bitboard import ONE
 from reversi.games.rules import Game, legal_moves, square_of_action
@@ -32,7 +32,7 @@ from reversi.model.weights import Weights
 class TableTraining:
     """A table trained on samples in the order they are drawn; the table itself is published."""
 
-    def __init__(self, game: Game, network: TableConfig, config: LearnerConfig, algorithm: QTableConfig) -> None:
+    def __init__(self, game: Game, network: TableConfig, config: TableLearnerConfig, algorithm: QTableConfig) -> None:
         self.step_count, self.ahead = 0, 0
         self.last_good = "none yet"
         self._game, self._network, self._config, self._algorithm = game, network, config, algorithm
@@ -55,8 +55,8 @@ class TableTraining:
         return losses_of("q_table", np.mean(steps, 0).tolist()), 0.0
 
     def learning_rate(self, progress: float) -> float:
-        """Return the learning rate: the algorithm's, on the learner's schedule."""
-        return self._algorithm.learning_rate * schedule(self._config, self.step_count, progress)
+        """Return the learning rate: the algorithm's, falling to `final_learning_rate` of it."""
+        return self._algorithm.learning_rate * annealed(self._config, progress)
 
     def averaged(self, version: int) -> Weights:
         """Return a copy of the table."""

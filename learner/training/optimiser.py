@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from learner.config import LearnerConfig
+from learner.config import NetworkLearnerConfig
 from learner.training.flat_parameters import FlatParameters
 from learner.training.muon import Muon
 
@@ -28,7 +28,7 @@ class Optimiser:
     Muon is for weight matrices, those of convolutions included, with AdamW for the rest.
     """
 
-    def __init__(self, weights: FlatParameters, gradient: Tensor, config: LearnerConfig) -> None:
+    def __init__(self, weights: FlatParameters, gradient: Tensor, config: NetworkLearnerConfig) -> None:
         """Each step reads `gradient` f32[P]."""
         names = _MOMENTS[config.optimiser] + (("momentum_buffer",) if config.momentum else ())
         self.moments = {name: torch.zeros_like(weights.values) for name in names}

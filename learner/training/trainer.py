@@ -20,7 +20,7 @@ from learner.algorithms.dqn import Dqn
 from learner.algorithms.reports import Losses, losses_of
 from learner.algorithms.supervised import Supervised
 from learner.batches import Batch
-from learner.config import LearnerConfig
+from learner.config import NetworkLearnerConfig
 from learner.cpu_pass.allocator import keep_freed_memory
 from learner.cpu_pass.cpu_pass import StripPass
 from learner.cpu_pass.subnormals import subnormals_as_zero, treat_subnormals_as_zero
@@ -60,7 +60,7 @@ class Trainer:
     """A network, its optimiser and its exponential moving average.  Same batches, same CPU threads: same weights."""
 
     def __init__(
-        self, game: Game, network: NetworkConfig, config: LearnerConfig, algorithm: AlgorithmConfig, seed: int
+        self, game: Game, network: NetworkConfig, config: NetworkLearnerConfig, algorithm: AlgorithmConfig, seed: int
     ) -> None:
         """Changes settings of the whole process: torch's threads, and the allocator's (`keep_freed_memory`)."""
         keep_freed_memory()
@@ -70,7 +70,8 @@ class Trainer:
         self.device = device_of(config)
         self.transfer = Transfer(self.device)
         """Copies batches to the device."""
-        self.ahead = CUDA_PREFETCH if self.device.type == "cuda" else 0
+        usual = CUDA_PREFETCH if self.device.type == "cuda" else 0
+        self.ahead = usual if config.prefetch is None else config.prefetch
         self.step_count = 0
         self.last_good = "none yet"
         """Path of the last good checkpoint, for error messages."""
@@ -285,7 +286,7 @@ def _begin_thread() -> None:
     treat_subnormals_as_zero()
 
 
-def device_of(config: LearnerConfig) -> torch.device:
+def device_of(config: NetworkLearnerConfig) -> torch.device:
     """Return the device to train on, or raise ConfigError if this machine does not have it."""
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("learner.device must be auto or cpu where torch finds no CUDA device, got 'cuda'")
@@ -329,7 +330,7 @@ def _statistics(network: Network) -> list[Tensor]:
     return [buffer for buffer in network.buffers() if buffer.is_floating_point()]
 
 
-def _dtype(config: LearnerConfig, device: torch.device) -> torch.dtype:
+def _dtype(config: NetworkLearnerConfig, device: torch.device) -> torch.dtype:
     if config.precision == "auto":
         fast = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
         return torch.bfloat16 if fast or device.type == "cuda" else torch.float32

@@ -29,13 +29,13 @@ class ResNetConfig:
     channels: int
     """Feature planes of the tower. Cost grows with the square; multiples of 16 use the CPU best. AlphaZero: 256."""
 
-    policy_channels: int = 16
+    policy_channels: int
     """Planes of the policy head's 1x1 convolution, before one logit per square. AlphaGo Zero: 2, then a dense layer."""
 
-    value_channels: int = 4
+    value_channels: int
     """Planes of the value head's 1x1 convolution, before it is flattened. AlphaGo Zero: 1."""
 
-    value_hidden: int = 64
+    value_hidden: int
     """Units of the value head's hidden layer. Widen it together with `channels`. AlphaGo Zero: 256."""
 
     lines: bool = field(default=False, metadata=LATER)
@@ -93,7 +93,7 @@ class StackConfig:
     dropout: float
     """Dropout rate in training, after every convolution and dense layer; 0 to below 1."""
 
-    agents: int = 1
+    agents: int
     """1, or 2 networks without shared weights: one for positions with an even number of discs (Black to move, until a
     side passes) and one for the others."""
 

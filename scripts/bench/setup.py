@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from actors.selfplay import SelfPlay
     from learner.algorithms.config import AlphaZeroConfig
     from learner.batches import TrainingBatch
-    from learner.config import LearnerConfig
+    from learner.config import NetworkLearnerConfig
     from learner.replay.memory import MemoryReplay
     from learner.replay.redis.replay import RedisReplay
     from learner.replay.redis.server import RedisServer
@@ -80,7 +80,9 @@ class Settings:
         """The network."""
         from reversi.model.config import ResNetConfig
 
-        return ResNetConfig(blocks=self.blocks, channels=self.channels)
+        network = default_job(self.size, "network=tiny").network
+        assert isinstance(network, ResNetConfig)
+        return replace(network, blocks=self.blocks, channels=self.channels)
 
     @property
     def actors_group(self) -> str:
@@ -240,9 +242,12 @@ def training_batches(settings: Settings) -> Iterator[TrainingBatch]:
         yield training_batch(settings.game, samples, rng.integers(0, 8, len(samples)))
 
 
-def learner_config(settings: Settings) -> LearnerConfig:
+def learner_config(settings: Settings) -> NetworkLearnerConfig:
     """Return the default job's learner, or that of a GPU, with the settings' sizes."""
+    from learner.config import NetworkLearnerConfig
+
     learner = default_job(settings.size, *(["learner=gpu"] if settings.device == "cuda" else [])).learner
+    assert isinstance(learner, NetworkLearnerConfig), f"the default job trains a network, got a {learner.kind}"
     return replace(learner, device=settings.device, threads=settings.threads, batch=settings.batch)
 
 

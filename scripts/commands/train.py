@@ -68,7 +68,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
     counts_actors  whether the command line sets the number of actors, which then overrides what `reversi scale` set
     """
-    from learner.algorithms.compatibility import check_fit
+    from learner.algorithms.compatibility import check_fit, check_learner
     from reversi.games.rules import game_named
     from scripts.config.job import job_of
     from scripts.run.control import forget_target
@@ -77,6 +77,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
+    check_learner(job.algorithm, job.learner)
     check_machine(job)
     if in_job():
         check_kept(job)

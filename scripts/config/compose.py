@@ -159,7 +159,7 @@ def _one_line(error: Exception, overrides: list[str]) -> str:
     """Return Hydra's error as one line: the bad key or value, and the valid ones."""
     text = str(error)
     if found := re.search(r"Could not override '([^']+)'", text):
-        return f"unknown key {found[1]!r}{_valid_keys(_default_config(), found[1])}"
+        return f"unknown key {found[1]!r}{_valid_keys(_chosen_config(overrides), found[1])}"
     if found := re.search(r"Could not find '([^']+)'", text):
         return f"unknown choice {found[1]!r}{_valid_choices(found[1])}"
     if found := re.search(r"Could not override '?([\w/]+)'?\. *No match in the defaults list", text, re.S):
@@ -179,11 +179,13 @@ def _valid_choices(choice: str) -> str:
     return f"; valid for {group}: {', '.join(names)}" if names else ""
 
 
-def _default_config() -> Any:
+def _chosen_config(overrides: list[str]) -> Any:
+    """Return the configuration of the choices in `overrides`, without their single values."""
     import hydra
 
+    groups = _groups()
     with hydra.initialize_config_module("conf", version_base="1.3"):
-        return hydra.compose("train")
+        return hydra.compose("train", [item for item in overrides if item.partition("=")[0] in groups])
 
 
 def _valid_keys(node: Any, key: str) -> str:

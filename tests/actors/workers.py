@@ -8,10 +8,9 @@ from typing import Any
 from actors.config import ActorConfig
 from actors.worker import Worker
 from reversi.games.rules import game_named
-from reversi.model.config import ResNetConfig
 from reversi.model.weights import Weights
 from tests.actors.games import ACTORS
-from tests.configs import search_config
+from tests.configs import resnet, search_config
 
 GAME = game_named("reversi4")
 
@@ -22,7 +21,7 @@ def weights(version: int) -> bytes:
     from reversi.model.network import DualNetwork, fold
 
     torch.manual_seed(version)
-    return fold(DualNetwork(ResNetConfig(blocks=1, channels=8), GAME.size), GAME, version).to_bytes()
+    return fold(DualNetwork(resnet(blocks=1, channels=8), GAME.size), GAME, version).to_bytes()
 
 
 class Source:

@@ -181,6 +181,7 @@ def tiny_weights(kind: str, version: int = 3) -> bytes:
                 hidden=(3,),
                 square_bias=False,
                 dropout=0.0,
+                agents=1,
             ),
         ),
         "table": ("tictactoe", TableConfig()),

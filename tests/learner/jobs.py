@@ -10,7 +10,7 @@ import numpy as np
 
 from learner.algorithms.config import AlphaZeroConfig, DqnConfig, SupervisedConfig
 from learner.batches import TrainingBatch, training_batch
-from learner.config import LearnerConfig
+from learner.config import NetworkLearnerConfig, TableLearnerConfig
 from learner.replay.samples import Samples, samples_of
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from learner.training.trainer import Trainer
@@ -37,7 +37,8 @@ DQN = DqnConfig(
 )
 RULE = TargetConfig(n_step=2, discount=0.9, win=False, every_move=False)
 SUPERVISED = SupervisedConfig(name="supervised", value_weight=0.5, validation_every_steps=2, patience=2)
-CONFIG = LearnerConfig(
+CONFIG = NetworkLearnerConfig(
+    kind="network",
     device="cpu",
     threads=1,
     precision="float32",
@@ -58,6 +59,16 @@ CONFIG = LearnerConfig(
     prefetch=None,
     compile=False,
 )
+TABLE = TableLearnerConfig(
+    kind="table",
+    batch=32,
+    final_learning_rate=0.1,
+    publish_every_steps=3,
+    candidate_every_steps=6,
+    candidate_growth=0.0,
+    chunk_batches=2,
+    round_s=60.0,
+)
 
 
 def trainer(**changes: Any) -> Trainer:
@@ -67,7 +78,7 @@ def trainer(**changes: Any) -> Trainer:
 def stack(**changes: Any) -> StackConfig:
     """A stack of one dense layer of 8 units with a value for every action, but for `changes`."""
     plain = StackConfig(
-        head="q", planes=2, filters=(), width=3, padding="same", hidden=(8,), square_bias=False, dropout=0.0
+        head="q", planes=2, filters=(), width=3, padding="same", hidden=(8,), square_bias=False, dropout=0.0, agents=1
     )
     return replace(plain, **changes)
 

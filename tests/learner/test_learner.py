@@ -14,7 +14,7 @@ from reversi.errors import ConfigError, CorruptFileError
 from reversi.games.rules import GAMES
 from reversi.model.config import TableConfig
 from reversi.model.weights import Weights
-from tests.learner.jobs import ALGORITHM, CONFIG, DQN, GAME, NETWORK, samples, stack, transitions
+from tests.learner.jobs import ALGORITHM, CONFIG, DQN, GAME, NETWORK, TABLE, samples, stack, transitions
 from tests.learner.learners import Pool, Shelf, learner
 
 Q_TABLE = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
@@ -167,8 +167,8 @@ class Decisions:
 
 
 ACTION_VALUES: dict[str, dict[str, Any]] = {
-    "dqn": {"algorithm": DQN, "network": stack(), "game": GAMES["tictactoe"]},
-    "q_table": {"algorithm": Q_TABLE, "network": TableConfig(), "game": GAMES["tictactoe"]},
+    "dqn": {"config": CONFIG, "algorithm": DQN, "network": stack(), "game": GAMES["tictactoe"]},
+    "q_table": {"config": TABLE, "algorithm": Q_TABLE, "network": TableConfig(), "game": GAMES["tictactoe"]},
 }
 
 
@@ -176,7 +176,7 @@ ACTION_VALUES: dict[str, dict[str, Any]] = {
 def test_action_values_are_learned_in_rounds_and_a_resumed_learner_is_the_uninterrupted_one(kind: str) -> None:
     def made(chunks: int, sink: Shelf, first: int = 0) -> Learner:
         source = Decisions("tictactoe", chunks, first)
-        return Learner(config=CONFIG, source=source, sink=sink, seed=7, **ACTION_VALUES[kind])
+        return Learner(source=source, sink=sink, seed=7, **ACTION_VALUES[kind])
 
     whole, sink = made(4, Shelf()), Shelf()
     report = whole.round(0.3)
@@ -197,10 +197,10 @@ def test_action_values_are_learned_in_rounds_and_a_resumed_learner_is_the_uninte
 def test_one_algorithm_is_not_resumed_with_another() -> None:
     states = {}
     for kind, parts in ACTION_VALUES.items():
-        states[kind] = Learner(config=CONFIG, source=Pool(0), sink=Shelf(), seed=7, **parts).state()
+        states[kind] = Learner(source=Pool(0), sink=Shelf(), seed=7, **parts).state()
     for kind, parts in ACTION_VALUES.items():
         other = next(name for name in ACTION_VALUES if name != kind)
-        made = Learner(config=CONFIG, source=Pool(0), sink=Shelf(), seed=7, **parts)
+        made = Learner(source=Pool(0), sink=Shelf(), seed=7, **parts)
         with pytest.raises(CorruptFileError, match=f"expected {kind} on tictactoe, got {other} on tictactoe"):
             made.restore(states[other])
 

@@ -18,10 +18,10 @@ from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.notation import PASS, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
 from scripts.bench.setup import Settings, random_weights
+from tests.configs import resnet
 from tests.scripts.conftest import Answer, Reversi
 from tests.scripts.reviewed_game import MARKS, Judged, ending
 
@@ -130,7 +130,7 @@ def test_a_pass_loses_nothing_and_may_be_left_out(reversi: Reversi, four: Path) 
 
 
 def test_tic_tac_toe_has_a_result_and_no_discs(reversi: Reversi, tmp_path: Path) -> None:
-    config = ResNetConfig(blocks=1, channels=8)
+    config = resnet(blocks=1, channels=8)
     rng = np.random.default_rng(0)
     arrays = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in array_shapes(config, 3).items()}
     Registry(str(tmp_path), create=True).publish(Weights("tictactoe", config, 0, arrays), "first", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from learner.algorithms.compatibility import check_fit
+from learner.algorithms.compatibility import check_fit, check_learner
 from learner.algorithms.config import (
     AlgorithmConfig,
     DqnConfig,
@@ -13,8 +13,9 @@ from learner.algorithms.config import (
 )
 from reversi.errors import ConfigError
 from reversi.games.rules import GAMES
-from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
-from tests.learner.jobs import ALGORITHM, stack
+from reversi.model.config import NetworkConfig, StackConfig, TableConfig
+from tests.configs import resnet
+from tests.learner.jobs import ALGORITHM, CONFIG, TABLE, stack
 
 ALGORITHMS: dict[str, AlgorithmConfig] = {
     "alphazero": ALGORITHM,
@@ -31,7 +32,7 @@ ALGORITHMS: dict[str, AlgorithmConfig] = {
     "q_table": QTableConfig(name="q_table", learning_rate=0.5, discount=0.999),
 }
 NETWORKS: dict[str, NetworkConfig] = {
-    "dual": ResNetConfig(blocks=1, channels=16),
+    "dual": resnet(blocks=1, channels=16),
     "policy": stack(head="policy"),
     "q": stack(head="q"),
     "table": TableConfig(),
@@ -63,3 +64,12 @@ def test_a_stack_is_no_table_and_a_table_no_stack() -> None:
     assert isinstance(NETWORKS["q"], StackConfig)
     with pytest.raises(ConfigError, match=r"^network must be a table for algorithm=q_table, got stack \(dense 8\)"):
         check_fit(ALGORITHMS["q_table"], NETWORKS["q"], "epsilon", GAMES["tictactoe"])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_table_and_networks_have_learners_of_their_own(algorithm: str) -> None:
+    fits, other = (TABLE, CONFIG) if algorithm == "q_table" else (CONFIG, TABLE)
+    check_learner(ALGORITHMS[algorithm], fits)
+    expected = f"^learner.kind must be {fits.kind} for algorithm={algorithm}, got {other.kind!r}$"
+    with pytest.raises(ConfigError, match=expected):
+        check_learner(ALGORITHMS[algorithm], other)

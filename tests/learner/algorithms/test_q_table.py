@@ -18,12 +18,12 @@ from reversi.model.config import TableConfig
 from reversi.model.table import table_index
 from reversi.model.weights import Weights
 from reversi.record import UNSEARCHED, Records
-from tests.learner.jobs import CONFIG
+from tests.learner.jobs import TABLE
 from tests.random_games import game_record, random_records
 
 GAME = GAMES["tictactoe"]
 ALGORITHM = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
-CONSTANT = replace(CONFIG, warmup_steps=0, final_learning_rate=1.0)
+CONSTANT = replace(TABLE, final_learning_rate=1.0)
 RULE = TargetConfig(n_step=1, discount=0.9, win=False, every_move=False)
 
 

@@ -17,7 +17,7 @@ from learner.algorithms.reports import AlphaZeroLosses, losses_of
 from learner.batches import TrainingBatch
 from learner.training.trainer import LARGEST_LOSS, Trainer
 from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
-from reversi.model.config import ResNetConfig
+from tests.configs import resnet
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, batch, trainer
 
 BATCHES = [batch(32, seed) for seed in range(4)]
@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 
 
 def test_a_state_of_another_network_is_refused() -> None:
-    other = Trainer(GAME, ResNetConfig(blocks=1, channels=16), CONFIG, ALGORITHM, 7)
+    other = Trainer(GAME, resnet(blocks=1, channels=16), CONFIG, ALGORITHM, 7)
     with pytest.raises(CorruptFileError, match="another shape"):
         trainer().restore(other.arrays(), 0)
 

@@ -14,9 +14,10 @@ from reversi.model.network import DualNetwork, fold
 from reversi.model.stack_network import StackNetwork
 from reversi.model.table import TABLE_SHAPE
 from reversi.model.weights import Weights
+from tests.configs import resnet
 
-SMALL = ResNetConfig(blocks=2, channels=16)
-LINES = ResNetConfig(blocks=2, channels=16, lines=True)
+SMALL = resnet(blocks=2, channels=16)
+LINES = resnet(blocks=2, channels=16, lines=True)
 
 MATCH = {"wins": 231, "draws": 12, "losses": 57, "opponent_version": 3, "elo": 228.5, "interval": [0.74, 0.83]}
 """What the gate says of a candidate's match."""
@@ -31,6 +32,7 @@ def _stack(**fields: object) -> StackConfig:
         "hidden": (),
         "square_bias": False,
         "dropout": 0.2,
+        "agents": 1,
     }
     return StackConfig(**{**usual, **fields})  # type: ignore[arg-type]
 

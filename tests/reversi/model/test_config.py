@@ -7,6 +7,7 @@ import pytest
 
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.model.config import ResNetConfig, TableConfig, network_from_json, network_to_json
+from tests.configs import resnet
 from tests.reversi.model.samples import LINES, STACKS
 
 
@@ -31,8 +32,8 @@ def test_headers_of_dual_networks_are_what_they_always_were():
         "value_channels": 4,
         "value_hidden": 64,
     }
-    assert network_to_json(ResNetConfig(blocks=4, channels=32)) == header
-    assert network_from_json(header, "here") == ResNetConfig(blocks=4, channels=32)
+    assert network_to_json(resnet(blocks=4, channels=32)) == header
+    assert network_from_json(header, "here") == resnet(blocks=4, channels=32)
 
 
 def test_lines_are_said_in_a_header_and_in_the_name_only_where_there_are_some():
@@ -51,7 +52,7 @@ def test_a_program_from_before_a_field_refuses_it_by_name():
 @pytest.mark.parametrize("value", [0, 1, None, "true"])
 def test_lines_are_true_or_false(value):
     with pytest.raises(ConfigError, match=r"network\.lines must be true or false, got "):
-        ResNetConfig(blocks=1, channels=1, lines=value)
+        resnet(blocks=1, channels=1, lines=value)
     values = network_to_json(LINES) | {"lines": value}
     with pytest.raises(IncompatibleModelError, match=r"^here: network\.lines"):
         network_from_json(values, "here")
@@ -64,7 +65,7 @@ def test_kinds_say_their_layers_and_their_heads():
     long = dataclasses.replace(small, head="policy", filters=(128,) * 12, hidden=())
     assert (str(long), long.head) == ("12 convolutions of 128", "policy")
     assert (str(TableConfig()), TableConfig().head) == ("table", "q")
-    assert ResNetConfig(blocks=1, channels=8).head == "dual"
+    assert resnet(blocks=1, channels=8).head == "dual"
 
 
 @pytest.mark.parametrize(
@@ -102,23 +103,23 @@ def test_a_header_of_a_stack_that_cannot_be_made_is_incompatible():
 @pytest.mark.parametrize("value", [0, -1, 100_000, 2.5, "4", True, None])
 def test_a_size_out_of_range_is_refused_by_its_full_name(key, value):
     with pytest.raises(ConfigError, match=rf"network\.{key} must be an integer from 1 to \d+, got "):
-        ResNetConfig(**{"blocks": 1, "channels": 1, key: value})
+        resnet(**{"blocks": 1, "channels": 1, key: value})
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
     with pytest.raises(ConfigError, match="dual_resnet here, got 'transformer'"):
-        ResNetConfig(kind="transformer", blocks=1, channels=1)
+        resnet(kind="transformer", blocks=1, channels=1)
 
 
 @pytest.mark.parametrize("change", [{"kind": "later"}, {"blocks": 0}, {"extra": 1}, {"channels": None}])
 def test_a_header_of_another_program_is_incompatible_and_not_a_config_error(change):
-    values = network_to_json(ResNetConfig(blocks=1, channels=8)) | change
+    values = network_to_json(resnet(blocks=1, channels=8)) | change
     with pytest.raises(IncompatibleModelError, match=r"^model\.safetensors: "):
         network_from_json(values, "model.safetensors")
 
 
 def test_a_header_that_lacks_a_key_names_it():
-    values = network_to_json(ResNetConfig(blocks=1, channels=8))
+    values = network_to_json(resnet(blocks=1, channels=8))
     del values["value_hidden"]
     with pytest.raises(IncompatibleModelError, match="value_hidden"):
         network_from_json(values, "here")

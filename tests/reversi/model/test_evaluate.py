@@ -13,9 +13,9 @@ from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named
 from reversi.model import evaluate, machine
 from reversi.model.backend import padded
-from reversi.model.config import ResNetConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
+from tests.configs import resnet
 from tests.reversi.model.samples import LINES, SMALL, network, positions, weights
 
 TOLERANCE = {"float32": (1e-4, 1e-4), "bf16": (0.1, 0.03)}
@@ -129,7 +129,7 @@ def test_loading_another_game_or_network_is_refused_and_the_old_one_stays():
     with pytest.raises(IncompatibleModelError, match="reversi6, got version 2 for reversi8"):
         evaluator.load(weights("reversi8", 2))
     with pytest.raises(IncompatibleModelError, match="2 blocks x 16 channels, got 1 blocks x 8"):
-        evaluator.load(weights("reversi6", 3, config=ResNetConfig(blocks=1, channels=8)))
+        evaluator.load(weights("reversi6", 3, config=resnet(blocks=1, channels=8)))
     assert evaluator.version == 1
 
 

@@ -22,6 +22,7 @@ from reversi.model.export import input_port, output_ports, to_onnx
 from reversi.model.network import fold
 from reversi.model.registry import Registry, load_model
 from reversi.model.table import table_index
+from tests.configs import resnet
 from tests.reversi.model.samples import LINES, SMALL, STACKS, network, positions, stack, weights
 
 TOLERANCE = 1e-5
@@ -167,7 +168,7 @@ def test_weights_beyond_the_limit_of_protobuf_are_refused(monkeypatch):
 
 def test_what_is_not_weights_fits_in_the_room_left_for_it():
     """The largest graph: most blocks, and the lines' indices."""
-    large = ResNetConfig(blocks=64, channels=1, lines=True)
+    large = resnet(blocks=64, channels=1, lines=True)
     wide = weights("reversi8", config=large)
     room = (2 << 30) - export.MAX_BYTES
     assert len(to_onnx(wide)) - sum(array.nbytes for array in wide.arrays.values()) < room / 4

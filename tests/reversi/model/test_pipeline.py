@@ -12,8 +12,8 @@ import pytest
 
 from reversi.errors import IncompatibleModelError
 from reversi.games.rules import game_named
-from reversi.model.config import ResNetConfig
 from reversi.model.evaluate import open_evaluator
+from tests.configs import resnet
 from tests.reversi.model.samples import LINES, SMALL, positions, weights
 
 BOTH = pytest.mark.parametrize("backend", ["openvino", "torch"])
@@ -124,7 +124,7 @@ def test_preparing_another_game_or_network_is_refused_and_the_old_one_stays(back
     with pytest.raises(IncompatibleModelError, match="reversi6, got version 2 for reversi8"):
         evaluator.prepare(weights("reversi8", 2))
     with pytest.raises(IncompatibleModelError, match="2 blocks x 16 channels, got 1 blocks x 8"):
-        evaluator.prepare(weights(GAME, 3, config=ResNetConfig(blocks=1, channels=8)))
+        evaluator.prepare(weights(GAME, 3, config=resnet(blocks=1, channels=8)))
     assert evaluator.version == 1
     assert same(evaluator(*positions(GAME, 3)), expected(backend, OLD, *positions(GAME, 3)))
 
@@ -157,6 +157,7 @@ import ctypes, sys, time, pathlib, numpy as np
 from reversi.model.weights import Weights
 from reversi.model.evaluate import open_evaluator
 from reversi.games.rules import game_named
+from tests.configs import resnet
 game = game_named("reversi6")
 own, opp = np.full(64, game.start_own, np.uint64), np.full(64, game.start_opp, np.uint64)
 evaluator = open_evaluator(Weights.load(pathlib.Path(sys.argv[1])), backend="openvino", batch=64, slots=2)
@@ -174,7 +175,7 @@ print(min(both(0)[0] for _ in range(20)), min(both(200_000)[1] for _ in range(3)
 
 
 def test_openvino_follows_one_batch_with_the_next_without_python(tmp_path):
-    weights(GAME, config=ResNetConfig(blocks=4, channels=64)).save(tmp_path / "model")
+    weights(GAME, config=resnet(blocks=4, channels=64)).save(tmp_path / "model")
     root = str(Path(__file__).parents[3])
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "model")]
     done = subprocess.run(command, cwd=root, text=True, capture_output=True, check=True)

@@ -11,12 +11,12 @@ import os, signal
 import numpy as np
 from reversi.games.rules import game_named
 from reversi.model.evaluate import open_evaluator
-from reversi.model.config import ResNetConfig
 from reversi.model.network import DualNetwork, fold
+from tests.configs import resnet
 heard = []
 signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(number))
 game = game_named("reversi4")
-weights = fold(DualNetwork(ResNetConfig(blocks=1, channels=8), game.size), game, 0)
+weights = fold(DualNetwork(resnet(blocks=1, channels=8), game.size), game, 0)
 own, opp = np.full(4, game.start_own, np.uint64), np.full(4, game.start_opp, np.uint64)
 kept = open_evaluator(weights, precision="bf16", batch=4)
 for _ in range(3):
