@@ -18,7 +18,7 @@ MAX_SOLVE_EMPTIES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """Parameters of the tree search; `conf/search` has those of self-play, `puct` and `gumbel` make plain searches.
+    """Parameters of the tree search.  Those of self-play are in `conf/search`; `puct` and `gumbel` make plain searches.
 
     AlphaZero is Silver et al., Science 362 (2018) with its pseudo-code, AlphaGo Zero is Nature 550 (2017), AlphaGo is
     Nature 529 (2016), Gumbel AlphaZero is Danihelka et al., ICLR 2022.
