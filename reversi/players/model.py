@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reversi.model.weights import Weights
 
 PLAYING = SearchConfig.puct(
-    simulations=400,  # `playing_config` says how many
+    simulations=64,  # `playing_config` takes the number
     fpu_reduction=0.2,  # KataGo's
     solve_empties=12,  # docs/experiments.md 21
     policy_temperature=2.0,  # flatter priors find moves with low network priors; with `c_puct` about 20 Elo: 25
