@@ -76,14 +76,13 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
 def settings_of(args: argparse.Namespace) -> Settings:
     """Return the requested sizes; invalid boards and networks are refused before anything is measured."""
     from reversi.games.rules import reversi_of_size
-    from reversi.model.config import ResNetConfig
 
     given = {name: getattr(args, name) for name in SHAPE if getattr(args, name) is not None}
     sizes = {name: getattr(args, name) for name in SIZES}
     learner = {f"learner_{name}": value for name, value in given.items()}
     settings = Settings(**given, **learner, **sizes, device=args.device)
     reversi_of_size(settings.size)
-    ResNetConfig(blocks=settings.blocks, channels=settings.channels)
+    _ = settings.network  # raises ConfigError for sizes out of range
     return settings
 
 

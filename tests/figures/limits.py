@@ -82,7 +82,8 @@ def limits(rows: Mapping[str, Row], settings: Settings) -> list[Limit]:
 def bytes_per_simulation(settings: Settings) -> float:
     """Return the mean bytes that a simulation reads or writes in the trees: nodes and edges on its path."""
     game = settings.game
-    config, free = SearchConfig(simulations=TREE_SIMULATIONS), UniformEvaluate(game, TREE_GAMES)
+    config = SearchConfig.puct(simulations=TREE_SIMULATIONS, c_puct=1.5, fpu_reduction=0.2)
+    free = UniformEvaluate(game, TREE_GAMES)
     search = Search(game, config, free, TREE_GAMES)
     search.run(np.full(TREE_GAMES, game.start_own, np.uint64), np.full(TREE_GAMES, game.start_opp, np.uint64))
     trees, touched = search._trees, 0
