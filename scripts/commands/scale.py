@@ -18,7 +18,7 @@ from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, natural
-from scripts.run.status import lock_holder
+from scripts.run.folder import lock_holder
 
 if TYPE_CHECKING:
     from scripts.config.job import JobConfig
@@ -63,7 +63,7 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
     before = target.get(chosen, groups.get(chosen))
     target[chosen] = count
     check_target(job, target)
-    if not lock_holder(folder)[0]:
+    if not lock_holder(folder):
         raise RunError(
             f"run {folder.name!r} is not training; go on with it by `reversi train resume={folder} "
             f"{_key(job, chosen)}={count}`"

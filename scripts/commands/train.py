@@ -17,7 +17,7 @@ from reversi.runs import find_run
 from reversi.urls import masked
 from scripts.config.compose import RESUME, compose, each_job, plain, recompose, to_yaml
 from scripts.ray.environment import in_job
-from scripts.run.exit_record import NOTHING_KEPT, recorded_ending
+from scripts.run.exit_record import NOTHING_KEPT, recorded_exit
 from scripts.run.interrupt import EXIT_INTERRUPTED, Interrupt
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: I
         session.load_checkpoint()
     check_registry(job, session.open_registry())
     folder.write_setup(to_yaml(values))
-    with recorded_ending(session) as recorder:
+    with recorded_exit(folder, interrupt) as recorder:
         announce(session)
         warm(job)
         if not interrupt.requested:

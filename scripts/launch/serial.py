@@ -27,7 +27,6 @@ from reversi.errors import ReversiError, TrainingDivergedError
 from reversi.games.rules import game_named
 from scripts.launch.redis_run import RedisRun, redis_of
 from scripts.launch.validation_games import validation_games
-from scripts.run.exit_record import with_resume_hint
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -125,7 +124,7 @@ def run_serial(session: Session) -> None:
         except Exception as error:
             _save_after(error, session, parts)
             if isinstance(error, ReversiError):
-                raise with_resume_hint(error, session) from error
+                raise session.with_resume_hint(error) from error
             raise
 
 

@@ -17,10 +17,9 @@ from scripts.ray.lifecycle import START_S
 from scripts.ray.roles import Parts
 from scripts.ray.rounds import Rounds
 from scripts.ray.scaling import ActorScaling
-from scripts.ray.shutdown import RunEnd
+from scripts.ray.shutdown import Shutdown
 from scripts.ray.supervisor import POLL_S, Supervisor
 from scripts.run.control import TargetWatcher
-from scripts.run.exit_record import with_resume_hint
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ class Driver:
         self._scaling = ActorScaling(parts.actors, watcher, self.supervisor)
         self._rounds = Rounds(session, parts, self.supervisor, self._scaling)
         self.checkpoints = Checkpoints(session, parts, self.supervisor, self._rounds)
-        self.shutdown = RunEnd(session, parts, self.supervisor, self._rounds)
+        self.shutdown = Shutdown(session, parts, self.supervisor, self._rounds)
         self._health = HealthReporter(parts, session.progress)
         self._restored = False
         parts.actors.grow()
@@ -58,7 +57,7 @@ class Driver:
         except Exception as error:
             self.save_after(error)
             if isinstance(error, ReversiError):
-                raise with_resume_hint(error, self._session) from error
+                raise self._session.with_resume_hint(error) from error
             raise
 
     def _train(self) -> None:

@@ -13,8 +13,8 @@ from ray.exceptions import RayError
 
 from scripts.ray.cluster import object_store_mb
 from scripts.ray.roles import Parts, Process, Role, measure_process
-from scripts.run.health import HealthReport, MemoryReport
 from scripts.run.progress import Progress
+from scripts.run.reports import HealthReport, MemoryReport
 
 REPORT_EVERY_S = 1.0
 """Seconds between two reports of health, and of the replay; without a pause the replay's alone took a whole core."""

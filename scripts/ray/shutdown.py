@@ -12,7 +12,7 @@ from scripts.ray.supervisor import LOST, POLL_S, STOP_S, Supervisor
 from scripts.run.session import Session
 
 
-class RunEnd:
+class Shutdown:
     """The steps between the last round of training and the last checkpoint."""
 
     def __init__(self, session: Session, parts: Parts, supervisor: Supervisor, rounds: Rounds) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scripts.run.counters import Counters
+from scripts.run.reports import Counters, HealthReport, MemoryReport
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from evaluator.gate_report import GateReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
-    from scripts.run.health import HealthReport, MemoryReport
 
 UNRESPONSIVE_S = 10.0
 """Seconds without an answer after which the dashboard shows a role as unresponsive."""

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
-from scripts.run.counters import Counters
 from scripts.run.dashboard import Newest, as_line, as_table, cells_of
 from scripts.run.processes import resident_mb
+from scripts.run.reports import Counters, HealthReport, MemoryReport
 from scripts.run.tracking.metrics import Tracker, flatten
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from learner.algorithms.reports import ValidationPart, ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
-    from scripts.run.health import HealthReport, MemoryReport
 
 log = logging.getLogger(__name__)
 

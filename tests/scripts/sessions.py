@@ -27,7 +27,7 @@ import io, sys, time
 from reversi.errors import RunError
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from scripts.run.exit_record import recorded_ending
+from scripts.run.exit_record import recorded_exit
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
@@ -37,7 +37,7 @@ with Interrupt() as interrupt:
     folder = RunFolder.resume(path)
     interrupt.on_request = folder.note_stop
     session = Session(job_of(compose(["cluster=serial"])), folder, interrupt, Progress([], io.StringIO()))
-    with recorded_ending(session) as recorder:
+    with recorded_exit(folder, interrupt) as recorder:
         session.begin()
         print("held", flush=True)
         while not interrupt.requested:
@@ -51,7 +51,7 @@ with Interrupt() as interrupt:
         recorder.record("stopped")
     folder.close()
 """
-"""A run that trains nothing until it is told to end: the real folder, signals, checkpoint and ending."""
+"""A run that trains nothing until it is told to end: the real folder, signals, checkpoint and exit record."""
 
 
 def driver(run: Path, does: str) -> subprocess.Popen[str]:

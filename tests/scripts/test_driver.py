@@ -18,7 +18,6 @@ from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Role
 from scripts.run.control import TargetWatcher, write_target
-from scripts.run.exit_record import with_resume_hint
 from tests.scripts.driver_scene import ESSENTIAL, Clock, Process, Reference, Scene
 
 
@@ -219,10 +218,10 @@ def test_a_stop_with_a_learner_that_hangs_ends_with_one_line(scene: Scene) -> No
     with pytest.raises(RunError) as ended:
         scene.driver.checkpoints.save_final()
     assert scene.clock.now_s - began_s < STATE_TIMEOUT_S + 6
-    words = str(with_resume_hint(ended.value, scene.session))
+    words = str(scene.session.with_resume_hint(ended.value))
     assert "the learner did not answer to 'state'; start it again; see " in words
     (scene.session.folder.path / "registry" / "models" / "000000").mkdir(parents=True)
-    words = str(with_resume_hint(ended.value, scene.session))
+    words = str(scene.session.with_resume_hint(ended.value))
     assert "; start it again under a new run.name; see " in words
     assert scene.session.folder.checkpoints() == [], "and nothing more was tried"
 

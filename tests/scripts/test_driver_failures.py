@@ -20,7 +20,6 @@ from scripts.ray.health import REPORT_EVERY_S, health_of
 from scripts.ray.lifecycle import START_S
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.roles import Process as Measurement
-from scripts.run.exit_record import with_resume_hint
 from tests.evaluator.gates import weights
 from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Process, Scene
 
@@ -91,14 +90,14 @@ def test_a_run_whose_actors_all_cannot_reach_redis_ends_saved_and_says_how_to_go
         scene.turn_until(lambda: False)
     scene.driver.save_after(ended.value)
     assert scene.saved() >= ESSENTIAL
-    words = with_resume_hint(ended.value, scene.session)
+    words = scene.session.with_resume_hint(ended.value)
     assert isinstance(words, UnreachableError)
     assert "gave up after 120 s; go on from the last checkpoint with: reversi train resume=" in str(words)
 
 
 def test_a_run_over_redis_without_a_checkpoint_goes_on_from_what_the_server_holds(tmp_path: Path, clock: Clock) -> None:
     scene = Scene(tmp_path, clock, "replay=redis").begin()
-    words = with_resume_hint(RunError("the learner died"), scene.session)
+    words = scene.session.with_resume_hint(RunError("the learner died"))
     assert "; go on from what redis holds with: reversi train resume=" in str(words)
 
 
@@ -237,7 +236,7 @@ def test_a_run_that_the_learner_ends_keeps_its_last_checkpoint(scene: Scene) -> 
     scene.driver.save_after(ended.value)
     assert scene.clock.now_s - began_s < 6, "nobody waits for a learner that is not started again"
     assert len(scene.session.folder.checkpoints()) == 1
-    assert "go on from the last checkpoint with: " in str(with_resume_hint(ended.value, scene.session))
+    assert "go on from the last checkpoint with: " in str(scene.session.with_resume_hint(ended.value))
 
 
 def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:

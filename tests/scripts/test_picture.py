@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from scripts.curves import Curve, Panel, Scale, draw
-from scripts.run.metric_rows import rows_of
+from scripts.run.tracking.jsonl import rows_of
 from tests.scripts.conftest import Reversi
 
 

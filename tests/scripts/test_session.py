@@ -15,6 +15,7 @@ from learner.learner import LearnerReport
 from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
+from scripts.run.exit_record import ExitRecorder
 from scripts.run.folder import RunFolder
 from scripts.run.session import Session
 from scripts.run.stopping_criteria import IDLE_ROUNDS
@@ -38,8 +39,8 @@ def folder(tmp_path: Path) -> RunFolder:
 def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Session:
     """A session in which all that `overrides` ask for has been done."""
     done = session(folder, *overrides)
-    done.stopping.before_s = 120.0
-    done.stopping.games = games
+    done.criteria.before_s = 120.0
+    done.criteria.games = games
     done.begin()
     return done
 
@@ -76,7 +77,7 @@ def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytes
     now_s += 100
     second.begin()
     now_s += 30
-    assert second.stopping.elapsed_s == 30
+    assert second.criteria.elapsed_s == 30
 
 
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
@@ -92,16 +93,16 @@ def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder)
     third = after(folder, "run.minutes=2")  # it was killed before its summary, which is still to be made
     assert third.last_offered
     assert not third.goes_on
-    folder.write_json("summary.json", {})
+    ExitRecorder(folder).record("finished")
     with pytest.raises(ConfigError, match="has trained 2 min of 2 min; give it more"):
         after(folder, "run.minutes=2")
 
 
 def test_a_run_that_has_trained_says_for_how_long(folder: RunFolder) -> None:
     first = session(folder, "run.minutes=0.05")
-    first.stopping.before_s = 72_000.0
+    first.criteria.before_s = 72_000.0
     first.save(PARTS, judged=True)
-    folder.write_json("summary.json", {})
+    ExitRecorder(folder).record("finished")
     with pytest.raises(ConfigError, match=r"has trained 20 h of 3 s; give it more, as in .* run\.minutes="):
         after(folder, "run.minutes=0.05")
 
@@ -190,9 +191,9 @@ def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFo
         run.actor(played(games=0))
     assert (folder.trained, folder.disposable) == (True, False)
     run.save(PARTS)
-    assert not run.saved_all, "more may be trained"
+    assert not folder.saved_all, "more may be trained"
     run.save(PARTS, at_end=True)
-    assert run.saved_all
+    assert folder.saved_all
 
 
 def test_without_any_checkpoint_a_refused_save_names_none(

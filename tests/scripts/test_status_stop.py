@@ -15,7 +15,7 @@ from reversi.errors import RunError
 from scripts.commands.launch import order_of
 from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import TOGETHER_S
-from scripts.run.status import more
+from scripts.run.stopping_criteria import raised_limit
 from tests.scripts.conftest import Reversi
 from tests.scripts.sessions import driver
 
@@ -152,7 +152,7 @@ def test_a_run_that_was_killed_while_it_was_stopped_is_not_said_to_have_saved(ru
     assert stopped.out.startswith("run night ended without a record of how in ")
     said = reversi("status", run).out
     assert "run night: died" in said
-    assert "\n  no record of its end: it was killed, or an older version of this program trained it\n" in said
+    assert "\n  no record of its end: it was killed\n" in said
 
 
 def test_a_run_that_does_not_end_is_one_line(run: Path, reversi: Reversi) -> None:
@@ -235,4 +235,4 @@ def test_a_job_carries_the_name_that_was_chosen_here() -> None:
 def test_what_has_ended_is_told_what_to_be_given(
     limits: tuple[float | None, int | None], minutes: float, played: int, says: str
 ) -> None:
-    assert more(*limits, 60 * minutes, played) == says
+    assert raised_limit(*limits, 60 * minutes, played) == says
