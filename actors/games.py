@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.source import GAME_COUNTS
 from reversi.games.bitboard import ZERO
 from reversi.games.rng import random_index, random_square, stream
 from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, pass_of, play
@@ -40,11 +41,7 @@ GAME = np.dtype(
         ("symmetry", np.int32),  # maps that node's position to (leaf_own, leaf_opp)
         ("full", np.bool_),  # the current search gives targets
         ("over", np.bool_),  # the game has ended and waits to be replaced
-        ("positions", np.int64),  # totals of this row since the actor began: see `source.ActorCounts`
-        ("simulations", np.int64),
-        ("asked", np.int64),
-        ("looked_up", np.int64),
-        ("found", np.int64),
+        *((name, np.int64) for name in GAME_COUNTS),  # totals of this row since the actor began
     ],
     align=True,
 )

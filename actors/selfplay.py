@@ -19,7 +19,7 @@ from actors.config import SearchActorConfig
 from actors.games import EndedGames, begin_games, copy_games, make_games, pack_games, unpack_games
 from actors.lessons import Lessons
 from actors.rescore import Rescorer
-from actors.source import ActorCounts
+from actors.source import GAME_COUNTS, ActorCounts
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -77,8 +77,7 @@ class SelfPlay:
     def counts(self) -> ActorCounts:
         """Counts over all games so far."""
         state = self.games.state
-        counted = [name for name in ActorCounts.__dataclass_fields__ if name in (state.dtype.names or ())]
-        return ActorCounts(**{name: int(state[name].sum()) for name in counted})
+        return ActorCounts(**{name: int(state[name].sum()) for name in GAME_COUNTS})
 
     def round(self, progress: float, version: int) -> Records | None:
         """Play `round_batches` batches per group, or for `round_s` seconds, with the scheduled number of simulations at

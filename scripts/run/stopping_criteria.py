@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scripts.config.job import RunConfig
+if TYPE_CHECKING:
+    from scripts.config.job import RunConfig
 
 IDLE_ROUNDS = 2
 """Rounds of the learner without a step after the last game that end the run; one may have begun before that game."""

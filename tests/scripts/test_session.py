@@ -47,7 +47,7 @@ def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Session:
 
 def played(games: int) -> ActorReport:
     """A round in which so many games ended."""
-    return ActorReport(games=games, version=0, playing_s=1.0, waiting_s=0.0, between_s=0.0)
+    return ActorReport(games=games, version=0, playing_s=1.0)
 
 
 def learned(steps: int, step: int) -> LearnerReport:
@@ -140,7 +140,7 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
 
 def test_game_files_are_read_again_to_their_end(folder: RunFolder) -> None:
     run = trained(folder, "experiment=wthor", "run.minutes=9")
-    read = ActorReport(games=9, version=-1, playing_s=1, waiting_s=0, between_s=0, finished=True)
+    read = ActorReport(games=9, version=-1, playing_s=1, finished=True)
     assert not run.checkpoint_due
     run.actor(read)
     assert run.checkpoint_due
