@@ -24,8 +24,8 @@ import yaml
 
 from scripts.config.compose import compose
 from scripts.config.job import job_of
+from scripts.launch.preflight import check_kept
 from scripts.ray.placement import Node, cluster_placement
-from scripts.run.preflight import check_kept
 from tests.scripts.runs import wait_for
 
 DEPLOY = Path(__file__).parents[1] / "deploy"

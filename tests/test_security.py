@@ -191,7 +191,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     from types import SimpleNamespace
     from typing import Any, cast
 
-    from scripts.run.preflight import check_registry
+    from scripts.launch.preflight import check_registry
 
     other = Registry("memory://me:hunter22@host/models")
     monkeypatch.setattr(other, "models", lambda: [SimpleNamespace(game="reversi4", network="n")])

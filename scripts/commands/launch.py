@@ -93,7 +93,7 @@ def _new(overrides: list[str]) -> Order:
     from scripts.config.cluster import RayClusterConfig
     from scripts.config.compose import compose
     from scripts.config.job import job_of
-    from scripts.run.preflight import check_kept
+    from scripts.launch.preflight import check_kept
 
     if not any(item.startswith("cluster=") for item in overrides):
         overrides = [*overrides, "cluster=ray"]

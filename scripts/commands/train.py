@@ -71,9 +71,9 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     from learner.algorithms.compatibility import check_fit, check_learner
     from reversi.games.rules import game_named
     from scripts.config.job import job_of
+    from scripts.launch.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
     from scripts.run.control import forget_target
     from scripts.run.folder import RunFolder
-    from scripts.run.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
 
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
@@ -103,8 +103,8 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
 
 
 def _sit(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> int:
+    from scripts.launch.preflight import check_registry
     from scripts.launch.warm import warm
-    from scripts.run.preflight import check_registry
     from scripts.run.progress import Progress
     from scripts.run.session import Session
     from scripts.run.summary import announce, summarise

@@ -22,10 +22,9 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.errors import ConfigError, UnreachableError, first_line
 from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
-from scripts.config.job import JobConfig
+from scripts.config.job import JobConfig, check_threads
 from scripts.ray.environment import in_job
 from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
-from scripts.run.preflight import check_threads
 from scripts.run.processes import children, kill
 
 POLL_S = 1.0

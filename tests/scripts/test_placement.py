@@ -8,8 +8,8 @@ from actors.config import SearchActorConfig
 from reversi.errors import ConfigError
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
+from scripts.launch.preflight import check_kept
 from scripts.ray.placement import Node, cluster_placement, local_placement
-from scripts.run.preflight import check_kept
 
 HEAD = Node(id="head", name="h", resources={"CPU": 4.0, "memory": 1e9, "node:1.2.3.4": 1.0})
 GPU = Node(id="gpu", name="g", resources={"CPU": 16.0, "GPU": 2.0}, labels={"zone": "a"})

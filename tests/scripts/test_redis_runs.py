@@ -22,9 +22,9 @@ from reversi.record import encode
 from scripts.commands import train as train_command
 from scripts.config.compose import compose
 from scripts.config.job import job_of
+from scripts.launch.preflight import check_machine
 from scripts.launch.redis_run import forget, redis_of
 from scripts.run.interrupt import EXIT_INTERRUPTED
-from scripts.run.preflight import check_machine
 from scripts.run.session import Session
 from scripts.run.status import read_status
 from tests.configs import redis_config

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actors.config import GamesActorConfig, actor_threads
+from actors.config import GamesActorConfig
 from actors.recorded import game_files
 from evaluator.openings import load_openings, random_openings
 from learner.replay.memory import check_capacity
@@ -19,7 +19,7 @@ from reversi.games.rules import TICTACTOE, game_named
 from reversi.model.machine import has_nvidia_gpu
 from reversi.model.registry import Registry
 from scripts.config.cluster import LocalClusterConfig, RayClusterConfig
-from scripts.config.job import JobConfig
+from scripts.config.job import JobConfig, check_threads
 
 
 def check_machine(job: JobConfig) -> None:
@@ -58,18 +58,6 @@ def check_kept(job: JobConfig) -> None:
         for name, group in job.cluster.actors.items():
             if group.count != 0:
                 job.actors_of(name)
-
-
-def check_threads(job: JobConfig, cores: int) -> None:
-    """Raise ConfigError for a job with more threads than `cores`: Ray would wait for cores, or all would be slow."""
-    each = actor_threads(job.actors)
-    wanted = job.actor_count * each + job.learner.threads
-    if wanted > max(2, cores):
-        raise ConfigError(
-            f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors.count={job.actor_count} "
-            f"of {each} each (the larger of actors.threads and actors.tree_threads), and "
-            f"learner.threads={job.learner.threads}; lower one"
-        )
 
 
 def check_replay(job: JobConfig) -> None:
