@@ -17,7 +17,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S, Interrupt
 from scripts.run.session import Session
 from scripts.run.status import read_status
-from tests.scripts.sessions import PARTS, driver, session
+from tests.scripts.sessions import PARTS, driver, session, wait_until_stopping
 
 End = Callable[[Session], None]
 
@@ -223,9 +223,10 @@ def test_a_second_signal_says_that_something_is_lost(folder: RunFolder) -> None:
     folder.close()
     with driver(folder.path, "hangs") as process:
         process.send_signal(signal.SIGINT)
-        time.sleep(2 * TOGETHER_S)
+        wait_until_stopping(folder.path)
+        time.sleep(1.2 * TOGETHER_S)  # sooner it would be the same signal
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == EXIT_INTERRUPTED
+        assert process.wait(timeout=50) == EXIT_INTERRUPTED
     said = json.loads((folder.path / EXIT_RECORD).read_text())
     assert (said["how"], said["lost"]) == ("stopped", True)
 
