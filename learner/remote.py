@@ -8,7 +8,7 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from learner.algorithms.reports import ValidationPart, ValidationReport
+from learner.algorithms.reports import FullValidation
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.weight_store import WeightStore
@@ -94,11 +94,11 @@ class RemoteLearner(Learner):
         newest = max(newest, self._weights.newest())
         super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=newest, **rest)
 
-    def offer_candidate(self) -> ValidationReport | ValidationPart | None:
+    def offer_candidate(self) -> FullValidation:
         """Validate and offer the averaged weights; once they are offered the weights actor has the candidate."""
-        report = super().offer_candidate()
+        validation = super().offer_candidate()
         self._weights.settle()
-        return report
+        return validation
 
     def state(self) -> bytes:
         """Return the learner's state with the chunk already requested, since the replay has counted it as drawn."""

@@ -26,9 +26,6 @@ class Training(Protocol):
     step_count: int
     """Steps since the run began."""
 
-    last_good: str
-    """Path of the last good checkpoint, for error messages."""
-
     ahead: int
     """Batches to assemble ahead of the steps on another thread."""
 

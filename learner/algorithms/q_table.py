@@ -34,7 +34,6 @@ class TableTraining:
 
     def __init__(self, game: Game, network: TableConfig, config: TableLearnerConfig, algorithm: QTableConfig) -> None:
         self.step_count, self.ahead = 0, 0
-        self.last_good = "none yet"
         self._game, self._network, self._config, self._algorithm = game, network, config, algorithm
         self._table = empty_table()
 

@@ -107,16 +107,6 @@ def losses_of(algorithm: str, values: Iterable[float]) -> Losses:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationPart:
-    """A validation in progress: so many positions are evaluated, and the others are left for later calls."""
-
-    positions: int
-    """Positions evaluated."""
-    all_positions: int
-    """Positions to evaluate."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ValidationReport:
     """The averaged network's performance on games that are never trained on."""
 
@@ -137,3 +127,20 @@ class ValidationReport:
     def summary(self) -> str:
         """`loss 1.480  top-1 54.0 %  top-5 91.2 %`."""
         return f"loss {self.loss:.3f}  top-1 {100 * self.top1:.1f} %  top-5 {100 * self.top5:.1f} %"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullValidation:
+    """How far the last candidate's validation on all positions is; the candidate is offered once it is done."""
+
+    positions: int = 0
+    """Positions evaluated so far."""
+    all_positions: int = 0
+    """Positions to evaluate; 0 without validation games."""
+    report: ValidationReport | None = None
+    """The results on all of them; None before, and without validation games."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no positions are left for later calls."""
+        return self.positions == self.all_positions

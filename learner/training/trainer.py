@@ -73,8 +73,6 @@ class Trainer:
         usual = CUDA_PREFETCH if self.device.type == "cuda" else 0
         self.ahead = usual if config.prefetch is None else config.prefetch
         self.step_count = 0
-        self.last_good = "none yet"
-        """Path of the last good checkpoint, for error messages."""
         self._network = _network(network, game, self.device)
         self._average = self._copy(self._network)
         self.objective = _objective(game, algorithm, network, self.device)
@@ -123,8 +121,7 @@ class Trainer:
         if step >= 0:
             raise TrainingDivergedError(
                 f"training diverged at step {step:.0f}: expected a finite loss below {self._largest_loss:g}, got "
-                f"loss {loss:g} with gradient norm {norm:g}; last good checkpoint: {self.last_good}; resume from it "
-                f"with a smaller learner.learning_rate"
+                f"loss {loss:g} with gradient norm {norm:g}; lower learner.learning_rate"
             )
 
     def mean(self, steps: Sequence[tuple[Tensor, Tensor]]) -> tuple[Losses, float]:

@@ -148,9 +148,9 @@ def _run(session: Session, parts: SerialParts) -> None:
     while session.goes_on:
         _turn(session, parts)
         if session.checkpoint_due:
-            parts.learner.saved(session.save(parts.state()))
+            session.save(parts.state())
     if not session.interrupt.requested:
-        parts.learner.saved(session.save(parts.state(), at_end=True))
+        session.save(parts.state(), at_end=True)
         _finish(session, parts)
     session.save(parts.state(), at_end=True, judged=session.last_offered)
 

@@ -41,8 +41,7 @@ class Checkpoints:
         files = self._states()
         if not isinstance(files, dict):
             return False
-        place = self._session.save(files)
-        self._parts.learner.handle.saved.remote(place)
+        self._session.save(files)
         return True
 
     def save_final(self, *, judged: bool = False) -> None:

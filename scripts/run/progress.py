@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from actors.worker import ActorReport
     from evaluator.gate_report import GateReport
-    from learner.algorithms.reports import ValidationPart, ValidationReport
+    from learner.algorithms.reports import FullValidation
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 
@@ -103,17 +103,17 @@ class Progress:
         if report.steps:
             self._newest.learner = report
 
-    def validating(self, part: ValidationPart) -> None:
-        """Say once that the last validation takes a while, and keep the output up to date meanwhile."""
-        if not self._validating:
-            self._say(f"validating on all {part.all_positions:,} positions of the validation games")
-        self._validating = True
-        self.tick()
-
-    def validated(self, report: ValidationReport) -> None:
-        """Write and show the last results on the validation games."""
-        self._write("learner/validation", report)
-        self._say(f"all validation games: {report.summary}")
+    def validation(self, last: FullValidation) -> None:
+        """Say once that the last validation takes a while, and keep the output up to date meanwhile; write and show its
+        results."""
+        if last.report is not None:
+            self._write("learner/validation", last.report)
+            self._say(f"all validation games: {last.report.summary}")
+        elif not last.done:
+            if not self._validating:
+                self._say(f"validating on all {last.all_positions:,} positions of the validation games")
+            self._validating = True
+            self.tick()
 
     def taken(self, report: ReplayReport) -> None:
         """Count the games that the replay has taken; after a death it takes some of them again."""

@@ -15,7 +15,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from actors.config import GamesActorConfig
-from learner.algorithms.reports import ValidationPart
 from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, ReversiError, RunError
 from reversi.model.registry import Registry
@@ -30,7 +29,7 @@ from scripts.run.stopping_criteria import StoppingCriteria, raised_limit
 if TYPE_CHECKING:
     from actors.worker import ActorReport
     from evaluator.gate_report import GateReport
-    from learner.algorithms.reports import ValidationReport
+    from learner.algorithms.reports import FullValidation, ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 
@@ -159,17 +158,10 @@ class Session:
             self.folder.trained = True
         self.progress.gate(report)
 
-    def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
-        """Note that the last candidate is offered, and its results on the validation games, if there are any.
-
-        With a `ValidationPart` it is still being validated and not offered yet.
-        """
-        if isinstance(validation, ValidationPart):
-            self.progress.validating(validation)
-            return
-        self.last_offered, self.validation = True, validation
-        if validation is not None:
-            self.progress.validated(validation)
+    def offered(self, validation: FullValidation) -> None:
+        """Take the last candidate's validation; once that is done the candidate is offered."""
+        self.last_offered, self.validation = validation.done, validation.report
+        self.progress.validation(validation)
 
     def replay(self, report: ReplayReport) -> None:
         """Take the replay's report."""
@@ -194,9 +186,8 @@ class Session:
         """True when the last save is `run.checkpoint_minutes` old, or older than the end of the game files."""
         return self._due or time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
-    def save(self, parts: Mapping[str, bytes], *, at_end: bool = False, judged: bool = False) -> str:
-        """Write a checkpoint of all `parts` (file name to archive) and of the session itself; return the path of the
-        newest one, or "none yet" if none could be written.
+    def save(self, parts: Mapping[str, bytes], *, at_end: bool = False, judged: bool = False) -> None:
+        """Write a checkpoint of all `parts` (file name to archive) and of the session itself.
 
         at_end  whether training has ended, so that nothing follows that the checkpoint lacks
         judged  whether the last candidate's match is over too
@@ -206,7 +197,7 @@ class Session:
         """
         number = self._number + 1
         files = {**parts, "run.json": json.dumps(self._state(number, parts, judged)).encode()}
-        last_try, told = time.monotonic() + LAST_SAVE_S, False
+        last_try, warned = time.monotonic() + LAST_SAVE_S, False
         while True:
             try:
                 self.folder.save_checkpoint(number, files)
@@ -215,16 +206,15 @@ class Session:
             except RunError as error:
                 if self.interrupt.requested or time.monotonic() > last_try:
                     raise
-                if not told:
+                if not warned:
                     log.warning("not saved: %s", error)
                     with contextlib.suppress(OSError):  # standard error may be a file on that disk
                         print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
-                told = True
+                warned = True
             if self.goes_on:
                 break
             time.sleep(SAVE_AGAIN_S)
         self._saved, self._due = time.monotonic(), False
-        return str(max(self.folder.checkpoints(), default="none yet"))
 
     def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:
         return {

@@ -218,12 +218,6 @@ def test_a_state_of_another_game_or_damaged_is_refused() -> None:
         learner(Pool(0), Shelf()).restore(state[:-100])
 
 
-def test_an_error_in_training_names_the_checkpoint_it_was_told_of() -> None:
-    made = learner(Pool(0), Shelf())
-    made.saved("runs/a/checkpoints/000003")
-    assert made.trainer.last_good == "runs/a/checkpoints/000003"
-
-
 def test_versions_go_on_behind_those_of_the_registry() -> None:
     old, sink = learner(Pool(0), Shelf()), Shelf()
     old.round(0.0)

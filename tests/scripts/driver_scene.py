@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ray.exceptions import RayActorError
 
+from learner.algorithms.reports import FullValidation
 from learner.replay.transport import ReplayReport
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
@@ -127,7 +128,12 @@ class FakeRay:
     def get(self, reference: Reference) -> Any:
         if reference.process.dead:
             raise RayActorError
-        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "poll": False, "report": REPLAY}
+        defaults: dict[str, Any] = {
+            "state": f"{reference.process.name}".encode(),
+            "poll": False,
+            "report": REPLAY,
+            "offer_candidate": FullValidation(),
+        }
         return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
 
 

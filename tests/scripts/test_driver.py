@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ray.exceptions import ActorUnavailableError, RayActorError
 
-from learner.algorithms.reports import ValidationPart
+from learner.algorithms.reports import FullValidation
 from reversi.errors import RunError
 from scripts.ray import watchdog as watchdog_module
 from scripts.ray.checkpoints import STATE_TIMEOUT_S
@@ -267,8 +267,8 @@ def test_an_actor_without_a_node_holds_nobody_and_leaves_first(scene: Scene) -> 
 def test_a_last_candidate_that_is_still_being_validated_is_asked_for_again(scene: Scene) -> None:
     scene.driver.shutdown.stop_play()
     learner = scene.process["learner"]
-    parts = [ValidationPart(positions=each, all_positions=300) for each in (100, 200)]
-    learner.answers["offer_candidate"] = lambda: parts.pop(0) if parts else None
+    parts = [FullValidation(positions=each, all_positions=300) for each in (100, 200, 300)]
+    learner.answers["offer_candidate"] = lambda: parts.pop(0)
     scene.driver.shutdown.offer_last_candidate()
     assert learner.asked.count("offer_candidate") == 3
     assert scene.session.last_offered

@@ -11,6 +11,7 @@ import pytest
 
 from actors.worker import ActorReport
 from evaluator.gate_report import GateReport
+from learner.algorithms.reports import FullValidation
 from learner.learner import LearnerReport
 from learner.replay.memory import MemoryReplay
 from reversi.errors import ConfigError, CorruptFileError, RunError
@@ -83,7 +84,7 @@ def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytes
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
     assert not first.goes_on
-    first.offered(None)
+    first.offered(FullValidation())
     first.interrupt.requested = True
     first.save(PARTS, judged=True)  # a match that a signal has cut short is not over
     second = after(folder, "run.minutes=2")
@@ -109,14 +110,14 @@ def test_a_run_that_has_trained_says_for_how_long(folder: RunFolder) -> None:
 
 def test_a_run_killed_in_its_last_match_has_not_ended(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
-    first.offered(None)
+    first.offered(FullValidation())
     first.save(PARTS)
     assert after(folder, "run.minutes=2").last_offered
 
 
 def test_a_run_that_is_given_more_has_another_last_candidate(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
-    first.offered(None)
+    first.offered(FullValidation())
     first.save(PARTS)
     second = after(folder, "run.minutes=4")
     assert second.goes_on
@@ -129,7 +130,7 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
         assert first.goes_on
         first.learner(learned(steps=0, step=7))
     assert not first.goes_on
-    first.offered(None)
+    first.offered(FullValidation())
     first.save(PARTS)
     assert not after(folder, "run.minutes=9", "run.games=100").goes_on
     second = after(folder, "run.minutes=9", "run.games=200")
@@ -196,7 +197,7 @@ def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFo
     assert folder.saved_all
 
 
-def test_without_any_checkpoint_a_refused_save_names_none(
+def test_a_refused_save_is_one_line_and_the_next_is_another_try(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(number: int, files: object) -> None:
@@ -206,9 +207,11 @@ def test_without_any_checkpoint_a_refused_save_names_none(
     assert run.goes_on
     with monkeypatch.context() as disk:
         disk.setattr(folder, "save_checkpoint", full)
-        assert run.save(PARTS) == "none yet"
+        run.save(PARTS)
     assert capsys.readouterr().err == "not saved, tried again until it is: no space left\n"
-    assert run.save(PARTS) == str(folder.path / "checkpoints" / "000001")
+    assert folder.checkpoints() == []
+    run.save(PARTS)
+    assert folder.checkpoints() == [folder.path / "checkpoints" / "000001"]
 
 
 def test_a_checkpoint_of_another_version_is_refused_in_one_line(folder: RunFolder) -> None:
