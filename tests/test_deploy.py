@@ -24,7 +24,7 @@ import yaml
 
 from scripts.config.compose import compose
 from scripts.config.job import job_of
-from scripts.launch.preflight import check_kept
+from scripts.launch.preflight import check_cluster_job
 from scripts.ray.placement import Node, cluster_placement
 from tests.scripts.runs import wait_for
 
@@ -235,7 +235,7 @@ def test_the_job_of_the_manifest_composes_and_finds_room_in_its_pods(parts: dict
     command, what, *overrides = shlex.split(spec["entrypoint"])
     assert (command, what) == ("reversi", "train")
     job = job_of(compose(overrides))
-    check_kept(job)
+    check_cluster_job(job)
     cluster = spec["rayClusterSpec"]
     nodes = [node("head", cluster["headGroupSpec"])]
     for group in cluster["workerGroupSpecs"]:

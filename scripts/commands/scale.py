@@ -58,7 +58,9 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
     job = job_of(recompose(folder / "config.yaml", []))
     groups = groups_of(job)
-    target = {name: asked for name, asked in read_target(folder).items() if name in groups}  # not of an earlier cluster
+    target = {
+        name: number for name, number in read_target(folder).items() if name in groups
+    }  # not of an earlier cluster
     chosen = _group(group, groups)
     before = target.get(chosen, groups.get(chosen))
     target[chosen] = count

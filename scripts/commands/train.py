@@ -71,7 +71,13 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     from learner.algorithms.compatibility import check_fit, check_learner
     from reversi.games.rules import game_named
     from scripts.config.job import job_of
-    from scripts.launch.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
+    from scripts.launch.preflight import (
+        check_cluster_job,
+        check_game_files,
+        check_machine,
+        check_openings,
+        check_replay,
+    )
     from scripts.run.control import forget_target
     from scripts.run.folder import RunFolder
 
@@ -80,7 +86,7 @@ def train(values: dict[str, Any], resume: str | None, counts_actors: bool = Fals
     check_learner(job.algorithm, job.learner)
     check_machine(job)
     if in_job():
-        check_kept(job)
+        check_cluster_job(job)
     check_replay(job)
     check_openings(job)
     check_game_files(job)

@@ -46,8 +46,9 @@ def check_machine(job: JobConfig) -> None:
             device_of(job.learner)
 
 
-def check_kept(job: JobConfig) -> None:
-    """Raise ConfigError for relative output paths of a job on a cluster: its working directory is a cache of Ray."""
+def check_cluster_job(job: JobConfig) -> None:
+    """Raise ConfigError for a job on a cluster with relative output paths, as its working directory is a cache of Ray,
+    or with settings of actors that do not fit."""
     places = {"run.dir": job.run.dir, "registry.url": job.registry.url}
     for key, place in places.items():
         if place is not None and not Path(place).is_absolute() and "://" not in place:

@@ -95,8 +95,8 @@ def _health_text(reports: dict[str, HealthReport]) -> str:
     """Return the roles that are down, unresponsive or were started again; "all up" if none is."""
     notes = []
     for role, report in reports.items():
-        said = [] if report.alive else ["down"]
-        said += [f"unresponsive for {report.pending_s:.0f} s"] if report.pending_s >= UNRESPONSIVE_S else []
-        said += [f"{report.restarts} restarts"] if report.restarts else []
-        notes += [f"{role} {', '.join(said)}"] if said else []
+        troubles = [] if report.alive else ["down"]
+        troubles += [f"unresponsive for {report.pending_s:.0f} s"] if report.pending_s >= UNRESPONSIVE_S else []
+        troubles += [f"{report.restarts} restarts"] if report.restarts else []
+        notes += [f"{role} {', '.join(troubles)}"] if troubles else []
     return "; ".join(notes) or "all up"

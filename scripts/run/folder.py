@@ -223,8 +223,8 @@ def start_again(free: bool) -> str:
 def is_left_over(folder: Path) -> bool:
     """Return whether a run has left `folder` without anything to go on from: no checkpoint, no model, nothing on a
     Redis server."""
-    kept = checkpoints_in(folder) or _has_models(folder) or (folder / KEY_FILE).exists()
-    return (folder / "run.lock").exists() and not kept
+    rest = checkpoints_in(folder) or _has_models(folder) or (folder / KEY_FILE).exists()
+    return (folder / "run.lock").exists() and not rest
 
 
 def _empty(folder: Path) -> None:
@@ -319,8 +319,8 @@ def _explained(path: Path) -> Iterator[None]:
 def versions() -> dict[str, str]:
     """Return the versions of all packages that affect results."""
     packages = ("reversi-zero", "numpy", "numba", "torch", "openvino", "ray", "safetensors", "hydra-core", "wandb")
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    installed = {"python": platform.python_version(), "machine": platform.machine()}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
+            installed[package] = importlib.metadata.version(package)
+    return installed
