@@ -118,7 +118,7 @@ class Validation:
                 raise CorruptFileError("learner state: the best network is of another shape than this job's") from error
         self.newest = None if state["newest"] is None else ValidationReport(**state["newest"])
         self._offered = state["offered"]
-        summed, positions, *sums = state.get("summed", (0, 0))
+        summed, positions, *sums = state["summed"]
         if positions == len(self._all):  # else the run was resumed with other games
             self._sums, self._summed = np.array(sums), int(summed)
 
