@@ -16,7 +16,6 @@ from scripts.commands import stop
 from scripts.commands.launch import order_of
 from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import TOGETHER_S
-from scripts.run.stopping_criteria import raised_limit
 from tests.scripts.conftest import Reversi
 from tests.scripts.sessions import driver, wait_until_stopping
 
@@ -236,20 +235,3 @@ def test_a_job_carries_the_name_that_was_chosen_here() -> None:
         "/shared/night",
         ("resume=/shared/night", "run.minutes=9"),
     )
-
-
-@pytest.mark.parametrize(
-    ("limits", "minutes", "played", "says"),
-    [
-        ((10, None), 10.1, 5_000, "run.minutes=20"),
-        ((0.01, None), 0.05, 5_000, "run.minutes=0.08"),
-        ((10.5, 5_001), 10.5, 5_000, "run.minutes=21"),
-        ((10, 5_000), 3.0, 5_000, "run.games=10000"),
-        ((None, 5_000), 3.0, 4_990, "run.games=10000"),
-        ((None, 600), 3.0, 6_500, "run.games=9600"),
-    ],
-)
-def test_what_has_ended_is_told_what_to_be_given(
-    limits: tuple[float | None, int | None], minutes: float, played: int, says: str
-) -> None:
-    assert raised_limit(*limits, 60 * minutes, played) == says
