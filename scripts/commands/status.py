@@ -53,17 +53,17 @@ def run(args: argparse.Namespace) -> int:
         _list(args.json, jobs.all())
         return 0
     job = jobs.find(args.what)
-    of_run, why = None, f"nothing in {job.folder}; {job.message}"
+    run_status, why = None, f"nothing in {job.folder}; {job.message}"
     try:
-        of_run = run_of(jobs, job)
+        run_status = run_of(jobs, job)
     except RunError as error:
         why = str(error)
     lines = [f"job {job.id}: {job.state}, started {job.started} UTC{f', ended {job.ended}' if job.ended else ''}"]
-    if of_run is None:
+    if run_status is None:
         lines.append(f"run {job.run}: {why}")
     else:
-        lines += _lines(of_run, launch_command(of_run, jobs.address))
-    _show(args.json, {"job": asdict(job), "run": asdict(of_run) if of_run else None}, lines)
+        lines += _lines(run_status, launch_command(run_status, jobs.address))
+    _show(args.json, {"job": asdict(job), "run": asdict(run_status) if run_status else None}, lines)
     return 0
 
 
