@@ -1,8 +1,8 @@
-"""`SampleColumns`: samples of one kind, stored as columns."""
+"""`SampleColumns`: samples of one kind, stored as columns; `SampleKind`: how records become them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
+from reversi.record import Records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,3 +69,17 @@ class SampleColumns:
     def concatenate(cls, parts: Sequence[SampleColumns]) -> Self:
         """Return the rows of all `parts`, at least one, in their order."""
         return cls(**{name: np.concatenate([part.columns()[name] for part in parts]) for name in cls.COLUMNS})
+
+
+@dataclass(frozen=True)
+class SampleKind:
+    """One kind of sample, for replays in any process: it can be pickled if `of` can."""
+
+    name: str
+    """Its name in saved replays."""
+
+    columns: type[SampleColumns]
+    """The class of its samples."""
+
+    of: Callable[[Records], SampleColumns]
+    """Makes samples from checked records."""

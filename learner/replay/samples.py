@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.replay.columns import SampleColumns
+from learner.replay.columns import SampleColumns, SampleKind
 from reversi.games.bitboard import Masks
 from reversi.games.rules import game_named, play
 from reversi.kernels.kernel import kernel
@@ -77,6 +77,10 @@ def samples_of(records: Records) -> Samples:
     samples = Samples.empty(int((records.ply_kind != OPENING).sum()), records.policy.shape[1])
     unroll(game_named(records.game).id, records.columns(), samples.arrays())
     return samples
+
+
+POSITIONS = SampleKind("positions", Samples, samples_of)
+"""The kind of samples that alphazero and supervised learn from."""
 
 
 @kernel
