@@ -36,8 +36,8 @@ class Batch:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors by name."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: tensor for name, tensor in found.items() if isinstance(tensor, Tensor)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     def to(self, device: torch.device) -> Self:
         """Return the batch on `device`; copies from pinned memory are asynchronous."""

@@ -55,7 +55,7 @@ class Training(Protocol):
 
 
 class Objective(Protocol):
-    """How samples become a batch, and a batch losses; with the state that these need."""
+    """How samples become a batch, and a batch losses.  The other methods are for objectives with state of their own."""
 
     def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> Any:
         """Return samples as a `Batch` in new memory, pinned for a copy to a GPU if `pinned`."""
@@ -65,12 +65,16 @@ class Objective(Protocol):
 
     def before_step(self, step: int, network: nn.Module) -> None:
         """Hook called with the network before step `step`."""
+        return
 
     def played(self, weights: Weights) -> Weights:
         """Return the weights converted from what was trained to what players read."""
+        return weights
 
     def arrays(self) -> dict[str, Tensor]:
         """Return the objective's own state as named tensors."""
+        return {}
 
     def restore(self, arrays: dict[str, Tensor]) -> None:
         """Restore `arrays()`."""
+        return

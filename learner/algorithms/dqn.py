@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from learner.algorithms.algorithm import Objective
 from learner.algorithms.config import DqnConfig
 from learner.batches import Batch, masked
 from learner.replay.columns import SampleColumns
@@ -43,7 +44,7 @@ class TransitionBatch(Batch):
     next_legal: Tensor  # u8[B, A] 1 at every legal action of the next position
 
 
-class Dqn:
+class Dqn(Objective):
     """The objective: action values towards those of the target network."""
 
     def __init__(self, game: Game, config: DqnConfig, network: StackConfig, device: torch.device) -> None:

@@ -68,9 +68,9 @@ class TableTraining:
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
         """Restore the table."""
-        found = {name: array.shape for name, array in arrays.items()}
-        if found != {"q": self._table.shape}:
-            raise CorruptFileError(f"learner state: expected a table of {self._table.shape}, got {found}")
+        shapes = {name: array.shape for name, array in arrays.items()}
+        if shapes != {"q": self._table.shape}:
+            raise CorruptFileError(f"learner state: expected a table of {self._table.shape}, got {shapes}")
         self._table[:] = arrays["q"]
         self.step_count = step_count
 
