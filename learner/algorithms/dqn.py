@@ -23,7 +23,7 @@ from learner.algorithms.algorithm import Objective
 from learner.algorithms.config import DqnConfig
 from learner.batches import Batch, masked
 from learner.replay.columns import SampleColumns
-from learner.replay.transitions import TransitionArrays, Transitions
+from learner.replay.transitions import Transitions
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
@@ -133,7 +133,7 @@ def fill_transitions(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    transitions: TransitionArrays,
+    transitions: Transitions,
     out: TransitionBatchArrays,
 ) -> None:
     """Fill the arrays of a `TransitionBatch`.

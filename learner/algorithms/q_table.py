@@ -18,7 +18,7 @@ from learner.algorithms.config import QTableConfig
 from learner.algorithms.reports import Losses, losses_of
 from learner.config import TableLearnerConfig
 from learner.replay.columns import SampleColumns
-from learner.replay.transitions import TransitionArrays, Transitions
+from learner.replay.transitions import Transitions
 from learner.schedule import annealed
 from reversi.errors import CorruptFileError
 from reversi.games.bitboard import ONE
@@ -79,7 +79,7 @@ class TableTraining:
 def update(
     game_id: int,
     rate: np.float32,
-    transitions: TransitionArrays,
+    transitions: Transitions,
     table: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:

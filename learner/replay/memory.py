@@ -169,11 +169,10 @@ class MemoryReplay:
         if header["samples"] != self._kind.name:
             expected = f"{self._kind.name} for this algorithm"
             raise CorruptFileError(f"replay state: expected {expected}, got {header['samples']}")
-        for name, dtype in self._kind.columns.COLUMNS.items():
-            if arrays[name].dtype != dtype:
-                raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")
+        lengths = {"B": len(arrays["own"]), "A": self.game.actions}
+        self._kind.columns.expect(arrays, lengths, "replay state")
         ring = Ring(self._kind.columns, self.config.capacity_positions, self.game.actions)
-        ring.add(self._kind.columns(**{name: arrays[name] for name in self._kind.columns.COLUMNS}))
+        ring.add(self._kind.columns(**arrays))
         counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
         tokens, deliveries = float(header["tokens"]), Deliveries.restored(header["deliveries"])
         self._rng.bit_generator.state = header["random"]
