@@ -1,7 +1,7 @@
 """The interfaces of an algorithm: `Training` for the learner, `Objective` for the trainer of networks.
 
-To add one, write its configuration in `config.py`, its samples in `learner/algorithms/sample_kinds.py`, its report in
-`reports.py`, and either an `Objective`, which `learner/training/trainer.py` minimises, or a `Training` of its own.
+To add one, write its configuration in `config.py`, its samples in `sample_kinds.py`, its report in `reports.py`, and
+either an `Objective`, which `learner/training/trainer.py` minimises, or a `Training` of its own.
 """
 
 from __future__ import annotations

@@ -206,9 +206,9 @@ class Trainer:
         return values, norm
 
     def _copy(self, network: Network) -> Network:
-        made = _network(self._network_config, self.game, self.device)
-        made.load_state_dict(network.state_dict())
-        return made.eval()
+        copy = _network(self._network_config, self.game, self.device)
+        copy.load_state_dict(network.state_dict())
+        return copy.eval()
 
     def _backward(self, batch: Batch) -> Tensor:
         """Compute the gradient; return the losses.  If compilation fails, later steps run without it."""
@@ -296,8 +296,8 @@ def device_of(config: NetworkLearnerConfig) -> torch.device:
 
 def _network(config: NetworkConfig, game: Game, device: torch.device) -> Network:
     torch.backends.cudnn.benchmark = True  # all batches have one size, so it pays to search for the fastest algorithms
-    made: Network = build_network(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return made
+    network: Network = build_network(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network
 
 
 def _objective(game: Game, algorithm: AlgorithmConfig, network: NetworkConfig, device: torch.device) -> Objective:
