@@ -61,16 +61,7 @@ def unpack(data: bytes, kind: str, format_number: int, where: str) -> tuple[dict
 
     Raises CorruptFileError if the bytes are truncated, foreign, of another kind or format, or fail their checksum.
     """
-    from safetensors.numpy import load
-
-    about = _about(data, kind, format_number, where)
-    header: Header = about["header"]
-    with _readable(data, kind, where):
-        arrays = load(bytes(data))
-        intact = about["sha256"] == _digest(arrays, header)
-    if not intact:
-        raise CorruptFileError(f"{where}: the checksum does not match; the {kind} archive was damaged or cut short")
-    return arrays, header
+    return _unpacked(data, kind, format_number, where, with_arrays=True)
 
 
 def read_header(data: bytes, kind: str, format_number: int, where: str) -> Header:
@@ -79,8 +70,7 @@ def read_header(data: bytes, kind: str, format_number: int, where: str) -> Heade
     Raises CorruptFileError if the bytes are truncated, foreign, or of another kind or format.  A changed byte can go
     unnoticed: whoever uses the arrays unpacks them.
     """
-    header: Header = _about(data, kind, format_number, where)["header"]
-    return header
+    return _unpacked(data, kind, format_number, where, with_arrays=False)[1]
 
 
 def read(path: Path, kind: str, format_number: int) -> tuple[dict[str, NDArray[Any]], Header]:
@@ -108,41 +98,43 @@ def believing(what: str) -> Iterator[None]:
         raise CorruptFileError(f"{what}: expected what this version of the program writes, but {reason}") from error
 
 
-def _about(data: bytes, kind: str, format_number: int, where: str) -> dict[str, Any]:
-    """Return kind, format, checksum and header of an archive of this `kind`, without reading its arrays."""
+def _unpacked(
+    data: bytes, kind: str, format_number: int, where: str, *, with_arrays: bool
+) -> tuple[dict[str, NDArray[Any]], Header]:
+    """Return what `unpack` does; without arrays only the length is checked, not the checksum."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
     if len(data) > MAX_BYTES:
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes, got {len(data)}")
     length = _header_bytes(data)
     if length > MAX_HEADER_BYTES:
         wanted = f"a {kind} archive with a header of at most {MAX_HEADER_BYTES} bytes"
         raise CorruptFileError(f"{where}: expected {wanted}, got one of {length}")
-    with _readable(data, kind, where):
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
         entries = json.loads(bytes(data[8 : 8 + length]))
-        about: dict[str, Any] = json.loads(entries.pop("__metadata__")[METADATA_KEY])
-        ends = [entry["data_offsets"][1] for entry in entries.values()]
-        if len(data) != 8 + length + max(ends, default=0):
-            raise ValueError("truncated")
-        origin = about["kind"], about["format"]
-        about["header"] = dict(about["header"])
+        about = json.loads(entries.pop("__metadata__")[METADATA_KEY])
+        origin = (about["kind"], about["format"])
+        header = dict(about["header"])
+        if with_arrays:
+            arrays = load(bytes(data))
+            intact = about["sha256"] == _digest(arrays, header)
+        else:
+            ends = [entry["data_offsets"][1] for entry in entries.values()]
+            intact = len(data) == 8 + length + max(ends, default=0)
+    except (SafetensorError, *_UNREADABLE) as error:
+        raise CorruptFileError(
+            f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read"
+        ) from error
     if origin != (kind, format_number):
         advice = "; use the version of this program that wrote it" if origin[0] == kind else ""
         raise CorruptFileError(
             f"{where}: expected a {kind} archive of format {format_number}, got {origin[0]!r} of {origin[1]}{advice}"
         )
-    return about
-
-
-@contextmanager
-def _readable(data: bytes, kind: str, where: str) -> Iterator[None]:
-    """Turn the exceptions of reading foreign bytes into one CorruptFileError."""
-    from safetensors import SafetensorError
-
-    try:
-        yield
-    except (SafetensorError, *_UNREADABLE) as error:
-        raise CorruptFileError(
-            f"{where}: expected a {kind} archive, got {len(data)} bytes that cannot be read"
-        ) from error
+    if not intact:
+        raise CorruptFileError(f"{where}: the checksum does not match; the {kind} archive was damaged or cut short")
+    return arrays, header
 
 
 def _header_bytes(data: bytes) -> int:

@@ -72,6 +72,6 @@ class Columns:
         if arrays.keys() != cls.COLUMNS.keys():
             raise CorruptFileError(f"{where}: expected the columns {sorted(cls.COLUMNS)}, got {sorted(arrays)}")
         for name, (dtype, axes) in cls.COLUMNS.items():
-            array, shape = arrays[name], tuple(lengths[axis] for axis in axes)
+            array, shape = arrays[name], tuple(map(lengths.__getitem__, axes))
             if array.dtype != dtype or array.shape != shape:
                 raise CorruptFileError(f"{where}: expected {name} as {dtype} {shape}, got {array.dtype} {array.shape}")

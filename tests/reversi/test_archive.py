@@ -67,7 +67,7 @@ def test_a_header_is_read_without_the_arrays() -> None:
     assert read_header(data, "test", 1, "here") == HEADER
     assert read_header(pack("test", 1, {}, HEADER), "test", 1, "here") == HEADER
     for length in range(len(data)):
-        with pytest.raises(CorruptFileError, match="here: expected a test archive"):
+        with pytest.raises(CorruptFileError, match=r"^here: .*(expected a|the) test archive"):
             read_header(data[:length], "test", 1, "here")
     with pytest.raises(CorruptFileError, match="expected a test archive of format 2, got 'test' of 1"):
         read_header(data, "test", 2, "here")
