@@ -190,10 +190,10 @@ class Learner:
             self._restore(arrays, header)
 
     def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
-        found = (header["game"], header["algorithm"])
-        if found != (self.game.name, self.algorithm.name):
+        game, algorithm = header["game"], header["algorithm"]
+        if (game, algorithm) != (self.game.name, self.algorithm.name):
             raise CorruptFileError(
-                f"learner state: expected {self.algorithm.name} on {self.game.name}, got {found[1]} on {found[0]}"
+                f"learner state: expected {self.algorithm.name} on {self.game.name}, got {algorithm} on {game}"
             )
         published, drawn = arrays.get("published"), archive.under("drawn.", arrays)
         self.trainer.restore(archive.under("training.", arrays), header["step"])

@@ -91,7 +91,7 @@ class QTableLosses:
 
 Losses = AlphaZeroLosses | SupervisedLosses | DqnLosses | QTableLosses
 
-KINDS: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses] | type[QTableLosses]] = {
+LOSSES: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses] | type[QTableLosses]] = {
     "alphazero": AlphaZeroLosses,
     "supervised": SupervisedLosses,
     "dqn": DqnLosses,
@@ -102,8 +102,8 @@ KINDS: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses
 
 def losses_of(algorithm: str, values: Iterable[float]) -> Losses:
     """Return the report of an algorithm from its means, in the order of the fields."""
-    kind = KINDS[algorithm]
-    return kind(**dict(zip(kind.__annotations__, values, strict=True)))
+    report = LOSSES[algorithm]
+    return report(**dict(zip(report.__annotations__, values, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)

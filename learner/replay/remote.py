@@ -10,8 +10,7 @@ from pathlib import Path
 
 import ray
 
-from learner.algorithms.config import AlgorithmConfig
-from learner.replay.columns import SampleColumns
+from learner.replay.columns import SampleColumns, SampleKind
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import AddReport, ReplayReport
@@ -24,16 +23,16 @@ SAMPLE_WAIT_S = 1.0
 def rebuilt_memory(
     game: str,
     config: ReplayConfig,
+    kind: SampleKind,
     seed: int,
     rejected_dir: str | None,
-    algorithm: AlgorithmConfig | None,
     saved: Callable[[], bytes | None],
 ) -> tuple[MemoryReplay, bool]:
     """Return a replay and whether Ray has restarted this actor after a death; it then begins with `saved()`, if any.
 
     It must be called before the actor answers any call that waits.
     """
-    memory = MemoryReplay(game_named(game), config, seed, Path(rejected_dir) if rejected_dir else None, algorithm)
+    memory = MemoryReplay(game_named(game), config, kind, seed, Path(rejected_dir) if rejected_dir else None)
     restarted = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
     if restarted and (state := saved()) is not None:
         memory.restore(state)
@@ -48,13 +47,13 @@ class AsyncReplay:
         *,
         game: str,
         config: ReplayConfig,
+        kind: SampleKind,
         seed: int,
         rejected_dir: str | None,
-        algorithm: AlgorithmConfig | None,
         saved: Callable[[], bytes | None],
     ) -> None:
         """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
-        self._replay, _ = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
+        self._replay, _ = rebuilt_memory(game, config, kind, seed, rejected_dir, saved)
         self._process = secrets.token_hex(8)
         self._changed = asyncio.Condition()
         self._stopped = False

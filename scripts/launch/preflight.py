@@ -11,6 +11,7 @@ from pathlib import Path
 from actors.config import GamesActorConfig
 from actors.recorded import game_files
 from evaluator.openings import load_openings, random_openings
+from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.memory import check_capacity
 from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.server import RedisServer
@@ -63,7 +64,7 @@ def check_cluster_job(job: JobConfig) -> None:
 
 def check_replay(job: JobConfig) -> None:
     """Raise ConfigError for a replay whose state could not be saved."""
-    check_capacity(game_named(job.game.name), job.replay, job.algorithm)
+    check_capacity(game_named(job.game.name), job.replay, sample_kind(job.algorithm))
 
 
 def check_openings(job: JobConfig) -> None:

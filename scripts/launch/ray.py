@@ -16,6 +16,7 @@ from typing import Any
 from actors.remote import RemoteRecords, SelfPlayActor
 from actors.worker import ActorReport
 from evaluator.remote import GateActor
+from learner.algorithms.sample_kinds import sample_kind
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
 from scripts.launch.redis_run import RedisRun, redis_of
@@ -163,7 +164,7 @@ def _replay_of(session: Session, placement: Placement, redis: RedisRun | None) -
         "seed": job.run.seed,
         "config": job.replay,
         "rejected_dir": str(folder / "rejected"),
-        "algorithm": job.algorithm,
+        "kind": sample_kind(job.algorithm),
         "saved": functools.partial(_saved_replay, folder),
     }
     if redis is None:

@@ -19,6 +19,7 @@ from contextlib import closing, contextmanager
 
 from actors.worker import Worker
 from evaluator.gate import Gate
+from learner.algorithms.sample_kinds import sample_kind
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import Replay
@@ -132,7 +133,8 @@ def run_serial(session: Session) -> None:
 def replay_of(session: Session, redis: RedisRun | None) -> Iterator[Replay]:
     """Yield the job's replay, in this process; over Redis its thread and connections are closed afterwards."""
     job, rejected = session.job, session.folder.path / "rejected"
-    memory = MemoryReplay(game_named(job.game.name), job.replay, job.run.seed, rejected, job.algorithm)
+    kind = sample_kind(job.algorithm)
+    memory = MemoryReplay(game_named(job.game.name), job.replay, kind, job.run.seed, rejected)
     if redis is None:
         yield memory
         return

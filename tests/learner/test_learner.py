@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.reports import KINDS, AlphaZeroLosses
+from learner.algorithms.reports import LOSSES, AlphaZeroLosses
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from reversi.errors import ConfigError, CorruptFileError
@@ -181,7 +181,7 @@ def test_action_values_are_learned_in_rounds_and_a_resumed_learner_is_the_uninte
     whole, sink = made(4, Shelf()), Shelf()
     report = whole.round(0.3)
     assert (report.steps, report.samples, report.finished, report.validation) == (8, 256, False, None)
-    assert isinstance(report.losses, KINDS[kind])
+    assert isinstance(report.losses, LOSSES[kind])
     assert report.losses.total > 0
     assert report.losses.summary.startswith("loss ")
     part = made(2, Shelf())

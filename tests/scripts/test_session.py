@@ -14,6 +14,7 @@ from evaluator.gate_report import GateReport
 from learner.algorithms.reports import FullValidation
 from learner.learner import LearnerReport
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import POSITIONS
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
 from scripts.run.exit_record import ExitRecorder
@@ -23,7 +24,7 @@ from scripts.run.stopping_criteria import IDLE_ROUNDS
 from tests.configs import replay_config
 from tests.scripts.sessions import PARTS, session
 
-HELD = MemoryReplay(game_named("reversi4"), replay_config(), 1, None).report()
+HELD = MemoryReplay(game_named("reversi4"), replay_config(), POSITIONS, 1).report()
 
 
 def after(folder: RunFolder, *overrides: str) -> Session:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import ray
 
-from learner.algorithms.config import AlgorithmConfig
-from learner.replay.columns import SampleColumns
+from learner.replay.columns import SampleColumns, SampleKind
 from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer
@@ -28,15 +27,15 @@ class StreamedReplay(RedisReplay):
         *,
         game: str,
         config: RedisReplayConfig,
+        kind: SampleKind,
         seed: int,
         rejected_dir: str | None,
         server: RedisServer,
         key: str,
-        algorithm: AlgorithmConfig | None,
         saved: Callable[[], bytes | None],
     ) -> None:
         """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
-        memory, restarted = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
+        memory, restarted = rebuilt_memory(game, config, kind, seed, rejected_dir, saved)
         super().__init__(memory, config, server, key, learner_lives=restarted)
 
     def sample(self, n_batches: int, batch: int) -> SampleColumns | None:

@@ -14,7 +14,7 @@ from learner.replay.columns import SampleColumns
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis.replay import RedisReplay
-from learner.replay.samples import Samples, samples_of
+from learner.replay.samples import POSITIONS, Samples, samples_of
 from learner.replay.transport import Replay
 from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError
@@ -29,12 +29,12 @@ CONFIG = replay_config(capacity_positions=600, window_start=100, reuse=2.0, buck
 
 
 def memory_replay(config: ReplayConfig, seed: int, rejected: Path, request: pytest.FixtureRequest) -> Replay:
-    return MemoryReplay(GAME, config, seed, rejected)
+    return MemoryReplay(GAME, config, POSITIONS, seed, rejected)
 
 
 def redis_replay(config: ReplayConfig, seed: int, rejected: Path, request: pytest.FixtureRequest) -> Replay:
     streams = redis_config(**vars(config) | {"kind": "redis"})
-    memory = MemoryReplay(GAME, streams, seed, rejected)
+    memory = MemoryReplay(GAME, streams, POSITIONS, seed, rejected)
     replay = RedisReplay(memory, streams, request.getfixturevalue("redis_server"), fresh_key())
     request.addfinalizer(replay.close)
     return replay

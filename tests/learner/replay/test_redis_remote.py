@@ -8,6 +8,7 @@ import time
 from learner.replay.redis.remote import StreamedReplay
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.sink import RedisSink
+from learner.replay.samples import POSITIONS
 from tests.learner.replay.redis_setup import CONFIG, GAME, batch, fresh_key, until
 
 
@@ -20,7 +21,7 @@ def test_a_sample_waits_for_records_that_come_through_the_stream(redis_server: R
         rejected_dir=None,
         server=redis_server,
         key=key,
-        algorithm=None,
+        kind=POSITIONS,
         saved=lambda: None,
     )
     sizes: list[int | None] = []

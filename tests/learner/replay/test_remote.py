@@ -11,6 +11,7 @@ import pytest
 
 from learner.replay import remote
 from learner.replay.remote import AsyncReplay
+from learner.replay.samples import POSITIONS
 from reversi.record import encode
 from tests.configs import replay_config
 from tests.random_games import random_records
@@ -27,7 +28,7 @@ def batch(sequence: int) -> bytes:
 
 
 def opened() -> AsyncReplay:
-    return AsyncReplay(game="reversi4", config=CONFIG, seed=0, rejected_dir=None, algorithm=None, saved=lambda: None)
+    return AsyncReplay(game="reversi4", config=CONFIG, seed=0, rejected_dir=None, kind=POSITIONS, saved=lambda: None)
 
 
 async def begun(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -222,7 +222,7 @@ def test_a_device_without_memory_for_the_batch_is_said_in_a_line(monkeypatch: py
     def full(_: TrainingBatch) -> torch.Tensor:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nand so on")
 
-    monkeypatch.setattr(made, "_strip_losses", full)
+    monkeypatch.setattr(made, "_cpu_losses", full)
     with pytest.raises(ConfigError, match=r"^learner\.batch must fit .* got 32: CUDA out of memory.*2\.00 GiB\.$"):
         made.step(BATCHES[0], 0.0)
 
