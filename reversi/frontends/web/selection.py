@@ -81,5 +81,5 @@ class Selections:
         if newest is None:
             names = ", ".join(opponent.name for opponent in self.current.opponents)
             raise UsageError(f"expected one of {names}, got {name!r}")
-        found = (selection.find(name) for selection in self._kept)
-        return next((each for each in found if each is not None and each.model == model), newest)
+        opponents = (selection.find(name) for selection in self._kept)
+        return next((each for each in opponents if each is not None and each.model == model), newest)
