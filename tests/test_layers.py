@@ -56,8 +56,8 @@ LADDERS = {
 }
 """Parts of a package, files and folders; each imports only itself and those before it."""
 
-ON_TOP = {"scripts.cli", "scripts.metric_docs"}
-"""Files on no ladder: the command line and a tool for the documents, which nothing imports."""
+ON_TOP = {"scripts.cli"}
+"""On no ladder: the command line, which nothing imports."""
 
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}
 """What `reversi` outside `reversi/model` and the front ends may need; safetensors frames its records."""
