@@ -229,7 +229,7 @@ class Worker:
             margin_weight=self.search_config.margin_weight,
         )
         round_s = inf if self._pool is None else config.round_s
-        return SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed, round_s)
+        return SelfPlay(self._game, config, self.search_config, self._evaluator, seed=self._seed, round_s=round_s)
 
     def _take(self, prepared: Prepared) -> None:
         """Install new weights and drop the old ones' cached evaluations."""

@@ -76,7 +76,7 @@ def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
     """Search a few games to their end and convert them to records, samples and one batch."""
     config = dataclasses.replace(actors, games=2 * actors.groups, cache_positions=64)
     search = dataclasses.replace(job.search, simulations=2, first_simulations=None)
-    selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)
+    selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), seed=0)
     records = None
     while records is None:
         records = selfplay.play(16, 0)

@@ -20,7 +20,7 @@ from reversi.players.alphabeta import CORNER, DIAGONAL, DISC, DISCS, MOBILITY, A
 
 def search(positions: list[Position], depth: int, seed: int = 1, threads: int = 1) -> AlphaBetaResult:
     own, opp = (np.array([getattr(p, side) for p in positions], np.uint64) for side in ("own", "opp"))
-    return alphabeta(positions[0].game, own, opp, depth, seed, Threads(threads))
+    return alphabeta(positions[0].game, own, opp, depth, seed=seed, threads=Threads(threads))
 
 
 def judged(position: Position) -> int:
@@ -108,17 +108,17 @@ def test_the_seed_decides_among_equals_alone_and_batch_and_threads_nothing() -> 
     assert [search([position], 3).action[0] for position in positions] == one.action.tolist()
     assert (search(positions, 3, seed=2).score == one.score).all()
     empty = np.zeros(0, np.uint64)
-    assert alphabeta(GAMES["reversi6"], empty, empty, 3, 1, Threads(1)).action.shape == (0,)
+    assert alphabeta(GAMES["reversi6"], empty, empty, 3, seed=1, threads=Threads(1)).action.shape == (0,)
 
 
 def test_the_recursive_kernel_comes_from_the_disk_cache_in_a_new_process() -> None:
-    """Called with a literal number it would be cached, and end the next process (`endgame_last`)."""
+    """Called with a literal number it would be cached, and end the next process (`reversi/solver/last.py`)."""
     code = (
         "import numpy as np; from reversi.games.rules import game_named; from reversi.players import alphabeta\n"
         "from reversi.kernels.threads import Threads\n"
         "game = game_named('reversi6')\n"
         "own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)\n"
-        "found = alphabeta.alphabeta(game, own, opp, 4, 1, Threads(1))\n"
+        "found = alphabeta.alphabeta(game, own, opp, 4, seed=1, threads=Threads(1))\n"
         "print(sum(alphabeta.choose_actions.stats.cache_misses.values()), found.score[0])"
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
