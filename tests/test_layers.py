@@ -45,7 +45,7 @@ DOORS = {
 }
 LADDERS = {
     "reversi": (
-        *("errors", "settings", "urls", "files", "archive", "runs"),
+        *("errors", "settings", "urls", "files", "archive", "columns", "runs"),
         *("kernels", "games", "solver", "search", "record", "model", "formats", "players", "analysis", "frontends"),
     ),
     "learner": (
