@@ -20,23 +20,22 @@ SAMPLE_WAIT_S = 1.0
 """Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
 
 
-def rebuilt_memory(
+def restored_memory(
     game: str,
     config: ReplayConfig,
     kind: SampleKind,
     seed: int,
     rejected_dir: str | None,
     saved: Callable[[], bytes | None],
-) -> tuple[MemoryReplay, bool]:
-    """Return a replay and whether Ray has restarted this actor after a death; it then begins with `saved()`, if any.
+) -> MemoryReplay:
+    """Return a replay that begins with the state that `saved` returns, if any.
 
     It must be called before the actor answers any call that waits.
     """
     memory = MemoryReplay(game_named(game), config, kind, seed, Path(rejected_dir) if rejected_dir else None)
-    restarted = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
-    if restarted and (state := saved()) is not None:
+    if (state := saved()) is not None:
         memory.restore(state)
-    return memory, restarted
+    return memory
 
 
 class AsyncReplay:
@@ -52,8 +51,8 @@ class AsyncReplay:
         rejected_dir: str | None,
         saved: Callable[[], bytes | None],
     ) -> None:
-        """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
-        self._replay, _ = rebuilt_memory(game, config, kind, seed, rejected_dir, saved)
+        """`saved` returns the state to begin with; None if there is none."""
+        self._replay = restored_memory(game, config, kind, seed, rejected_dir, saved)
         self._process = secrets.token_hex(8)
         self._changed = asyncio.Condition()
         self._stopped = False
@@ -103,10 +102,6 @@ class AsyncReplay:
     async def state(self) -> bytes:
         """Return the whole state as an archive."""
         return self._replay.state()
-
-    async def restore(self, data: bytes) -> None:
-        """Restore `state()`."""
-        self._replay.restore(data)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         async with self._changed:

@@ -54,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and submit the job; with --follow wait until it ends and return its exit code."""
     order = order_of(args.overrides)
-    from scripts.ray.job_runs import JOB_COMMAND
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import JOB_COMMAND, Jobs
 
     jobs = Jobs(args.address, args.token_file)
     before = [job for job in jobs.all() if job.folder == order.folder]

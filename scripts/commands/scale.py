@@ -77,8 +77,7 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
 def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     """Run the command on the head, where the run's folder is."""
-    from scripts.ray.job_runs import JOB_COMMAND
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import JOB_COMMAND, Jobs
 
     jobs = Jobs(args.address, args.token_file)
     job = jobs.find(args.what)

@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
         status = read_status(find_run(args.what))
         _show(args.json, asdict(status), _lines(status, status.resume_command))
         return 0
-    from scripts.ray.job_runs import launch_command, run_of
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import Jobs, launch_command, run_of
 
     jobs = Jobs(args.address, args.token_file)
     if args.what is None:

@@ -81,8 +81,7 @@ def _end(holder: LockHolder, folder: Path, timeout_s: float) -> None:
 
 
 def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
-    from scripts.ray.job_runs import launch_command, run_of
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import Jobs, launch_command, run_of
 
     if args.what is None:
         raise UsageError("expected a job or a run's name with --address, got none; `reversi status` lists them")

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -102,6 +103,12 @@ class Session:
             )
         if finished:
             self._expect_more()
+
+    def remove_passed_over(self) -> None:
+        """Remove the checkpoints newer than the one that was loaded, which are damaged: the next ones replace them."""
+        for place in self.folder.checkpoints():
+            if int(place.name) > self._number:
+                shutil.rmtree(place, ignore_errors=True)
 
     def _expect_more(self) -> None:
         """Raise ConfigError for a finished run that was not given more minutes or games."""

@@ -23,6 +23,7 @@ def test_a_sample_waits_for_records_that_come_through_the_stream(redis_server: R
         key=key,
         kind=POSITIONS,
         saved=lambda: None,
+        restarted=lambda: False,
     )
     sizes: list[int | None] = []
 
