@@ -17,20 +17,19 @@ from learner.replay.redis.embedded import EmbeddedServer
 from learner.replay.redis.key import run_key
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.sink import RedisSink
-from reversi.errors import ConfigError, RunError
+from reversi.errors import ConfigError, RunError, UnreachableError
 from reversi.record import encode
-from scripts.commands import train as train_command
 from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.launch.redis_run import forget, redis_of
-from scripts.run.interrupt import EXIT_INTERRUPTED
+from scripts.launch.train import train
 from scripts.run.preflight import check_machine
 from scripts.run.session import Session
 from scripts.run.status import read_run
 from tests.configs import redis_config
 from tests.random_games import random_records
 from tests.scripts.redis_contents import counted, deliveries
-from tests.scripts.runs import TINY, command, elapsed_s, resume, train, wait_for
+from tests.scripts.runs import TINY, command, elapsed_s, resume, wait_for
 
 REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0", "replay.reuse=0.5")
 """Over Redis, and with more play than learning: a serial run would learn from a delivery for ten seconds."""
@@ -83,10 +82,9 @@ def test_a_server_of_our_own_is_not_for_a_cluster_of_machines() -> None:
 
 
 def test_a_server_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    done = train(tmp_path, *REDIS, "cluster=serial", "run.name=lost", "replay.url=redis://127.0.0.1:1/0")
-    assert done.returncode == 3
-    (line,) = [line for line in done.stderr.splitlines() if "redis" in line]
-    assert line.startswith("error: redis at redis://127.0.0.1:1/0: expected an answer, got ")
+    overrides = [f"run.dir={tmp_path}", *TINY, *REDIS, "cluster=serial", "run.name=lost"]
+    with pytest.raises(UnreachableError, match=r"^redis at redis://127.0.0.1:1/0: expected an answer, got "):
+        train([*overrides, "replay.url=redis://127.0.0.1:1/0"])
     assert not (tmp_path / "lost").exists()
 
 
@@ -106,7 +104,7 @@ def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
         session.interrupt.request()
 
     monkeypatch.setattr("scripts.launch.warm.warm", lambda job: None)
-    monkeypatch.setattr(train_command, "_launch", launch)
+    monkeypatch.setattr("scripts.launch.train._launch", launch)
     with contextlib.closing(EmbeddedServer(tmp_path / "redis", memory_mb=64, append_only=False)) as running:
         client = running.server.client()
         others = {b"reversi:brief-0:drawn": b"1", b"reversi:brief:drawn": b"2"}
@@ -114,12 +112,12 @@ def test_a_run_that_trained_nothing_leaves_nothing_on_the_server(
         for key, value in others.items():
             client.set(key, value)
         overrides = [*TINY, *REDIS, "cluster=serial", "run.name=brief", f"run.dir={tmp_path}"]
-        values = compose([*overrides, f"replay.url={running.server.url}"])
+        overrides.append(f"replay.url={running.server.url}")
         if interrupted:
-            assert train_command.train(values, None) == EXIT_INTERRUPTED
+            assert not train(overrides).finished
         else:
             with pytest.raises(RunError, match="no luck"):
-                train_command.train(values, None)
+                train(overrides)
         assert set(client.keys()) == set(others)
         client.close()
     assert not (tmp_path / "brief").exists()
@@ -176,11 +174,11 @@ def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resum
         session.interrupt.request()
 
     monkeypatch.setattr("scripts.launch.warm.warm", lambda job: None)
-    monkeypatch.setattr(train_command, "_launch", launch)
+    monkeypatch.setattr("scripts.launch.train._launch", launch)
     said = []
     for name, replay in (("memory", "replay=memory"), ("redis", "replay=redis")):
         overrides = [*TINY, replay, "cluster=serial", f"run.name={name}", f"run.dir={tmp_path}"]
-        assert train_command.train(compose(overrides), None) == EXIT_INTERRUPTED
+        assert not train(overrides).finished
         said.append(capsys.readouterr().out.splitlines()[-1])
         assert read_run(tmp_path / name).state == "empty"
     words = "stopped before training continued; nothing is lost"

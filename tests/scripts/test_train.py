@@ -17,7 +17,7 @@ import pytest
 
 from reversi.errors import ConfigError
 from scripts.commands import train as train_command
-from scripts.commands.train import _log_end_of_thread
+from scripts.launch.train import Trained, _log_end_of_thread
 from tests.scripts.conftest import Reversi
 from tests.scripts.runs import TINY, command, metrics, resume, train, wait_for
 
@@ -134,12 +134,12 @@ def test_each_run_of_a_sweep_has_a_registry_of_its_own(tmp_path: Path, monkeypat
     """The number of a job is part of its name before the registry's URL is made of that."""
     trained: list[tuple[str, str]] = []
 
-    def note(values: dict[str, Any], resume: str | None) -> int:
+    def note(values: dict[str, Any]) -> Trained:
         trained.append((values["run"]["name"], values["registry"]["url"]))
-        return 0
+        return Trained(tmp_path, finished=True)
 
     monkeypatch.setenv("REVERSI_BUCKET", "bucket")
-    monkeypatch.setattr(train_command, "train", note)
+    monkeypatch.setattr(train_command, "train_composed", note)
     sweep = ["--multirun", "experiment=tictactoe", f"run.dir={tmp_path}"]
     assert train_command.run([*sweep, "run.seed=1,2", "run.name=a+1", "registry=s3"]) == 0
     assert trained == [("a+1-0", "s3://bucket/a+1-0"), ("a+1-1", "s3://bucket/a+1-1")]
