@@ -14,7 +14,7 @@ from evaluator.match import Match
 from reversi.formats.ggf import parse_ggf
 from reversi.model.registry import Registry
 from scripts.bench.setup import Settings, random_weights
-from tests.reversi.players.engines.commands import spec
+from tests.runs.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reversi.formats.ggf import parse_ggf
 from reversi.games.notation import action_name
-from tests.reversi.players.engines.commands import spec
+from tests.runs.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 
