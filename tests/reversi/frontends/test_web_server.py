@@ -157,7 +157,7 @@ def test_a_server_serves_until_a_signal(number: signal.Signals) -> None:
     found: list[bytes] = []
 
     def visit(url: str) -> None:
-        with urllib.request.urlopen(url + "api/info", timeout=30) as answer:
+        with urllib.request.urlopen(url + "api/info", timeout=100) as answer:
             found.append(answer.read())
         signal.raise_signal(number)
 

@@ -30,10 +30,10 @@ def served(*arguments: object, code: int = 0, said: str = "") -> Iterator[str]:
             assert process.stdout is not None
             line = process.stdout.readline()
             found = re.search(r"http://\S+/", line)
-            assert found, line + process.communicate(timeout=60)[1]
+            assert found, line + process.communicate(timeout=100)[1]
             yield found[0]
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == code
+            assert process.wait(100) == code
             assert process.stderr is not None
             errors = process.stderr.read()
             assert re.fullmatch(said, errors), errors

@@ -46,7 +46,7 @@ def address(models: Path) -> Iterator[str]:
 
 
 def info_of(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(url + "api/info", timeout=30) as answer:
+    with urllib.request.urlopen(url + "api/info", timeout=100) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
 

@@ -31,7 +31,7 @@ def test_a_line_is_answered_before_the_next_one_arrives() -> None:
         for line, answer in ((LAST, ("score", 36)), ("nonsense", ("line", 2)), (PASS, ("score", -36))):
             program.stdin.write(line + "\n")
             assert answer in json.loads(program.stdout.readline()).items()
-        _, complaint = program.communicate(timeout=30)
+        _, complaint = program.communicate(timeout=100)
     assert (program.returncode, complaint) == (1, "error: 1 of 3 lines could not be parsed as positions\n")
 
 
@@ -44,7 +44,7 @@ def test_ctrl_c_stops_the_solvers_while_more_lines_may_come() -> None:
         assert json.loads(program.stdout.readline())["score"] == 36
         time.sleep(0.5)
         program.send_signal(signal.SIGINT)
-        program.wait(20)
+        program.wait(100)
         assert program.stderr is not None
         assert (program.returncode, program.stderr.read()) == (130, "error: interrupted\n")
 
@@ -61,7 +61,7 @@ def test_a_position_is_answered_before_the_next_one_arrives(registry: Path) -> N
         for line in (START, "c2", START):
             program.stdin.write(line + "\n")
             assert "value" in json.loads(program.stdout.readline())
-        assert program.communicate(timeout=30) == ("", "")
+        assert program.communicate(timeout=100) == ("", "")
 
 
 def whole_game() -> GgfGame:
@@ -86,7 +86,7 @@ def test_ctrl_c_prints_what_is_done(registry: Path, tmp_path: Path) -> None:
             process.wait(6)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=100)
     assert (process.returncode, err) == (130, "error: interrupted\n")
     assert "Game 2 of 3" in out
     assert "Game 3 of 3" not in out

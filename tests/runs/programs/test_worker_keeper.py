@@ -50,10 +50,10 @@ def test_ray_is_started_again_on_a_worker_and_a_second_up_takes_the_place_of_the
 
     try:
         up()
-        wait_for(lambda: told.exists() and starts() == 2, 60)
+        wait_for(lambda: told.exists() and starts() == 2)
         (first,) = keepers(head)
         up()
-        wait_for(lambda: starts() >= 3, 60)
+        wait_for(lambda: starts() >= 3)
         (second,) = keepers(head)
         assert second != first
         assert told.read_text().splitlines()[0] == "stop"

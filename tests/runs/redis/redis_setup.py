@@ -84,8 +84,8 @@ def embedded(folder: Path, memory_mb: int = 64, append_only: bool = False) -> It
         server.close()
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
-    """Wait for `condition`; the time is for a machine that has much else to do."""
+def until(condition: Callable[[], bool], timeout_s: float = 300.0) -> None:
+    """Wait for `condition`; the limit is for what never comes, not for a machine with much else to do."""
     start = time.monotonic()
     while not condition():
         assert time.monotonic() - start < timeout_s, "waited too long"

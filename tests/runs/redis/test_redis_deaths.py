@@ -155,7 +155,7 @@ def test_a_killed_server_with_an_append_only_file_loses_nothing_acknowledged(tmp
             held = len(acknowledged)
             until(lambda: len(acknowledged) > held + 5)  # noqa: B023
         ended.set()
-        producer.join(10)
+        producer.join(100)
         until(lambda: games_taken(replay) == len(acknowledged))
         time.sleep(0.2)
         assert games_taken(replay) == len(acknowledged)
@@ -232,7 +232,7 @@ def test_a_learner_killed_at_any_moment_loses_nothing_and_counts_nothing_twice(
             learner.kill()
     finally:
         ended.set()
-        producer.join(5)
+        producer.join(100)
     with opened(redis_server, key, capacity_positions=50_000) as replay:
         replay.restore(state.read_bytes())
         until(lambda: games_taken(replay) >= 2 * acknowledged[0])

@@ -59,10 +59,10 @@ def server_of(run: Path, other_than: int = 0) -> tuple[RedisServer, int]:
             return False
         return pid() != other_than and psutil.pid_exists(pid())
 
-    wait_for(up, 120)
+    wait_for(up)
     words = psutil.Process(psutil.Process(pid()).ppid()).cmdline()
     server = RedisServer(url=f"unix://{words[words.index('--unixsocket') + 1]}")
-    wait_for(server.answers, 60)
+    wait_for(server.answers)
     return server, pid()
 
 
@@ -205,11 +205,11 @@ def test_a_run_killed_twice_goes_on_with_all_that_was_acknowledged(tmp_path: Pat
     pid = 0
     for life, arguments in enumerate((start, again)):
         with killed_in_the_end(arguments):
-            wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
+            wait_for(lambda: list((run / "checkpoints").glob("0*")))
             server, pid = server_of(run, other_than=pid)
-            wait_for(lambda: (f"actor-0-{life}", 1) in deliveries(server, run), 120)  # noqa: B023
+            wait_for(lambda: (f"actor-0-{life}", 1) in deliveries(server, run))  # noqa: B023
             acknowledged = deliveries(server, run)
-        wait_for(lambda: not psutil.pid_exists(pid), 30)  # noqa: B023
+        wait_for(lambda: not psutil.pid_exists(pid))  # noqa: B023
     done = resume(run, f"run.minutes={elapsed_s(run) / 60 + 0.05}")
     assert done.returncode == 0, done.stderr
     held = left_behind(run)
@@ -224,10 +224,10 @@ def test_a_run_killed_before_its_first_checkpoint_goes_on_with_what_redis_holds(
         command(tmp_path, *REDIS, "cluster=serial", "run.name=early", "run.minutes=9", "run.checkpoint_minutes=9")
     ):
         server, pid = server_of(run)
-        wait_for(lambda: (run / "redis-key").exists(), 60)
-        wait_for(lambda: len(deliveries(server, run)) > 4, 120)
+        wait_for(lambda: (run / "redis-key").exists())
+        wait_for(lambda: len(deliveries(server, run)) > 4)
         acknowledged = deliveries(server, run)
-    wait_for(lambda: not psutil.pid_exists(pid), 30)
+    wait_for(lambda: not psutil.pid_exists(pid))
     assert not list((run / "checkpoints").glob("0*"))
     done = resume(run, "run.minutes=0.05")
     assert done.returncode == 0, done.stderr

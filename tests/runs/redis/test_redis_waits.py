@@ -50,7 +50,7 @@ def test_producers_wait_at_the_bound_while_nobody_reads_and_go_on_when_somebody_
     assert len(pushed) == 4  # the fifth is in the stream and its push waits
     with opened(redis_server, key) as replay:
         until(lambda: games_taken(replay) == 40)
-        producer.join(60)
+        producer.join(100)
         assert len(pushed) == 20
 
 
@@ -72,7 +72,7 @@ def test_a_full_bucket_holds_producers_back_until_the_learner_draws(redis_server
         time.sleep(0.6)
         assert len(pushed) < 20
         until(lambda: replay.draw(1, 50, wait_s=0.05) is None and len(pushed) == 20)
-        producer.join(5)
+        producer.join(100)
         sink.close()
 
 
@@ -83,7 +83,7 @@ def test_a_stop_releases_producers_that_wait(redis_server: RedisServer) -> None:
         producer.start()
         until(lambda: not replay.room())
         replay.stop()
-        producer.join(30)
+        producer.join(100)
         assert not producer.is_alive()
         until(lambda: games_taken(replay) == 48)
 
@@ -116,7 +116,7 @@ def test_a_full_server_makes_producers_wait_and_loses_nothing(tmp_path: Path) ->
         with opened(running.server, key, capacity_positions=3000, min_positions=40) as replay:
             filler.delete(*(f"other-{n}" for n in range(stuffing)))
             until(lambda: games_taken(replay) == 2400)
-            producer.join(5)
+            producer.join(100)
             assert replay.report().rejected_batches == 0
 
 
@@ -205,7 +205,7 @@ def test_a_server_that_cannot_write_to_its_disk_is_waited_for_without_end(tmp_pa
             assert (report.games_total, report.server_writes) == (0, False), "and the replay has not given up either"
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             client.bgsave()
-            producer.join(60)
+            producer.join(100)
             until(lambda: games_taken(replay) == 2)
             assert replay.report().server_writes
 

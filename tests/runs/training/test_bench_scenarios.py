@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 def scene() -> Any:
     """One Ray, in a process of its own as it reads its environment when it is imported."""
     command = [sys.executable, "-m", "tests.runs.training.weights_scene"]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -23,6 +23,7 @@ from scripts.cli import main
 from scripts.run.processes import children, kill_children
 from tests.faults.drill.faults import AGENTS
 from tests.faults.drill.run import is_alive
+from tests.runs.training.processes import command, wait_for
 from tests.scripts.run_states import header
 from tests.scripts.tiny_job import metrics
 
@@ -75,14 +76,14 @@ class Session:
     def stop(self) -> None:
         """Ask for the end, and wait for it."""
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=60) == 130, self.said.read_text()
+        assert self.process.wait(timeout=100) == 130, self.said.read_text()
 
     def kill(self) -> None:
         """End it as a power cut does, and see its children go, but for Ray's agents, which take a minute."""
         below = [child for child, title in children(self.process.pid) if title.split()[0] not in AGENTS]
         self.process.kill()
         self.process.wait()
-        wait_for(lambda: not any(map(is_alive, below)), 60)
+        wait_for(lambda: not any(map(is_alive, below)))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def test_a_node_lost_while_a_run_starts_costs_its_actor_alone(tmp_path: Path) ->
             command, env=nodes.environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             try:
-                wait_for(lambda: "RemoteWorker" in worker.roles() or process.poll() is not None, 240)
+                wait_for(lambda: "RemoteWorker" in worker.roles() or process.poll() is not None)
                 worker.end()
                 out, err = process.communicate(timeout=120)
             finally:

@@ -63,7 +63,7 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
     assert launched["folder"] == str(run)
 
     # an actor in its first round compiles its model, and a stop would not wait for it
-    wait_for(lambda: saved_actors(run) == both_actors and any(row["run/games"] for row in rows(run)), 300)
+    wait_for(lambda: saved_actors(run) == both_actors and any(row["run/games"] for row in rows(run)))
     state = status(cluster, "both")
     assert state["job"]["id"] == launched["job"]
     assert state["run"]["state"] == "training"

@@ -29,7 +29,7 @@ def test_no_secret_of_the_environment_gets_into_a_run(tmp_path: Path) -> None:
         env={**os.environ, **SECRETS, "WANDB_MODE": "offline"},
         cwd=ROOT,
         capture_output=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
