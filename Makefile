@@ -21,7 +21,8 @@ $(STAMP): pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	@$(BIN)/reversi signature > /dev/null  # compiles the engine once, so that every command answers at once
+	@echo "compiling the engine (about two minutes), so that every command answers at once"
+	@$(BIN)/python -m scripts.compile_kernels
 	@touch $(STAMP)
 
 $(DEV): $(STAMP)

@@ -10,39 +10,54 @@ import shlex
 import sys
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 from scripts import cli
 from scripts.config.compose import choices_by_group, compose
+from scripts.config.job import job_of
+from scripts.launch.warm import warm
 
+GAME = "c2b2b3b4c5d5e5b5f4b1c1a2a5a6a3a4e2e3e1d1d2f3e4f1f2f5f6e6d6c6b6a1"
 POSITION = "-XOXOO-O-XOOXOOO O"
-"""A position of 4x4 that the solver and its search have to look into."""
 
-LEAST = (
-    "cluster=serial tracking=jsonl run.minutes=null run.games=1 run.summary_games=0 actors.count=1 "
-    "replay.min_positions=1 learner.batch=2 learner.threads=1 gate.games=2 gate.wins=1"
+RUN = (
+    "run.dir={folder} cluster=serial tracking=jsonl run.minutes=null run.games=1 run.summary_games=0 "
+    "replay.min_positions=1 learner.threads=1 gate.games=2 gate.wins=1"
 )
+"""The least of runs."""
+
 COMMANDS = (
+    f"train experiment=reversi6_laptop run.name=trees {RUN}",
+    f"train experiment=tictactoe_qlearning run.name=table {RUN}",
+    f"train experiment=dqn6 run.name=values {RUN}",
+    f"train experiment=wthor run.name=games {RUN} actors.paths=[{{folder}}/games.txt]",
     "signature",
     "perft 3",
     "match --a uct:2 --b alphabeta:2 --size 6 --games 2",
     "match --a flat-mc:1 --b greedy --size 6 --games 2",
-    "prove random --size 4",
-    "solve --json",
-    "train experiment=reversi6_laptop {least}",
-    "train experiment=tictactoe_qlearning {least}",
+    "label --size 6 --empties 6-8 --positions 1 -o {folder}/labels",
+    "solve",
+    "analyze --simulations 4 --registry {folder}/trees/registry",
+    "review --registry {folder}/trees/registry {folder}/games.txt",
 )
 
 
 def compile_all() -> None:
-    """Call every command on the least of work."""
+    """Prepare every experiment and call every command, on the least of work."""
+    for name in choices_by_group()["experiment"]:
+        warm(job_of(compose([f"experiment={name}"])))
     with tempfile.TemporaryDirectory() as folder:
-        for number, line in enumerate(COMMANDS):
+        (Path(folder) / "games.txt").write_text(f"{GAME}\n")
+        for line in COMMANDS:
             sys.stdin = io.TextIOWrapper(io.BytesIO(POSITION.encode()))
-            least = f"{LEAST} run.dir={folder} run.name=run{number}"
-            with redirect_stdout(io.StringIO()):
-                code = cli.main(shlex.split(line.format(least=least, folder=folder)))
-            assert code == 0, line
+            assert cli.main(shlex.split(line.format(folder=folder))) == 0, line
 
 
 if __name__ == "__main__":
-    compile_all()
+    messages = io.StringIO()
+    try:
+        with redirect_stdout(messages), redirect_stderr(messages):
+            compile_all()
+    except BaseException:
+        print(messages.getvalue(), file=sys.stderr)
+        raise

@@ -105,7 +105,7 @@ def test_all_statistics_are_in_the_json(reversi: Reversi) -> None:
 
 def test_colours_discs_and_times_are_a_line(reversi: Reversi, tmp_path: Path) -> None:
     saved = tmp_path / "games.ggf"
-    match = ("match", "--a", "flat-mc:20", "--b", "random", "--size", 6, "--games", 20)
+    match = ("match", "--a", "flat-mc:1000", "--b", "random", "--size", 6, "--games", 20)
     third = reversi(*match, "--save", saved).out.splitlines()[2]
     found = json.loads(reversi(*match, "--json").out)
     games = [parse_ggf(line) for line in saved.read_text().splitlines()]
