@@ -17,20 +17,25 @@ from scripts.config.compose import choices_by_group, compose
 from scripts.config.job import job_of
 from scripts.launch.warm import warm
 
-GAME = "c2b2b3b4c5d5e5b5f4b1c1a2a5a6a3a4e2e3e1d1d2f3e4f1f2f5f6e6d6c6b6a1"
-POSITION = "-XOXOO-O-XOOXOOO O"
+GAME = (
+    "f5d6c3d3c4f4f6f3e6e7d7c5b6d8c6c7d2b5a5a6a7g5e3b4c8g6g4c2e8d1f7e2g3h4f1e1f2g1b1f8g8b3h3b2h5b7a3a4a1a2c1h2h1g2b8a8g7h8"
+    "h7h6"
+)
+POSITION = "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O"
 
 RUN = (
     "run.dir={folder} cluster=serial tracking=jsonl run.minutes=null run.games=1 run.summary_games=0 "
-    "replay.min_positions=1 learner.threads=1 gate.games=2 gate.wins=1"
+    "replay.min_positions=1 learner.batch=32 learner.threads=1 gate.games=2 gate.wins=1"
 )
 """The least of runs."""
 
 COMMANDS = (
-    f"train experiment=reversi6_laptop run.name=trees {RUN}",
+    f"train experiment=reversi6_laptop run.name=trees {RUN} learner.precision=float32",
+    f"train experiment=reversi6_laptop run.name=halves {RUN} learner.precision=bf16",
     f"train experiment=tictactoe_qlearning run.name=table {RUN}",
     f"train experiment=dqn6 run.name=values {RUN}",
-    f"train experiment=wthor run.name=games {RUN} actors.paths=[{{folder}}/games.txt]",
+    f"train experiment=wthor run.name=games {RUN} actors.paths=[{{folder}}/games.txt] network.filters=[8] "
+    "network.width=1 gate.opening_choice=1 gate.truth_positions=0",
     "signature",
     "perft 3",
     "match --a uct:2 --b alphabeta:2 --size 6 --games 2",
@@ -38,7 +43,7 @@ COMMANDS = (
     "label --size 6 --empties 6-8 --positions 1 -o {folder}/labels",
     "solve",
     "analyze --simulations 4 --registry {folder}/trees/registry",
-    "review --registry {folder}/trees/registry {folder}/games.txt",
+    "review --registry {folder}/games/registry --simulations 4 {folder}/games.txt",
 )
 
 
