@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,7 +105,10 @@ def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrup
     from scripts.run.tracking import open_trackers
 
     session = Session(
-        job, folder, interrupt, Progress(open_trackers(job.tracking, folder.path, values), hang_up=interrupt.request)
+        job,
+        folder,
+        interrupt,
+        Progress(open_trackers(job.tracking, folder.path, values), sys.stdout, hang_up=interrupt.request),
     )
     if resumed:
         session.load_checkpoint()
