@@ -25,7 +25,7 @@ POSITION = "XXXXXXXXXXXOXOOOOOXXOXOOXOXOOO--O--- O"
 
 RUN = (
     "run.dir={folder} cluster=serial tracking=jsonl run.minutes=null run.games=1 run.summary_games=0 "
-    "replay.min_positions=1 learner.batch=32 learner.threads=1 gate.games=2 gate.wins=1"
+    "replay.min_positions=1 learner.batch=32 gate.games=2 gate.wins=1"
 )
 """The least of runs."""
 
