@@ -12,13 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.games import (
-    NO_LEAF,
-    NO_SEARCH,
-    Games,
-    ply_stream,
-    take_ply,
-)
+from actors.games import NO_SEARCH, Games, ply_stream, take_ply
 from reversi.games.rng import random_uniform
 from reversi.games.rules import NO_ACTION, only_reply
 from reversi.games.symmetry import canonical
@@ -38,7 +32,7 @@ from reversi.search.root import (
     search_value,
     set_root,
 )
-from reversi.search.simulation import expand, walk
+from reversi.search.simulation import expand, select_leaf
 from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 
 _MOVE, _CAP = 0, 1
@@ -60,93 +54,87 @@ class SelfPlayParams(NamedTuple):
     keep_subtree: bool
 
 
-@kernel
-def advance(
-    games: Games,
-    trees: Trees,
-    cache: Cache,
-    action_table: NDArray[np.int32],
-    search_params: SearchParams,
-    params: SelfPlayParams,
-    first: int,
-    last: int,
-    start: int,
-    logits: NDArray[np.float32],
-    value: NDArray[np.float32],
-) -> None:
-    """Give games `first` to `last` - 1 their evaluations, and play each on until it waits again or is over.
+class Context(NamedTuple):
+    """What `advance` works on: the games of an actor and what they share."""
 
-    action_table  int32[8, A]    where each action goes under each symmetry
-    start         row of the game that `logits[0]` and `value[0]` belong to
-    logits        float32[B, A]  policy logits at the leaves of games start to start + B - 1
-    value         float32[B]     from the view of the side to move there
+    games: Games
+    trees: Trees
+    cache: Cache
+    action_table: NDArray[np.int32]  # [8, A]  where each action goes under each symmetry
+    search: SearchParams
+    params: SelfPlayParams
+
+
+class Answers(NamedTuple):
+    """The network's evaluations of the leaves of B games in a row."""
+
+    start: int  # row of the game that `logits[0]` and `value[0]` belong to
+    logits: NDArray[np.float32]  # [B, A]  policy logits
+    value: NDArray[np.float32]  # [B]  from the view of the side to move
+
+
+class _Scratch(NamedTuple):
+    """Room for one game at a time."""
+
+    policy: NDArray[np.float32]  # [A]
+    marked: NDArray[np.bool_]  # [K]  see `keep_subtree`
+
+
+@kernel
+def advance(context: Context, answers: Answers, first: int, last: int) -> None:
+    """Give games `first` to `last` - 1 their evaluations, and play each on until it waits again or is over.
 
     Games are independent: several threads may work on different ranges at once.
     """
-    scratch = np.empty(action_table.shape[1], np.float32)
-    marked = np.empty(trees.nodes.shape[1], np.bool_)
+    scratch = _Scratch(
+        np.empty(context.action_table.shape[1], np.float32), np.empty(context.trees.nodes.shape[1], np.bool_)
+    )
     for g in range(first, last):
-        state, tree = games.state[g], tree_of(trees, g)
-        if state.leaf != NO_LEAF:
-            node = int(state.leaf)
-            state.leaf = NO_LEAF
-            _undo_symmetry(logits[g - start], action_table[state.symmetry], scratch)
-            _expand_and_back_up(state, tree, search_params, params, node, scratch, value[g - start])
-        while not state.over and state.leaf == NO_LEAF:
+        state, tree = context.games.state[g], tree_of(context.trees, g)
+        if state.waits:
+            state.waits = False
+            answer = g - answers.start
+            _undo_symmetry(answers.logits[answer], context.action_table[state.symmetry], scratch.policy)
+            _expand_and_back_up(context, state, tree, scratch.policy, answers.value[answer])
+        while not state.over and not state.waits:
             if state.budget == NO_SEARCH:
-                _begin_ply(games, tree, search_params, params, g, scratch, marked)
+                _begin_ply(context, tree, g, scratch)
             elif tree.nodes[0].degree != PENDING and tree.edges[0].visits > state.budget:
-                _end_search(games, tree, search_params, params, g, scratch, marked)
+                _end_search(context, tree, g, scratch)
             else:
-                _simulate(state, tree, cache, action_table, search_params, params, scratch)
+                _simulate(context, state, tree, scratch.policy)
 
 
 @bare_kernel
-def _begin_ply(
-    games: Games,
-    tree: Tree,
-    search_params: SearchParams,
-    params: SelfPlayParams,
-    g: int,
-    scratch: NDArray[np.float32],
-    marked: NDArray[np.bool_],
-) -> None:
+def _begin_ply(context: Context, tree: Tree, g: int, scratch: _Scratch) -> None:
     """Play the only reply or a move that needs no search, or begin a search, full with probability `full_share`."""
-    state = games.state[g]
+    state, params = context.games.state[g], context.params
     action = only_reply(params.game_id, state.own, state.opp)
     if action != NO_ACTION:
-        _take(games, tree, params, g, action, UNSEARCHED, marked)
+        _take(context, tree, g, action, UNSEARCHED, scratch)
         return
     state.full = random_uniform(ply_stream(params.seed, state.number, state.plies), _CAP) < params.full_share
-    if is_decided(params.game_id, search_params, state.own, state.opp):
-        _solve_ply(games, tree, search_params, params, g, scratch, marked)
+    if is_decided(params.game_id, context.search, state.own, state.opp):
+        _solve_ply(context, tree, g, scratch)
         return
     state.budget = params.simulations if state.full else params.fast_simulations
     if not (params.keep_subtree and has_root(tree, state.own, state.opp) and has_room(tree, state.budget)):
-        set_root(tree, params.game_id, search_params, state.own, state.opp)
+        set_root(tree, params.game_id, context.search, state.own, state.opp)
     elif state.full:
-        _draw_noise(state, tree, search_params, params, scratch)
+        _draw_noise(context, state, tree, scratch.policy)
 
 
 @bare_kernel
-def _solve_ply(
-    games: Games,
-    tree: Tree,
-    search_params: SearchParams,
-    params: SelfPlayParams,
-    g: int,
-    scratch: NDArray[np.float32],
-    marked: NDArray[np.bool_],
-) -> None:
+def _solve_ply(context: Context, tree: Tree, g: int, scratch: _Scratch) -> None:
     """Play one of the best moves, chosen uniformly; where a full search was drawn, they are the policy target."""
-    state, kind = games.state[g], UNSEARCHED
-    scratch[:] = 0
-    value = decide_moves(params.game_id, search_params, state.own, state.opp, scratch)
+    state, params, policy, kind = context.games.state[g], context.params, scratch.policy, UNSEARCHED
+    policy[:] = 0
+    value = decide_moves(params.game_id, context.search, state.own, state.opp, policy)
     if state.full:
         kind = SEARCHED
-        _store_targets(games, g, value, scratch)
+        _store_targets(context.games, g, value, policy)
     draw = random_uniform(ply_stream(params.seed, state.number, state.plies), _MOVE)
-    _take(games, tree, params, g, _sampled_action(scratch, 1.0, draw), kind, marked)
+    _take(context, tree, g, _sampled_action(policy, 1.0, draw), kind, scratch)
 
 
 @bare_kernel
@@ -161,46 +149,40 @@ def _store_targets(games: Games, g: int, value: np.float32, policy: NDArray[np.f
 
 
 @bare_kernel
-def _take(
-    games: Games, tree: Tree, params: SelfPlayParams, g: int, action: int, kind: int, marked: NDArray[np.bool_]
-) -> None:
+def _take(context: Context, tree: Tree, g: int, action: int, kind: int, scratch: _Scratch) -> None:
     """Play `action`; with `keep_subtree`, keep the subtree below it."""
-    take_ply(games, params.game_id, g, action, kind)
-    if params.keep_subtree:
-        keep_subtree(tree, action, marked)
+    take_ply(context.games, context.params.game_id, g, action, kind)
+    if context.params.keep_subtree:
+        keep_subtree(tree, action, scratch.marked)
 
 
 @bare_kernel
-def _simulate(
-    state: Any,
-    tree: Tree,
-    cache: Cache,
-    action_table: NDArray[np.int32],
-    search_params: SearchParams,
-    params: SelfPlayParams,
-    scratch: NDArray[np.float32],
-) -> None:
-    """Walk once and evaluate the leaf by the rules or the cache; otherwise leave it waiting for the network."""
+def _simulate(context: Context, state: Any, tree: Tree, logits: NDArray[np.float32]) -> None:
+    """Run one simulation, its leaf evaluated by the rules or the cache; otherwise it waits for the network.
+
+    logits  float32[A]  overwritten
+    """
+    cache, game_id = context.cache, context.params.game_id
     node = 0
     if tree.nodes[0].degree != PENDING:
-        node = walk(tree, params.game_id, search_params, state.budget)
+        node = select_leaf(tree, game_id, context.search, state.budget)
         state.simulations += 1
     own, opp = tree.nodes[node].own, tree.nodes[node].opp
     if is_settled(tree, node):
-        back_up_settled(tree, search_params, node)
+        back_up_settled(tree, context.search, node)
         return
-    state.symmetry = 0
+    state.leaf, state.symmetry = node, 0
     if cache.entries.shape[0] > 0:
-        own, opp, state.symmetry = canonical(params.game_id, own, opp)
+        own, opp, state.symmetry = canonical(game_id, own, opp)
         state.looked_up += 1
         row, way = find(cache, own, opp)
         if way != MISSING:
             state.found += 1
-            _undo_symmetry(cache.logits[row, way], action_table[state.symmetry], scratch)
-            _expand_and_back_up(state, tree, search_params, params, node, scratch, cache.entries[row, way].value)
+            _undo_symmetry(cache.logits[row, way], context.action_table[state.symmetry], logits)
+            _expand_and_back_up(context, state, tree, logits, cache.entries[row, way].value)
             return
     state.asked += 1
-    state.leaf = node
+    state.waits = True
     state.leaf_own, state.leaf_opp = own, opp
 
 
@@ -213,55 +195,40 @@ def _undo_symmetry(logits: NDArray[np.float32], action_table: NDArray[np.int32],
 
 @bare_kernel
 def _expand_and_back_up(
-    state: Any,
-    tree: Tree,
-    search_params: SearchParams,
-    params: SelfPlayParams,
-    node: int,
-    logits: NDArray[np.float32],
-    value: np.float32,
+    context: Context, state: Any, tree: Tree, logits: NDArray[np.float32], value: np.float32
 ) -> None:
-    """Expand a node, back its value up, and add noise at the root of a full search; `logits` are overwritten."""
-    expand(tree, params.game_id, search_params, node, logits)
-    back_up(tree, search_params, node, value, 0)
-    if node == 0 and state.full:
-        _draw_noise(state, tree, search_params, params, logits)
+    """Expand the leaf, back its value up, and add noise at the root of a full search; `logits` are overwritten."""
+    leaf = int(state.leaf)
+    expand(tree, context.params.game_id, context.search, leaf, logits)
+    back_up(tree, context.search, leaf, value, 0)
+    if leaf == 0 and state.full:
+        _draw_noise(context, state, tree, logits)
 
 
 @bare_kernel
-def _draw_noise(
-    state: Any, tree: Tree, search_params: SearchParams, params: SelfPlayParams, scratch: NDArray[np.float32]
-) -> None:
+def _draw_noise(context: Context, state: Any, tree: Tree, scratch: NDArray[np.float32]) -> None:
     """Add the root noise; Gumbel noise only in the first `temperature_plies` plies, as it decides the move played."""
-    if not search_params.gumbel or state.plies < params.temperature_plies:
+    params = context.params
+    if not context.search.gumbel or state.plies < params.temperature_plies:
         start = ply_stream(params.seed, state.number, state.plies)
-        draw_root_noise(tree, search_params, start, params.dirichlet_alpha, params.dirichlet_weight, scratch)
+        draw_root_noise(tree, context.search, start, params.dirichlet_alpha, params.dirichlet_weight, scratch)
 
 
 @bare_kernel
-def _end_search(
-    games: Games,
-    tree: Tree,
-    search_params: SearchParams,
-    params: SelfPlayParams,
-    g: int,
-    scratch: NDArray[np.float32],
-    marked: NDArray[np.bool_],
-) -> None:
-    """Play the move that the search found; a full search stores its targets."""
-    state, kind = games.state[g], UNSEARCHED
-    ply = state.plies
-    scratch[:] = 0
-    root_policy(tree, search_params, scratch)
+def _end_search(context: Context, tree: Tree, g: int, scratch: _Scratch) -> None:
+    """Play the move that the search chose; a full search stores its targets."""
+    state, params, policy, kind = context.games.state[g], context.params, scratch.policy, UNSEARCHED
+    policy[:] = 0
+    root_policy(tree, context.search, policy)
     if state.full:
         kind = SEARCHED
-        _store_targets(games, g, search_value(tree, search_params, scratch), scratch)
-    if search_params.gumbel or ply >= params.temperature_plies:
-        action = root_action(tree, search_params)
+        _store_targets(context.games, g, search_value(tree, context.search, policy), policy)
+    if context.search.gumbel or state.plies >= params.temperature_plies:
+        action = root_action(tree, context.search)
     else:
-        draw = random_uniform(ply_stream(params.seed, state.number, ply), _MOVE)
-        action = _sampled_action(scratch, params.temperature, draw)
-    _take(games, tree, params, g, action, kind, marked)
+        draw = random_uniform(ply_stream(params.seed, state.number, state.plies), _MOVE)
+        action = _sampled_action(policy, params.temperature, draw)
+    _take(context, tree, g, action, kind, scratch)
 
 
 @bare_kernel

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from actors.config import EpsilonActorConfig
 from actors.games import (
-    NO_LEAF,
     EndedGames,
     Games,
     begin_games,
@@ -37,9 +36,6 @@ from reversi.search.evaluate import Evaluate
 
 _EXPLORES, _MOVE = 0, 1
 """Draws from a ply's stream: whether the move is random, and which."""
-
-_WAITS = 0
-"""`leaf` of a game whose position waits for the network's decision."""
 
 FIRST, SECOND, IN_TURNS, EVERY = range(4)
 """Which plies the network decides: those of one side, of sides that alternate from game to game, or all."""
@@ -143,7 +139,16 @@ class EpsilonPlay:
     def _begin(self, rows: NDArray[np.int64]) -> None:
         """Begin games in `rows` and play each to the network's first decision."""
         start_own, start_opp = np.uint64(self.game.start_own), np.uint64(self.game.start_opp)
-        begin_games(self.games, self.game.id, rows, self._begun, start_own, start_opp, np.uint64(self.seed), 0)
+        begin_games(
+            self.games,
+            self.game.id,
+            rows,
+            first_number=self._begun,
+            start_own=start_own,
+            start_opp=start_opp,
+            seed=np.uint64(self.seed),
+            opening_plies=0,
+        )
         self._begun += len(rows)
         play_on(self.games, self._params(0.0))
 
@@ -174,7 +179,7 @@ def decide(games: Games, params: EpsilonParams, logits: NDArray[np.float32], val
         else:
             action = _best_action(params.game_id, legal, logits[g])
         state.asked += 1
-        state.leaf = NO_LEAF
+        state.waits = False
         take_ply(games, params.game_id, g, action, UNSEARCHED)
         games.values[g, ply] = min(max(value[g], np.float32(-1)), np.float32(1))
 
@@ -184,11 +189,11 @@ def play_on(games: Games, params: EpsilonParams) -> None:
     """Play every game that does not wait until the network has to decide in it or it is over."""
     for g in range(games.state.shape[0]):
         state = games.state[g]
-        while not state.over and state.leaf == NO_LEAF:
+        while not state.over and not state.waits:
             can_move = legal_moves(params.game_id, state.own, state.opp) != ZERO
             if can_move and _is_decided_by_network(params.seat, state.number, state.plies):
                 state.leaf_own, state.leaf_opp = state.own, state.opp
-                state.leaf = _WAITS
+                state.waits = True
             else:
                 take_random_ply(games, params.game_id, g, ply_stream(params.seed, state.number, state.plies), _MOVE)
 

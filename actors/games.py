@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.source import GAME_COUNTS
 from reversi.games.bitboard import ZERO
 from reversi.games.rng import random_index, random_square, stream
 from reversi.games.rules import UNFINISHED, Game, action_of_square, legal_moves, outcome, outcomes, pass_of, play
@@ -23,28 +24,22 @@ _OPENING = 254
 NO_SEARCH = -1
 """`budget` of a game whose next ply has not begun."""
 
-NO_LEAF = -1
-"""`leaf` of a game that does not wait for the network."""
-
 GAME = np.dtype(
     [
         ("own", np.uint64),  # discs of the side to move
         ("opp", np.uint64),  # discs of the other side
-        ("leaf_own", np.uint64),  # the position to be evaluated, as the network sees it
+        ("leaf_own", np.uint64),  # the position to be evaluated while the game waits, as the network sees it
         ("leaf_opp", np.uint64),
         ("number", np.int64),  # the game's number, from 0 on, never reused
         ("plies", np.int32),  # plies played, openings included
         ("exact_from", np.int32),  # of a finished game: first ply whose value is exact
         ("budget", np.int32),  # simulations of the current search, or NO_SEARCH
-        ("leaf", np.int32),  # node that waits for its evaluation, or NO_LEAF
-        ("symmetry", np.int32),  # maps that node's position to (leaf_own, leaf_opp)
+        ("leaf", np.int32),  # the node of that position
+        ("symmetry", np.int32),  # maps the node's position to (leaf_own, leaf_opp)
+        ("waits", np.bool_),  # the game waits for the network
         ("full", np.bool_),  # the current search gives targets
         ("over", np.bool_),  # the game has ended and waits to be replaced
-        ("positions", np.int64),  # totals of this row since the actor began: see `source.ActorCounts`
-        ("simulations", np.int64),
-        ("asked", np.int64),
-        ("looked_up", np.int64),
-        ("found", np.int64),
+        *((name, np.int64) for name in GAME_COUNTS),  # totals of this row since the actor began
     ],
     align=True,
 )
@@ -137,7 +132,7 @@ def begin_game(state: Any, number: int, start_own: np.uint64, start_opp: np.uint
     state.plies = state.exact_from = 0
     state.over = False
     state.budget = NO_SEARCH
-    state.leaf = NO_LEAF
+    state.waits = False
 
 
 @bare_kernel
@@ -217,14 +212,14 @@ class EndedGames:
     def __init__(self, game: Game, room: int, seed: int) -> None:
         """`room` is the capacity in games; `seed` is stored in the records."""
         self._game, self._seed = game, seed
-        self._kept, self._count = make_games(game, room), 0
+        self._games, self._count = make_games(game, room), 0
         self._records: list[Records] = []
 
     def put(self, games: Games, rows: NDArray[np.int64], version: int) -> None:
         """Copy the games in `rows`, at most `room` of them; other games may then begin in these rows."""
-        if self._count + len(rows) > len(self._kept.state):
+        if self._count + len(rows) > len(self._games.state):
             self._stamp(version)
-        copy_games(games, rows, self._kept, self._count)
+        copy_games(games, rows, self._games, self._count)
         self._count += len(rows)
 
     def take(self, version: int) -> Records | None:
@@ -235,5 +230,5 @@ class EndedGames:
 
     def _stamp(self, version: int) -> None:
         if self._count:
-            self._records.append(records_of(self._game, self._kept, self._count, version, self._seed))
+            self._records.append(records_of(self._game, self._games, self._count, version, self._seed))
             self._count = 0

@@ -68,7 +68,7 @@ class Lessons:
     """Makes `count` lessons from every finished game; none in tic-tac-toe, which has no solver."""
 
     def __init__(
-        self, game: Game, search_params: SearchParams, seed: int, count: int, empties: int, threads: Threads
+        self, game: Game, search_params: SearchParams, *, seed: int, count: int, empties: int, threads: Threads
     ) -> None:
         """A lesson begins with up to `empties` empty squares, at most half a board."""
         self._game, self._search_params, self._seed = game, search_params, np.uint64(seed)
@@ -93,7 +93,16 @@ class Lessons:
         params = LessonParams(game.id, start_own, start_opp, self._seed, each, self._empties)
 
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
-            make_lessons(games, some, self._lessons, made[first:last], self._search_params, params, table, counts)
+            make_lessons(
+                games,
+                some,
+                lessons=self._lessons,
+                made=made[first:last],
+                search_params=self._search_params,
+                params=params,
+                table=table,
+                counts_array=counts,
+            )
 
         for start in range(0, len(rows) if each else 0, self._sources):
             some = rows[start : start + self._sources]

@@ -71,12 +71,12 @@ def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
     collections, problems = list[Collection](), list[str]()
     for path in game_files(config.paths):
         try:
-            found = read_games_of(path, game, config.column)
+            collection = read_games_of(path, game, config.column)
         except (CorruptFileError, UsageError) as error:
             problems.append(str(error))
             continue
-        collections.append(found)
-        problems += [str(found.problem(int(index))) for index in np.flatnonzero(~found.is_good)]
+        collections.append(collection)
+        problems += [str(collection.problem(int(index))) for index in np.flatnonzero(~collection.is_good)]
     rows, hashes = _good_games(collections)
     chosen = np.argsort(hashes & _LOW, kind="stable")[: config.max_games]
     rows, hashes = rows[chosen], hashes[chosen]
@@ -96,7 +96,7 @@ def read_games(config: GamesActorConfig, game: Game) -> RecordedGames:
 
 def game_files(patterns: tuple[str, ...]) -> list[Path]:
     """Return the files of all patterns, each once, sorted by name; ConfigError for a pattern that matches none."""
-    found = set[Path]()
+    paths = set[Path]()
     for pattern in patterns:
         files = {path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()}
         if not files:
@@ -105,8 +105,8 @@ def game_files(patterns: tuple[str, ...]) -> list[Path]:
                 "'actors.paths=[FOLDER/*.wtb]': the French Othello federation publishes WTHOR, the games of all "
                 "tournaments, at https://www.ffothello.org/informatique/la-base-wthor/"
             )
-        found |= files
-    return sorted(found)
+        paths |= files
+    return sorted(paths)
 
 
 class RecordedGameSource:

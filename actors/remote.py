@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ray
@@ -47,7 +48,7 @@ class RemoteWeights:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self._asked: Any = None
+        self._request: Any = None
         self._coming: Any = None
 
     def fetch(self, channel: str, newer_than: int) -> bytes | None:
@@ -57,11 +58,11 @@ class RemoteWeights:
         """
         wait_s = None if newer_than < 0 else WAIT_S
         if self._coming is None:
-            self._asked = self._asked or self._store.fetch.remote(channel, newer_than)
-            if not _has_come(self._asked, wait_s):
+            self._request = self._request or self._store.fetch.remote(channel, newer_than)
+            if not _has_come(self._request, wait_s):
                 return None
-            asked, self._asked = self._asked, None
-            if (boxed := ray.get(asked)) is None:
+            request, self._request = self._request, None
+            if (boxed := ray.get(request)) is None:
                 return None
             [self._coming] = boxed
         if not _has_come(self._coming, wait_s):
@@ -81,8 +82,19 @@ def _has_come(reference: Any, wait_s: float | None) -> bool:
 class RemoteWorker(Worker):
     """A `Worker` whose weight source is an actor handle; its record sink is passed in and waits by itself."""
 
-    def __init__(self, *, weights: Any, records: Any, **rest: Any) -> None:
-        super().__init__(weights=RemoteWeights(weights), records=records, **rest)
+    def __init__(
+        self,
+        *,
+        weights: Any,
+        records: Any,
+        incarnation: Callable[[], int],
+        saved: Callable[[], bytes | None],
+        **rest: Any,
+    ) -> None:
+        """Begin with the state that `saved` returns, if any, else with new games under a producer name of its own."""
+        super().__init__(weights=RemoteWeights(weights), records=records, incarnation=incarnation(), **rest)
+        if (state := saved()) is not None:
+            self.restore(state)
         self._settle = records.settle if isinstance(records, RemoteRecords) else lambda: None
 
     def state(self) -> bytes:

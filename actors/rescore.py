@@ -53,10 +53,20 @@ class Rescorer:
         """Write values, policies and `exact_from` of the finished games in `rows`."""
         if self.empties == 0:
             return
-        shared = self._game.id, self._search_params, np.uint64(self._game.start_own), np.uint64(self._game.start_opp)
+        game = self._game
 
         def work(first: int, last: int, table: Table, counts: NDArray[np.int64]) -> None:
-            rescore_games(games, rows[first:last], *shared, self.empties, table, counts)
+            rescore_games(
+                games,
+                rows[first:last],
+                game_id=game.id,
+                search_params=self._search_params,
+                start_own=np.uint64(game.start_own),
+                start_opp=np.uint64(game.start_opp),
+                empties=self.empties,
+                table=table,
+                counts_array=counts,
+            )
 
         self._solvers.each(work, len(rows))
 
@@ -101,8 +111,8 @@ def rescore_games(
             state.exact_from = ply
             if margin > -most and only_reply(game_id, own[ply], opp[ply]) == NO_ACTION:
                 least = min(margin, most)
-                found = _keep_best(variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
-                if found and games.kinds[g, ply] != SEARCHED:
+                is_exact = _keep_best(variant, own[ply], opp[ply], least, table, counts, games.policies[g, ply])
+                if is_exact and games.kinds[g, ply] != SEARCHED:
                     games.kinds[g, ply] = SEARCHED
                     state.positions += 1
 

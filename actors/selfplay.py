@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.advance import SelfPlayParams, advance
+from actors.advance import Answers, Context, SelfPlayParams, advance
 from actors.config import SearchActorConfig
 from actors.games import EndedGames, begin_games, copy_games, make_games, pack_games, unpack_games
 from actors.lessons import Lessons
 from actors.rescore import Rescorer
-from actors.source import ActorCounts
+from actors.source import GAME_COUNTS, ActorCounts
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
@@ -45,6 +45,7 @@ class SelfPlay:
         config: SearchActorConfig,
         search: SearchConfig,
         network: Pipeline,
+        *,
         seed: int,
         round_s: float = inf,
     ) -> None:
@@ -65,9 +66,16 @@ class SelfPlay:
         self._unrescored = make_games(game, config.games)
         self._unrescored_rows = np.zeros(0, np.int64)
         self._rescorer = Rescorer(game, self._search_params, config.rescore_empties, self._threads)
-        self._lessons = Lessons(game, self._search_params, seed, config.lessons, config.lesson_empties, self._threads)
+        self._lessons = Lessons(
+            game,
+            self._search_params,
+            seed=seed,
+            count=config.lessons,
+            empties=config.lesson_empties,
+            threads=self._threads,
+        )
         self._ended = EndedGames(game, max(config.games, self._lessons.room), seed)
-        self._asked: dict[int, tuple[Masks, Masks]] = {}
+        self._submitted: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
         for group in range(config.groups):
@@ -77,8 +85,7 @@ class SelfPlay:
     def counts(self) -> ActorCounts:
         """Counts over all games so far."""
         state = self.games.state
-        counted = [name for name in ActorCounts.__dataclass_fields__ if name in (state.dtype.names or ())]
-        return ActorCounts(**{name: int(state[name].sum()) for name in counted})
+        return ActorCounts(**{name: int(state[name].sum()) for name in GAME_COUNTS})
 
     def round(self, progress: float, version: int) -> Records | None:
         """Play `round_batches` batches per group, or for `round_s` seconds, with the scheduled number of simulations at
@@ -106,7 +113,7 @@ class SelfPlay:
             is_last = batch + 1 == batches or time.monotonic() >= deadline
             for group in range(self.config.groups):
                 logits, value = self.network.collect(group)
-                store(self._cache, *self._asked[group], logits, value)
+                store(self._cache, *self._submitted[group], logits, value)
                 self._advance(group, logits, value, simulations)
                 self._replace_ended(group, version)
                 if not is_last:
@@ -141,29 +148,36 @@ class SelfPlay:
 
     def _submit(self, group: int) -> None:
         leaves = self.games.state[self._rows(group)]
-        self._asked[group] = np.ascontiguousarray(leaves["leaf_own"]), np.ascontiguousarray(leaves["leaf_opp"])
-        self.network.submit(group, *self._asked[group])
+        self._submitted[group] = np.ascontiguousarray(leaves["leaf_own"]), np.ascontiguousarray(leaves["leaf_opp"])
+        self.network.submit(group, *self._submitted[group])
 
     def _advance(self, group: int, logits: NDArray[np.float32], value: NDArray[np.float32], simulations: int) -> None:
         """Give the games of a group their evaluations and play on, on all tree threads."""
         config, start = self.config, group * self._batch
         params = SelfPlayParams(
-            self.game.id,
-            np.uint64(self.seed),
-            simulations,
-            self.search.fast_simulations,
-            self.search.full_share,
-            config.temperature,
-            config.temperature_plies,
-            self.search.dirichlet_alpha,
-            self.search.dirichlet_weight,
-            self.search.keep_subtree,
+            game_id=self.game.id,
+            seed=np.uint64(self.seed),
+            simulations=simulations,
+            fast_simulations=self.search.fast_simulations,
+            full_share=self.search.full_share,
+            temperature=config.temperature,
+            temperature_plies=config.temperature_plies,
+            dirichlet_alpha=self.search.dirichlet_alpha,
+            dirichlet_weight=self.search.dirichlet_weight,
+            keep_subtree=self.search.keep_subtree,
         )
-
-        shared = (self.games, self._trees, self._cache, self._action_table, self._search_params, params)
+        context = Context(
+            games=self.games,
+            trees=self._trees,
+            cache=self._cache,
+            action_table=self._action_table,
+            search=self._search_params,
+            params=params,
+        )
+        answers = Answers(start=start, logits=logits, value=value)
 
         def part(first: int, last: int) -> None:
-            advance(*shared, start + first, start + last, start, logits, value)
+            advance(context, answers, start + first, start + last)
 
         self._threads.each(part, self._batch)
 
@@ -198,10 +212,10 @@ class SelfPlay:
             self.games,
             self.game.id,
             rows,
-            self._begun,
-            start_own,
-            start_opp,
-            np.uint64(self.seed),
-            self.config.opening_plies,
+            first_number=self._begun,
+            start_own=start_own,
+            start_opp=start_opp,
+            seed=np.uint64(self.seed),
+            opening_plies=self.config.opening_plies,
         )
         self._begun += len(rows)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 from numpy.typing import NDArray
 
@@ -11,8 +11,8 @@ from reversi.record import Records
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActorCounts:
-    """What a source of games has done; counts that do not apply to it stay 0."""
+class GameCounts:
+    """What is counted in every game in progress, each count a column of `games.GAME`."""
 
     positions: int = 0
     """Plies that a move is learned from: searched in full, decided by the network, or read from a file."""
@@ -24,23 +24,29 @@ class ActorCounts:
     """Positions looked up in the cache."""
     found: int = 0
     """Positions found in the cache."""
+
+    def __add__(self, more: GameCounts) -> Self:
+        """Return the sums of both; what `more` does not count stays."""
+        return replace(self, **{name: count + getattr(more, name, 0) for name, count in vars(self).items()})
+
+    def __sub__(self, earlier: Self) -> Self:
+        """Return the counts since `earlier`."""
+        return replace(self, **{name: count - getattr(earlier, name) for name, count in vars(self).items()})
+
+
+GAME_COUNTS = tuple(GameCounts.__dataclass_fields__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorCounts(GameCounts):
+    """What a source of games has done; counts that do not apply to it stay 0."""
+
     wins: int = 0
     """Games won by the network against an opponent that does not learn; self-play has none."""
     draws: int = 0
     """Games drawn against such an opponent."""
     losses: int = 0
     """Games lost against such an opponent."""
-
-    def __add__(self, more: ActorCounts) -> ActorCounts:
-        """Return the sums of both."""
-        return ActorCounts(**{name: getattr(self, name) + getattr(more, name) for name in _COUNTS})
-
-    def __sub__(self, earlier: ActorCounts) -> ActorCounts:
-        """Return the counts since `earlier`."""
-        return ActorCounts(**{name: getattr(self, name) - getattr(earlier, name) for name in _COUNTS})
-
-
-_COUNTS = tuple(ActorCounts.__dataclass_fields__)
 
 
 class GameSource(Protocol):

@@ -44,19 +44,25 @@ class RecordSink(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActorReport(ActorCounts):
+class RoundCounts(ActorCounts):
+    """What rounds of actors add up to."""
+
+    games: int = 0
+    """Games finished."""
+    playing_s: float = 0.0
+    """Seconds spent playing."""
+    waiting_s: float = 0.0
+    """Seconds spent delivering records, including the wait for room in the replay."""
+    between_s: float = 0.0
+    """Seconds since the last round ended: the caller's time, under Ray its share of the actor's time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorReport(RoundCounts):
     """Results of one round of one actor, with its counts."""
 
-    games: int
-    """Games finished."""
     version: int
     """Version of the weights that played; -1 before the first weights, and for recorded games."""
-    playing_s: float
-    """Seconds spent playing."""
-    waiting_s: float
-    """Seconds spent delivering records, including the wait for room in the replay."""
-    between_s: float
-    """Seconds since the last round ended: the caller's time, under Ray its share of the actor's time."""
     finished: bool = False
     """Whether this actor has delivered all its games; only recorded games end."""
 
@@ -108,7 +114,7 @@ class Worker:
         between_s = start - self._ended_s if self._ended_s else 0.0
         source = self._with_newest_weights()
         if source is None:
-            return ActorReport(games=0, version=-1, playing_s=0.0, waiting_s=0.0, between_s=0.0)
+            return ActorReport(version=-1)
         before = source.counts
         records = source.round(progress, self._version)
         played = time.monotonic()
@@ -223,7 +229,7 @@ class Worker:
             margin_weight=self.search_config.margin_weight,
         )
         round_s = inf if self._pool is None else config.round_s
-        return SelfPlay(self._game, config, self.search_config, self._evaluator, self._seed, round_s)
+        return SelfPlay(self._game, config, self.search_config, self._evaluator, seed=self._seed, round_s=round_s)
 
     def _take(self, prepared: Prepared) -> None:
         """Install new weights and drop the old ones' cached evaluations."""

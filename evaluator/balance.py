@@ -46,9 +46,9 @@ def balanced_openings(
     game = game_named(game)
     plies = PLIES if plies is None else plies
     seen: set[tuple[int, int]] = set()
-    found: list[Openings] = []
+    parts: list[Openings] = []
     have, fruitless, draw = 0, 0, 0
-    while not found or (have < count and fruitless < PATIENCE and len(seen) < TRIED * count):
+    while not parts or (have < count and fruitless < PATIENCE and len(seen) < TRIED * count):
         drawn = random_openings(game, DRAWN, plies, (seed, draw), least=1)
         images = [canonical_key(game, own, opp) for own, opp in zip(drawn.own, drawn.opp, strict=True)]
         fresh = [b for b, image in enumerate(images) if image not in seen]
@@ -56,14 +56,14 @@ def balanced_openings(
         fruitless, draw = 0 if fresh else fruitless + 1, draw + 1
         new = drawn.take(np.array(fresh, np.int64))
         even = new.take(np.flatnonzero(np.abs(judge(new.own, new.opp)) <= bound)) if fresh else new
-        found.append(even)
+        parts.append(even)
         have += len(even)
     if have < count:
         raise ConfigError(
             f"expected {count} openings of {plies} plies in {game.name} with a value within {bound:g} of 0, but only "
             f"{have} of {len(seen)} tried are; allow a larger bound, more opening plies or fewer games"
         )
-    return Openings.concatenate(found).take(np.arange(count))
+    return Openings.concatenate(parts).take(np.arange(count))
 
 
 def most_even(openings: Openings, count: int, values: NDArray[np.float32]) -> Openings:

@@ -241,9 +241,9 @@ class Gate:
         """Publish the verdict before telling the sink, so that after a crash no champion is missing in the registry."""
         result = trial.result()
         score = score_of(result)
-        promoted = verdict_of(self.config, result)
-        assert promoted is not None, f"a match that is done has a verdict, got {result}"
-        verdict: Verdict = "promoted" if promoted else "rejected"
+        verdict = verdict_of(self.config, result)
+        assert verdict is not None, f"a match that is done has a verdict, got {result}"
+        promoted = verdict == "promoted"
         elo = self._champion_elo + score.elo
         record = {
             **asdict(score),

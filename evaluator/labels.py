@@ -184,7 +184,7 @@ def _next(
     game: Game, own: Masks, opp: Masks, legal: NDArray[np.bool_], rng: np.random.Generator, threads: Threads
 ) -> tuple[Masks, Masks]:
     """Return the unfinished positions one ply later."""
-    wins, tried = flat_monte_carlo(game, own, opp, PLAYOUTS, int(rng.integers(2**63)), threads)
+    wins, tried = flat_monte_carlo(game, own, opp, PLAYOUTS, seed=int(rng.integers(2**63)), threads=threads)
     judged = np.where(tried > 0, wins / np.maximum(tried, 1), -np.inf).argmax(1)
     drawn = np.where(legal, rng.random(legal.shape), -1.0).argmax(1)
     actions = np.where(rng.random(len(own)) < RANDOM_SHARE, drawn, judged).astype(np.int32)

@@ -138,12 +138,12 @@ class Ladder:
 
     def forfeits(self) -> dict[str, int]:
         """Return how many games each entrant lost by forfeit."""
-        found = dict.fromkeys((entrant.name for entrant in self.entrants), 0)
+        forfeits = dict.fromkeys((entrant.name for entrant in self.entrants), 0)
         for a, b in self._couples:
             for entry in self._entries(a, b):
-                found[a.name] += entry.forfeits[0]
-                found[b.name] += entry.forfeits[1]
-        return found
+                forfeits[a.name] += entry.forfeits[0]
+                forfeits[b.name] += entry.forfeits[1]
+        return forfeits
 
     def ratings(self, anchor: str) -> Ratings:
         """Return the ratings from all results so far; `anchor` gets 0."""
@@ -151,8 +151,8 @@ class Ladder:
 
     def _entries(self, a: Entrant, b: Entrant) -> list[Entry]:
         """Return the pair's batches in the ledger."""
-        found = (self._ledger.find(self._key(a, b, digest)) for _, digest in self._parts)
-        return [entry for entry in found if entry is not None]
+        entries = (self._ledger.find(self._key(a, b, digest)) for _, digest in self._parts)
+        return [entry for entry in entries if entry is not None]
 
     def _pairs(self, a: Entrant, b: Entrant) -> Pairs:
         """Return the pairs of games that the two have played, by the points of `a`."""
@@ -209,12 +209,12 @@ class Ladder:
 
     def _player(self, entrant: Entrant, seed: int, stack: ExitStack) -> AnyPlayer:
         """Return the entrant's player, made for this batch or, if reusable, kept by the worker for its next batches."""
-        kept: dict[str, AnyPlayer] = self._own.__dict__  # the one that was used last is the last
-        player = kept.pop(entrant.name, None) or entrant.make(seed)
+        players: dict[str, AnyPlayer] = self._own.__dict__  # the one that was used last is the last
+        player = players.pop(entrant.name, None) or entrant.make(seed)
         if entrant.reusable:
-            kept[entrant.name] = player
-            if len(kept) > KEPT_PLAYERS:
-                del kept[next(iter(kept))]
+            players[entrant.name] = player
+            if len(players) > KEPT_PLAYERS:
+                del players[next(iter(players))]
         elif close := getattr(player, "close", None):  # an external program, closed after the batch
             stack.callback(close)
         return player

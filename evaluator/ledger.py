@@ -62,8 +62,8 @@ class Entry:
 
     def columns(self) -> dict[str, Any]:
         """Return all fields, including those of the key, as the columns of a line."""
-        found = asdict(self)
-        return {**found.pop("key"), **found}
+        fields = asdict(self)
+        return {**fields.pop("key"), **fields}
 
 
 class Ledger:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import ray
@@ -22,6 +23,7 @@ class WeightStoreClient:
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self._champion: bytes | None = None
 
     def candidate(self) -> bytes | None:
         """Ask for the newest candidate."""
@@ -30,19 +32,38 @@ class WeightStoreClient:
 
     def promoted(self, data: bytes) -> None:
         """Hand the champion over, and wait until it is taken."""
+        self._champion = data
         ray.get(self._store.promoted.remote(data))
+
+    def keep_champion(self) -> None:
+        """Hand the champion over again if the weights actor has lost it with its process."""
+        if self._champion is not None and not ray.get(self._store.has_champion.remote()):
+            self.promoted(self._champion)
 
 
 class RemoteGate:
     """A `Gate` that receives and sends weights through an actor handle."""
 
-    def __init__(self, *, config: GateConfig, game: str, registry: str, store: Any, seed: int, **settings: Any) -> None:
-        """`settings` are those of `Gate`."""
-        ends, made = WeightStoreClient(store), Registry(registry, create=True)
-        self._gate = Gate(config, game_named(game), made, source=ends, sink=ends, seed=seed, **settings)
+    def __init__(
+        self,
+        *,
+        config: GateConfig,
+        game: str,
+        registry: str,
+        store: Any,
+        seed: int,
+        saved: Callable[[], bytes | None],
+        **settings: Any,
+    ) -> None:
+        """Begin with the state that `saved` returns, if any; `settings` are those of `Gate`."""
+        self._store, models = WeightStoreClient(store), Registry(registry, create=True)
+        self._gate = Gate(config, game_named(game), models, source=self._store, sink=self._store, seed=seed, **settings)
+        if (state := saved()) is not None:
+            self._gate.restore(state)
 
     def round(self, seconds: float) -> GateReport:
         """Play for about `seconds`."""
+        self._store.keep_champion()
         report = self._gate.round(seconds)
         if self._gate.blocked or (report.verdict is None and not self._gate.poll()):
             time.sleep(IDLE_S)
@@ -55,10 +76,6 @@ class RemoteGate:
     def state(self) -> bytes:
         """Return the unfinished work."""
         return self._gate.state()
-
-    def restore(self, data: bytes) -> None:
-        """Continue from `state()`."""
-        self._gate.restore(data)
 
 
 GateActor = ray.remote(RemoteGate)

@@ -20,20 +20,21 @@ from evaluator.match import Match, MatchResult
 from evaluator.openings import Openings
 from evaluator.truth import Truth, ask, joined, truth_of
 from reversi.games.rules import Game
+from reversi.model.info import Verdict
 from reversi.model.weights import Weights
 from reversi.players import Player, model_player, playing_config
 from reversi.search.config import SearchConfig
 
 
-def verdict_of(config: GateConfig, result: MatchResult) -> bool | None:
-    """Return whether the candidate is promoted, or None while the remaining games can still decide it.
+def verdict_of(config: GateConfig, result: MatchResult) -> Verdict | None:
+    """Return the verdict on the candidate, None while the remaining games can still decide it.
 
     A verdict is that of the full match, whatever the results of the remaining games.
     """
     half_points = 2 * result.wins + (result.draws if config.rule == "score" else 0)
     if half_points >= 2 * config.wins:
-        return True
-    return False if half_points + 2 * result.remaining < 2 * config.wins else None
+        return "promoted"
+    return "rejected" if half_points + 2 * result.remaining < 2 * config.wins else None
 
 
 class Trial:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from learner.replay.samples import SampleArrays, Samples
+from learner.replay.samples import Samples
 from reversi.games.bitboard import ONE
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
@@ -36,8 +36,8 @@ class Batch:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors by name."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: tensor for name, tensor in found.items() if isinstance(tensor, Tensor)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
     def to(self, device: torch.device) -> Self:
         """Return the batch on `device`; copies from pinned memory are asynchronous."""
@@ -109,7 +109,7 @@ def fill_batch(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    samples: SampleArrays,
+    samples: Samples,
     value: NDArray[np.float32],
     value_share: NDArray[np.float32],
     out: BatchArrays,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from learner.algorithms.algorithm import Training
 from learner.algorithms.compatibility import check_learner, check_network
 from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
-from learner.algorithms.reports import Losses, ValidationPart, ValidationReport
+from learner.algorithms.reports import FullValidation, Losses, ValidationReport
 from learner.algorithms.sample_kinds import sample_kind
 from learner.config import LearnerConfig, NetworkLearnerConfig, TableLearnerConfig
 from learner.prefetch import prefetched
@@ -146,25 +146,21 @@ class Learner:
             validation=self._validation.newest if self._validation is not None else None,
         )
 
-    def offer_candidate(self) -> ValidationReport | ValidationPart | None:
-        """Publish the averaged weights, or the best validated ones, and offer them to the gate; return their
-        validation on all validation games, if there are any.
+    def offer_candidate(self) -> FullValidation:
+        """Validate the averaged weights, or the best validated ones, on all validation games; then publish them and
+        offer them to the gate.
 
-        For many games and a large network that validation takes minutes.  A call does about `round_s` seconds of it;
-        if some is left it returns a `ValidationPart`, nothing is offered yet, and it is to be called again.
+        For many games and a large network the validation takes minutes.  A call does about `round_s` seconds of it;
+        until it is done nothing is offered, and this is to be called again.
         """
-        report = self._validation.validate_best(self.config.round_s) if self._validation is not None else None
-        if not isinstance(report, ValidationPart):
+        best = FullValidation() if self._validation is None else self._validation.validate_best(self.config.round_s)
+        if best.done:
             self._publish(candidate=True)
-        return report
+        return best
 
     def hold(self, samples: SampleColumns) -> None:
         """Add samples that the source drew but did not deliver: they are part of `state()`, and trained on first."""
         self._drawn.append(samples)
-
-    def saved(self, place: str) -> None:
-        """Record the path of the last good checkpoint, for error messages."""
-        self.trainer.last_good = place
 
     def state(self) -> bytes:
         """Return network, average, optimiser, counters, random state, the newest published weights and the samples that
@@ -194,10 +190,10 @@ class Learner:
             self._restore(arrays, header)
 
     def _restore(self, arrays: dict[str, NDArray[Any]], header: archive.Header) -> None:
-        found = (header["game"], header["algorithm"])
-        if found != (self.game.name, self.algorithm.name):
+        game, algorithm = header["game"], header["algorithm"]
+        if (game, algorithm) != (self.game.name, self.algorithm.name):
             raise CorruptFileError(
-                f"learner state: expected {self.algorithm.name} on {self.game.name}, got {found[1]} on {found[0]}"
+                f"learner state: expected {self.algorithm.name} on {self.game.name}, got {algorithm} on {game}"
             )
         published, drawn = arrays.get("published"), archive.under("drawn.", arrays)
         self.trainer.restore(archive.under("training.", arrays), header["step"])

@@ -23,7 +23,7 @@ def prefetched(items: Iterator[T], ahead: int) -> Iterator[Iterator[T]]:
         return
     prefetcher = _Prefetcher(items, ahead)
     try:
-        yield prefetcher.taken()
+        yield prefetcher.results()
     finally:
         prefetcher.close()
 
@@ -32,18 +32,18 @@ class _Prefetcher(Generic[T]):
     def __init__(self, items: Iterator[T], ahead: int) -> None:
         self._items = items
         self._room = Semaphore(ahead)
-        self._made: SimpleQueue[tuple[T] | Exception | None] = SimpleQueue()
+        self._results: SimpleQueue[tuple[T] | Exception | None] = SimpleQueue()
         self._closed = False
         self._thread = Thread(target=self._make, name="prefetch")
         self._thread.start()
 
-    def taken(self) -> Iterator[T]:
+    def results(self) -> Iterator[T]:
         """Yield the items."""
-        while (made := self._made.get()) is not None:
-            if isinstance(made, Exception):
-                raise made
+        while (result := self._results.get()) is not None:
+            if isinstance(result, Exception):
+                raise result
             self._room.release()
-            yield made[0]
+            yield result[0]
 
     def close(self) -> None:
         """Stop the thread and wait for its end."""
@@ -54,8 +54,8 @@ class _Prefetcher(Generic[T]):
     def _make(self) -> None:
         try:
             while self._room.acquire() and not self._closed:
-                self._made.put((next(self._items),))
+                self._results.put((next(self._items),))
         except StopIteration:
-            self._made.put(None)
-        except Exception as error:  # raised again by `taken`
-            self._made.put(error)
+            self._results.put(None)
+        except Exception as error:  # raised again by `results`
+            self._results.put(error)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import ray
 from ray.exceptions import RayError
 
-from learner.algorithms.reports import ValidationPart, ValidationReport
+from learner.algorithms.reports import FullValidation
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.weight_store import WeightStore
@@ -29,8 +30,8 @@ class RemoteSamples:
 
     def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return the chunk requested by the last call, and request another of the same size."""
-        asked, self._next = self._next or self._replay.sample.remote(n_batches, batch), None
-        samples: SampleColumns | None = ray.get(asked)
+        request, self._next = self._next or self._replay.sample.remote(n_batches, batch), None
+        samples: SampleColumns | None = ray.get(request)
         self._next = None if samples is None else self._replay.sample.remote(n_batches, batch)
         return samples
 
@@ -39,9 +40,9 @@ class RemoteSamples:
 
         None too if the request failed, as the replay then has not counted it as drawn; the next `sample` asks again.
         """
-        asked, self._next = self._next, None
+        request, self._next = self._next, None
         try:
-            samples: SampleColumns | None = None if asked is None else ray.get(asked)
+            samples: SampleColumns | None = None if request is None else ray.get(request)
         except RayError as error:
             log.warning("samples requested from the replay did not come: %s", error)
             return None
@@ -54,7 +55,7 @@ class RemoteSink:
     def __init__(self, store: Any) -> None:
         self._store = store
         self._in_flight: list[Any] = []
-        self._kept: tuple[bytes, bool] | None = None
+        self._waiting: tuple[bytes, bool] | None = None
 
     def publish(self, data: bytes, candidate: bool) -> None:
         """Send the archive by value, since objects that a process puts into the object store die with it.
@@ -62,7 +63,7 @@ class RemoteSink:
         While `MAX_IN_FLIGHT` versions are unanswered, because the weights actor is down, a version waits here: the
         next one replaces it, and is a candidate if any version that it replaces was one.
         """
-        self._kept = (data, candidate or (self._kept is not None and self._kept[1]))
+        self._waiting = (data, candidate or (self._waiting is not None and self._waiting[1]))
         if self._in_flight:
             _, self._in_flight = ray.wait(self._in_flight, num_returns=len(self._in_flight), timeout=0)
         if len(self._in_flight) < MAX_IN_FLIGHT:
@@ -75,9 +76,9 @@ class RemoteSink:
         self._in_flight = []
 
     def _hand_over(self) -> None:
-        if self._kept is not None:
-            self._in_flight.append(self._store.publish.remote(*self._kept))
-            self._kept = None
+        if self._waiting is not None:
+            self._in_flight.append(self._store.publish.remote(*self._waiting))
+            self._waiting = None
 
     def newest(self) -> int:
         """Return the highest version that the weights actor has, -1 if none."""
@@ -88,17 +89,32 @@ class RemoteSink:
 class RemoteLearner(Learner):
     """A `Learner` whose source and sink are actors."""
 
-    def __init__(self, *, game: str, source: Any, sink: Any, newest: int, **rest: Any) -> None:
-        """Before a restart the learner may have published versions after its checkpoint: they are not used again."""
-        self._samples, self._weights = RemoteSamples(source), RemoteSink(sink)
-        newest = max(newest, self._weights.newest())
-        super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=newest, **rest)
+    def __init__(
+        self,
+        *,
+        game: str,
+        source: Any,
+        sink: Any,
+        newest: Callable[[], int],
+        saved: Callable[[], bytes | None],
+        **rest: Any,
+    ) -> None:
+        """Begin with the state that `saved` returns, if any.
 
-    def offer_candidate(self) -> ValidationReport | ValidationPart | None:
+        newest  returns the highest version in the registry: a learner that has died may have published versions after
+                its last checkpoint, and they are not used again
+        """
+        self._samples, self._weights = RemoteSamples(source), RemoteSink(sink)
+        version = max(newest(), self._weights.newest())
+        super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=version, **rest)
+        if (state := saved()) is not None:
+            self.restore(state)
+
+    def offer_candidate(self) -> FullValidation:
         """Validate and offer the averaged weights; once they are offered the weights actor has the candidate."""
-        report = super().offer_candidate()
+        validation = super().offer_candidate()
         self._weights.settle()
-        return report
+        return validation
 
     def state(self) -> bytes:
         """Return the learner's state with the chunk already requested, since the replay has counted it as drawn."""
@@ -128,6 +144,10 @@ class RemoteWeightStore:
     def newest(self) -> int:
         """Return the version of the learner's newest weights, -1 before the first."""
         return self._store.version("latest")
+
+    def has_champion(self) -> bool:
+        """Return whether the gate has stored a champion here, which is lost with this process."""
+        return self._store.version("gated") >= 0
 
     def candidate(self) -> bytes | None:
         """Remove and return the waiting candidate; None if there is none."""

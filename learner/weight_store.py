@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reversi.model.weights import Weights
+from reversi.model.weights import version_of
 
 
 class WeightStore:
@@ -48,7 +48,10 @@ class WeightStore:
         yield from self._held.values()
 
     def _hold(self, channel: str, data: bytes) -> None:
-        """Keep the newer archive: a learner that resumes publishes again what it had published by its checkpoint."""
-        version = Weights.from_bytes(data, f"weights for {channel!r}").version
+        """Keep the newer archive: a learner that resumes publishes again what it had published by its checkpoint.
+
+        Only the header is read here; actors and gate check the arrays.
+        """
+        version = version_of(data, f"weights for {channel!r}")
         if version > self.version(channel):
             self._held[channel] = (version, data)

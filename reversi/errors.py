@@ -35,7 +35,7 @@ class IncompatibleModelError(ReversiError):
 
 
 class TrainingDivergedError(ReversiError):
-    """A loss or gradient that is not finite or has exploded; names the step and the last good checkpoint."""
+    """A loss or gradient that is not finite or has exploded; names the step."""
 
 
 class RunError(ReversiError):

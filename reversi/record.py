@@ -7,14 +7,17 @@ plies of all games are concatenated; game g has the `plies[g]` plies that follow
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reversi import archive
+from reversi.columns import Columns
 from reversi.errors import CorruptFileError, CorruptRecordError
 from reversi.games.bitboard import ONE, ZERO, Masks
 from reversi.games.rules import (
@@ -69,69 +72,37 @@ POLICY_OFF_RULES, NO_POLICY, BAD_VALUE, BAD_KIND, BAD_EXACT = range(7, 12)
 
 _ONE_HALF_PRECISION = 0x3C00  # the bits of float16 1.0: no magnitude's bits are larger, infinities' and NaNs' neither
 
-_GAME_COLUMNS: dict[str, type[np.generic]] = {
-    "start_own": np.uint64,
-    "start_opp": np.uint64,
-    "black_first": np.uint8,
-    "plies": np.int32,
-    "margin": np.int8,
-    "final_own": np.uint64,
-    "final_opp": np.uint64,
-    "version": np.int32,
-    "seed": np.uint64,
-    "exact_from": np.int32,
-}
-_PLY_COLUMNS: dict[str, type[np.generic]] = {
-    "actions": np.uint8,
-    "policy": np.uint8,
-    "value": np.float16,
-    "ply_kind": np.uint8,
-}
-_COLUMNS = _GAME_COLUMNS | _PLY_COLUMNS
+Scalar = TypeVar("Scalar", bound=np.generic)
+PerGame = Annotated[NDArray[Scalar], "G"]
+PerPly = Annotated[NDArray[Scalar], "P"]
+PerAction = Annotated[NDArray[Scalar], "PA"]
 
 
 class OtherRulesError(CorruptRecordError):
     """Valid records that were played under another version of the rules."""
 
 
-class RecordColumns(NamedTuple):
-    """The columns of `Records` that kernels read; float16 as bits, since numba has no half precision on CPUs."""
-
-    start_own: Masks  # uint64[G]
-    start_opp: Masks  # uint64[G]
-    black_first: NDArray[np.uint8]  # [G]
-    plies: NDArray[np.int32]  # [G]
-    actions: NDArray[np.uint8]  # [P]
-    policy: NDArray[np.uint8]  # [P, A]
-    value_bits: NDArray[np.uint16]  # [P]
-    ply_kind: NDArray[np.uint8]  # [P]
-    margin: NDArray[np.int8]  # [G]
-    final_own: Masks  # uint64[G]
-    final_opp: Masks  # uint64[G]
-    exact_from: NDArray[np.int32]  # [G]
-
-
 @dataclass(frozen=True, kw_only=True)
-class Records:
+class Records(Columns):
     """Finished games of one board; `own` and `opp` are the sides that move first and second in the record."""
 
     game: str
     """A name in `GAMES`."""
 
-    start_own: Masks  # uint64[G]
-    start_opp: Masks  # uint64[G]
-    black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first in the record is Black
-    plies: NDArray[np.int32]  # [G] passes included
-    actions: NDArray[np.uint8]  # [P]
-    policy: NDArray[np.uint8]  # [P, A] visits, scaled so that the largest is 255; all 0 without a search
-    value: NDArray[np.float16]  # [P] root value, the mover's view, -1 to 1; from `exact_from` on that of perfect play
-    ply_kind: NDArray[np.uint8]  # [P] OPENING, SEARCHED or UNSEARCHED
-    margin: NDArray[np.int8]  # [G] discs, first mover's minus second's
-    final_own: Masks  # uint64[G] the first mover's discs at the end
-    final_opp: Masks  # uint64[G]
-    version: NDArray[np.int32]  # [G] version of the model that played
-    seed: NDArray[np.uint64]  # [G] seed that reproduces the game
-    exact_from: NDArray[np.int32]  # [G] first ply from which on all values are the solver's; `plies` if none is
+    start_own: PerGame[np.uint64]
+    start_opp: PerGame[np.uint64]
+    black_first: PerGame[np.uint8]  # 1 if the side that moves first in the record is Black
+    plies: PerGame[np.int32]  # passes included
+    actions: PerPly[np.uint8]
+    policy: PerAction[np.uint8]  # visits, scaled so that the largest is 255; all 0 without a search
+    value: PerPly[np.float16]  # root value, the mover's view, -1 to 1; from `exact_from` on that of perfect play
+    ply_kind: PerPly[np.uint8]  # OPENING, SEARCHED or UNSEARCHED
+    margin: PerGame[np.int8]  # discs, first mover's minus second's
+    final_own: PerGame[np.uint64]  # the first mover's discs at the end
+    final_opp: PerGame[np.uint64]
+    version: PerGame[np.int32]  # version of the model that played
+    seed: PerGame[np.uint64]  # seed that reproduces the game
+    exact_from: PerGame[np.int32]  # first ply from which on all values are the solver's; `plies` if none is
 
     def __len__(self) -> int:
         """Games."""
@@ -147,42 +118,28 @@ class Records:
         first = np.cumsum(self.plies) - self.plies
         return np.repeat(np.arange(len(self)), self.plies), np.arange(self.positions) - np.repeat(first, self.plies)
 
-    def columns(self) -> RecordColumns:
-        """Return the columns for kernels, which share the memory of these."""
-        return RecordColumns(
-            start_own=self.start_own,
-            start_opp=self.start_opp,
-            black_first=self.black_first,
-            plies=self.plies,
-            actions=self.actions,
-            policy=self.policy,
-            value_bits=self.value.view(np.uint16),
-            ply_kind=self.ply_kind,
-            margin=self.margin,
-            final_own=self.final_own,
-            final_opp=self.final_opp,
-            exact_from=self.exact_from,
-        )
+    @property
+    def value_bits(self) -> NDArray[np.uint16]:
+        """The bits of `value`."""
+        return self.value.view(np.uint16)
 
     def select(self, chosen: NDArray[np.bool_]) -> Records:
         """Return the games where `chosen[g]`, in their order."""
-        of_ply = np.repeat(chosen, self.plies)
-        games = {name: getattr(self, name)[chosen] for name in _GAME_COLUMNS}
-        return Records(game=self.game, **games, **{name: getattr(self, name)[of_ply] for name in _PLY_COLUMNS})
+        rows = {"G": chosen, "P": np.repeat(chosen, self.plies)}
+        return replace(self, **{name: getattr(self, name)[rows[axes[0]]] for name, (_, axes) in self.COLUMNS.items()})
 
-    @staticmethod
-    def concatenate(parts: Sequence[Records]) -> Records:
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Return the games of all `parts`, at least one, in their order; they must be of one game."""
         games = {part.game for part in parts}
         if len(games) != 1:
             raise ValueError(f"expected records of one game, got {sorted(games)}")
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
-        return Records(game=games.pop(), **columns)
+        return super().concatenate(parts)
 
 
 def encode(records: Records, producer: str, sequence: int) -> bytes:
     """Return the bytes of a batch; (producer, sequence) identifies it, so that a repeated delivery is recognised."""
-    columns = {name: np.asarray(getattr(records, name), dtype) for name, dtype in _COLUMNS.items()}
+    columns = {name: np.asarray(getattr(records, name), dtype) for name, (dtype, _) in Records.COLUMNS.items()}
     header = {"game": records.game, "rules_version": RULES_VERSION, "producer": producer, "sequence": sequence}
     return archive.pack(KIND, FORMAT, columns, header)
 
@@ -192,10 +149,10 @@ def batches(records: Records, producer: str, first: int) -> Iterator[bytes]:
 
     Equal records give equal batches.
     """
-    one_ply = {name: np.dtype(dtype).itemsize for name, dtype in _PLY_COLUMNS.items()}
-    one_ply["policy"] *= records.policy.shape[1]
-    one_game = sum(np.dtype(dtype).itemsize for dtype in _GAME_COLUMNS.values())
-    sizes = one_game + sum(one_ply.values()) * records.plies.astype(np.int64)
+    row_bytes: Counter[str] = Counter()
+    for name, (dtype, axes) in Records.COLUMNS.items():
+        row_bytes[axes[0]] += dtype.itemsize * math.prod(getattr(records, name).shape[1:])
+    sizes = row_bytes["G"] + row_bytes["P"] * records.plies.astype(np.int64)
     batch = np.cumsum(sizes) // BATCH_BYTES
     for sequence, number in enumerate(np.unique(batch), first):
         yield encode(records.select(batch == number), producer, sequence)
@@ -211,11 +168,13 @@ def decode(data: bytes, where: str) -> tuple[Records, str, int]:
         raise CorruptRecordError(f"{where}: expected at most {MAX_BYTES} bytes of records, got {len(data)}")
     try:
         arrays, header = archive.unpack(data, KIND, FORMAT, where)
+        game, producer, sequence = _checked_header(header, where)
+        Records.expect(arrays, _lengths(arrays, GAMES[game].actions, where), where)
+    except CorruptRecordError:
+        raise
     except CorruptFileError as error:
         raise CorruptRecordError(str(error)) from error
-    game, producer, sequence = _checked_header(header, where)
-    _check_columns(arrays, GAMES[game].actions, where)
-    columns = {name: np.require(arrays[name], requirements=["C", "W"]) for name in _COLUMNS}
+    columns = {name: np.require(array, requirements=["C", "W"]) for name, array in arrays.items()}
     return Records(game=game, **columns), producer, sequence
 
 
@@ -223,12 +182,12 @@ def check(records: Records) -> NDArray[np.uint8]:
     """Return uint8[G]: the index in `REASONS` of the first fault of each game; GOOD (0) for none."""
     game = game_named(records.game)
     reasons = np.empty(len(records), np.uint8)
-    refute(game.id, np.uint64(game.board_mask), records.columns(), reasons)
+    refute(game.id, np.uint64(game.board_mask), records.arrays(), reasons)
     return reasons
 
 
 @kernel
-def refute(game_id: int, board: np.uint64, records: RecordColumns, reasons: NDArray[np.uint8]) -> None:
+def refute(game_id: int, board: np.uint64, records: Records, reasons: NDArray[np.uint8]) -> None:
     """Replay every game and write what refutes it.
 
     board    squares of the game's board
@@ -355,19 +314,9 @@ def _checked_header(header: Any, where: str) -> tuple[str, str, int]:
     return game, producer, sequence
 
 
-def _check_columns(arrays: dict[str, NDArray[Any]], actions: int, where: str) -> None:
-    """Raise CorruptRecordError unless every column is present with its dtype and shape and the plies add up."""
-    if arrays.keys() != _COLUMNS.keys():
-        raise CorruptRecordError(f"{where}: expected the columns {sorted(_COLUMNS)}, got {sorted(arrays)}")
-    plies = arrays["plies"]
+def _lengths(arrays: dict[str, NDArray[Any]], actions: int, where: str) -> dict[str, int]:
+    """Return the lengths of the axes: games, plies of all games, actions."""
+    plies = arrays.get("plies", np.empty(0, np.int32))
     if plies.ndim != 1 or plies.dtype != np.int32 or (plies < 0).any():
         raise CorruptRecordError(f"{where}: expected the number of plies of each game, got {plies.dtype} {plies.shape}")
-    positions = int(plies.sum(dtype=np.int64))
-    for name, dtype in _COLUMNS.items():
-        shape: tuple[int, ...] = (len(plies),) if name in _GAME_COLUMNS else (positions,)
-        if name == "policy":
-            shape = (positions, actions)
-        array = arrays[name]
-        if array.dtype != dtype or array.shape != shape:
-            wanted = f"{name} as {np.dtype(dtype)} {shape}"
-            raise CorruptRecordError(f"{where}: expected {wanted}, got {array.dtype} {array.shape}")
+    return {"G": len(plies), "P": int(plies.sum(dtype=np.int64)), "A": actions}

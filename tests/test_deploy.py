@@ -19,8 +19,8 @@ import yaml
 
 from scripts.config.compose import compose
 from scripts.config.job import job_of
+from scripts.launch.preflight import check_cluster_job
 from scripts.ray.placement import Node, cluster_placement
-from scripts.run.preflight import check_kept
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 TEXT, WHOLE, FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}
@@ -183,7 +183,7 @@ def test_the_job_of_the_manifest_composes_and_finds_room_in_its_pods(parts: dict
     command, what, *overrides = shlex.split(spec["entrypoint"])
     assert (command, what) == ("reversi", "train")
     job = job_of(compose(overrides))
-    check_kept(job)
+    check_cluster_job(job)
     cluster = spec["rayClusterSpec"]
     nodes = [node("head", cluster["headGroupSpec"])]
     for group in cluster["workerGroupSpecs"]:

@@ -22,13 +22,12 @@ DOORS = {
         "*/remote.py",
         "learner/replay/remote.py",
         "learner/replay/redis/remote.py",
-        "scripts/ray/calls.py",
-        "scripts/ray/failures.py",
-        "scripts/ray/health.py",
         "scripts/launch/ray.py",
+        "scripts/ray/actor_calls.py",
         "scripts/ray/cluster.py",
-        "scripts/ray/roles.py",
         "scripts/ray/jobs.py",
+        "scripts/ray/recovery.py",
+        "scripts/ray/supervisor.py",
     ),
     "redis": ("learner/replay/redis/*.py",),
     "wandb": ("scripts/run/tracking/wandb.py",),
@@ -43,8 +42,21 @@ DOORS = {
     "pgx": (),
     "pyspiel": (),
 }
-SCRIPTS = ("config", "curves", "run", "ray", "launch", "rate", "bench", "arguments", "commands")
-"""Parts of `scripts`; each imports only itself and those before it."""
+LADDERS = {
+    "reversi": (
+        *("errors", "settings", "urls", "files", "archive", "columns", "runs"),
+        *("kernels", "games", "solver", "search", "record", "model", "formats", "players", "analysis", "frontends"),
+    ),
+    "learner": (
+        *("config", "replay", "schedule", "prefetch", "batches", "algorithms", "cpu_pass", "training", "learner"),
+        *("weight_store", "remote"),
+    ),
+    "scripts": ("config", "curves", "run", "ray", "launch", "rate", "bench", "arguments", "commands"),
+}
+"""Parts of a package, files and folders; each imports only itself and those before it."""
+
+ON_TOP = {"scripts.cli", "scripts.compile_kernels"}
+"""On no ladder: the command line, and what calls it once for all kernels."""
 
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}
 """What `reversi` outside `reversi/model` and the front ends may need; safetensors frames its records."""
@@ -56,15 +68,23 @@ def sources() -> Iterator[Path]:
 
 
 def imported(path: Path) -> set[str]:
-    """Every module that a file imports, at its top or late."""
+    """Every module that a file imports, at its top, late or for types alone."""
     modules = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the layer"
-            modules.add(node.module or "")
+            files = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES.keys()
+            modules |= files or {node.module or ""}
     return modules
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in sources()}
 
 
 def top(module: str) -> str:
@@ -85,15 +105,38 @@ def test_imports_go_down_and_heavy_ones_stay_behind_their_doors(path: Path) -> N
             assert any(path.relative_to(ROOT).match(door) for door in doors), f"{library} in {name(path)}"
 
 
-@pytest.mark.parametrize("path", [path for path in sources() if "scripts" in path.parts], ids=name)
-def test_parts_of_scripts_import_no_later_part(path: Path) -> None:
-    part = path.relative_to(ROOT / "scripts").parts[0]
-    if part not in SCRIPTS and part.removesuffix(".py") not in SCRIPTS:
-        return  # the command line and a tool for the documentation, which nothing imports
-    below = SCRIPTS[: SCRIPTS.index(part.removesuffix(".py")) + 1]
-    for module in imported(path):
-        if module.startswith("scripts."):
-            assert module.split(".")[1] in below, f"{module} in {name(path)}"
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_parts_of_a_package_import_no_later_part(module: str) -> None:
+    package, _, rest = module.partition(".")
+    if not rest or package not in LADDERS or module in ON_TOP:
+        return
+    ladder, part = LADDERS[package], rest.split(".")[0]
+    assert part in ladder, f"{module}: give it a place on the ladder"
+    for other in imported(MODULES[module]):
+        if other.startswith(f"{package}."):
+            assert other.split(".")[1] in ladder[: ladder.index(part) + 1], f"{other} in {module}"
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Files that import each other are one file, or one of them has something that belongs to a third."""
+    imports = {module: imported(path) & MODULES.keys() - {module} for module, path in MODULES.items()}
+    assert circles(imports) == []
+
+
+def circles(imports: dict[str, set[str]]) -> list[str]:
+    """The modules that are left when those that import none of the others have been removed, again and again, from
+    both ends."""
+    left = set(imports)
+    while ends := {m for m in left if not imports[m] & left or not any(m in imports[other] for other in left)}:
+        left -= ends
+    return sorted(left)
+
+
+def test_a_circle_is_found() -> None:
+    imports: dict[str, set[str]] = {"a": {"b"}, "b": {"c"}, "c": {"d", "b"}, "d": set()}
+    assert circles(imports) == ["b", "c"]
+    imports["c"] = {"d"}
+    assert circles(imports) == []
 
 
 def test_the_rules_and_the_search_need_numpy_and_numba_alone() -> None:

@@ -182,7 +182,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     from types import SimpleNamespace
     from typing import Any, cast
 
-    from scripts.run.preflight import check_registry
+    from scripts.launch.preflight import check_registry
 
     other = Registry("memory://me:hunter22@host/models")
     monkeypatch.setattr(other, "models", lambda: [SimpleNamespace(game="reversi4", network="n")])
@@ -204,18 +204,18 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
 )
 def test_a_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, words: str) -> None:
     from scripts.config.compose import recompose
-    from scripts.run.status import read_run
+    from scripts.run.status import read_status
 
     (tmp_path / "config.yaml").write_text(text)
     with pytest.raises(ConfigError, match=words):
         recompose(tmp_path / "config.yaml", ["run.minutes=2"])
     with pytest.raises(RunError, match="expected the folder of a run"):  # `reversi status` reads it too
-        read_run(tmp_path)
+        read_status(tmp_path)
 
 
 def test_brackets_without_end_in_a_checkpoint_and_in_metrics_are_damage_and_no_crash(tmp_path: Path) -> None:
     from scripts.run.folder import read_json
-    from scripts.run.metric_rows import rows_of
+    from scripts.run.tracking.jsonl import rows_of
 
     deep = b"[" * 1_000_000
     with pytest.raises(CorruptFileError, match=r"run\.json' is missing or cannot be read"):

@@ -1,7 +1,7 @@
 """The interfaces of an algorithm: `Training` for the learner, `Objective` for the trainer of networks.
 
-To add one, write its configuration in `config.py`, its samples in `learner/algorithms/sample_kinds.py`, its report in
-`reports.py`, and either an `Objective`, which `learner/training/trainer.py` minimises, or a `Training` of its own.
+To add one, write its configuration in `config.py`, its samples in `sample_kinds.py`, its report in `reports.py`, and
+either an `Objective`, which `learner/training/trainer.py` minimises, or a `Training` of its own.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ class Training(Protocol):
 
     step_count: int
     """Steps since the run began."""
-
-    last_good: str
-    """Path of the last good checkpoint, for error messages."""
 
     ahead: int
     """Batches to assemble ahead of the steps on another thread."""
@@ -55,7 +52,7 @@ class Training(Protocol):
 
 
 class Objective(Protocol):
-    """How samples become a batch, and a batch losses; with the state that these need."""
+    """How samples become a batch, and a batch losses.  The other methods are for objectives with state of their own."""
 
     def batch(self, samples: SampleColumns, rng: np.random.Generator, pinned: bool) -> Any:
         """Return samples as a `Batch` in new memory, pinned for a copy to a GPU if `pinned`."""
@@ -65,12 +62,16 @@ class Objective(Protocol):
 
     def before_step(self, step: int, network: nn.Module) -> None:
         """Hook called with the network before step `step`."""
+        return
 
     def played(self, weights: Weights) -> Weights:
         """Return the weights converted from what was trained to what players read."""
+        return weights
 
     def arrays(self) -> dict[str, Tensor]:
         """Return the objective's own state as named tensors."""
+        return {}
 
     def restore(self, arrays: dict[str, Tensor]) -> None:
         """Restore `arrays()`."""
+        return

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from learner.algorithms.algorithm import Objective
 from learner.algorithms.config import AlphaZeroConfig
-from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, masked, training_batch
 from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
@@ -24,7 +24,7 @@ from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
 
 
-class AlphaZero(Stateless):
+class AlphaZero(Objective):
     """The objective: search policy and game result, each sample under a random one of the 8 symmetries."""
 
     def __init__(self, game: Game, config: AlphaZeroConfig) -> None:

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from learner.algorithms.algorithm import Objective
 from learner.algorithms.config import DqnConfig
 from learner.batches import Batch, masked
 from learner.replay.columns import SampleColumns
-from learner.replay.transitions import TransitionArrays, Transitions
+from learner.replay.transitions import Transitions
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, legal_actions_mask
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask
@@ -43,7 +44,7 @@ class TransitionBatch(Batch):
     next_legal: Tensor  # u8[B, A] 1 at every legal action of the next position
 
 
-class Dqn:
+class Dqn(Objective):
     """The objective: action values towards those of the target network."""
 
     def __init__(self, game: Game, config: DqnConfig, network: StackConfig, device: torch.device) -> None:
@@ -132,7 +133,7 @@ def fill_transitions(
     game_id: int,
     table: NDArray[np.int32],
     symmetry: NDArray[np.int64],
-    transitions: TransitionArrays,
+    transitions: Transitions,
     out: TransitionBatchArrays,
 ) -> None:
     """Fill the arrays of a `TransitionBatch`.

@@ -18,7 +18,7 @@ from learner.algorithms.config import QTableConfig
 from learner.algorithms.reports import Losses, losses_of
 from learner.config import TableLearnerConfig
 from learner.replay.columns import SampleColumns
-from learner.replay.transitions import TransitionArrays, Transitions
+from learner.replay.transitions import Transitions
 from learner.schedule import annealed
 from reversi.errors import CorruptFileError
 from reversi.games.bitboard import ONE
@@ -34,7 +34,6 @@ class TableTraining:
 
     def __init__(self, game: Game, network: TableConfig, config: TableLearnerConfig, algorithm: QTableConfig) -> None:
         self.step_count, self.ahead = 0, 0
-        self.last_good = "none yet"
         self._game, self._network, self._config, self._algorithm = game, network, config, algorithm
         self._table = empty_table()
 
@@ -68,9 +67,9 @@ class TableTraining:
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
         """Restore the table."""
-        found = {name: array.shape for name, array in arrays.items()}
-        if found != {"q": self._table.shape}:
-            raise CorruptFileError(f"learner state: expected a table of {self._table.shape}, got {found}")
+        shapes = {name: array.shape for name, array in arrays.items()}
+        if shapes != {"q": self._table.shape}:
+            raise CorruptFileError(f"learner state: expected a table of {self._table.shape}, got {shapes}")
         self._table[:] = arrays["q"]
         self.step_count = step_count
 
@@ -79,7 +78,7 @@ class TableTraining:
 def update(
     game_id: int,
     rate: np.float32,
-    transitions: TransitionArrays,
+    transitions: Transitions,
     table: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:

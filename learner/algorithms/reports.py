@@ -91,7 +91,7 @@ class QTableLosses:
 
 Losses = AlphaZeroLosses | SupervisedLosses | DqnLosses | QTableLosses
 
-KINDS: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses] | type[QTableLosses]] = {
+LOSSES: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses] | type[QTableLosses]] = {
     "alphazero": AlphaZeroLosses,
     "supervised": SupervisedLosses,
     "dqn": DqnLosses,
@@ -102,18 +102,8 @@ KINDS: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses
 
 def losses_of(algorithm: str, values: Iterable[float]) -> Losses:
     """Return the report of an algorithm from its means, in the order of the fields."""
-    kind = KINDS[algorithm]
-    return kind(**dict(zip(kind.__annotations__, values, strict=True)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValidationPart:
-    """A validation in progress: so many positions are evaluated, and the others are left for later calls."""
-
-    positions: int
-    """Positions evaluated."""
-    all_positions: int
-    """Positions to evaluate."""
+    report = LOSSES[algorithm]
+    return report(**dict(zip(report.__annotations__, values, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,3 +127,20 @@ class ValidationReport:
     def summary(self) -> str:
         """`loss 1.480  top-1 54.0 %  top-5 91.2 %`."""
         return f"loss {self.loss:.3f}  top-1 {100 * self.top1:.1f} %  top-5 {100 * self.top5:.1f} %"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullValidation:
+    """How far the last candidate's validation on all positions is; the candidate is offered once it is done."""
+
+    positions: int = 0
+    """Positions evaluated so far."""
+    all_positions: int = 0
+    """Positions to evaluate; 0 without validation games."""
+    report: ValidationReport | None = None
+    """The results on all of them; None before, and without validation games."""
+
+    @property
+    def done(self) -> bool:
+        """Whether no positions are left for later calls."""
+        return self.positions == self.all_positions

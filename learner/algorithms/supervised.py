@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from learner.algorithms.algorithm import Objective
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.stateless import Stateless
 from learner.batches import TrainingBatch, masked, training_batch
 from learner.replay.columns import SampleColumns
 from learner.replay.samples import Samples
@@ -23,7 +23,7 @@ from reversi.games.symmetry import SYMMETRIES
 from reversi.model.network import Outputs
 
 
-class Supervised(Stateless):
+class Supervised(Objective):
     """The objective: the move played, each sample under a random one of the 8 symmetries."""
 
     def __init__(self, game: Game, config: SupervisedConfig) -> None:

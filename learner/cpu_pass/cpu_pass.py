@@ -1,9 +1,9 @@
-"""The network's training pass on a CPU: `DualNetwork`'s layers on boards side by side in strips, on several threads.
+"""`CpuPass`: a `DualNetwork`'s training pass on a CPU, with boards side by side, on several threads.
 
 oneDNN's weight gradient of a 3x3 convolution works row by row of the image, and rows of 6 squares are inefficient:
 1.65 ms for 512 boards of 6x6 with 32 channels (bf16, one thread).  Eight boards side by side, a zero column after each,
-are one image with rows of 56 and take 0.63 ms, although a seventh of it is padding.  The layers keep those columns
-zero, so boards do not affect each other.
+are a strip: one image with rows of 56, which takes 0.63 ms, although a seventh of it is padding.  The layers keep those
+columns zero, so boards do not affect each other.
 
 Each thread has a chunk of the strips; threads synchronise once a layer, where a norm needs the sums of all chunks.
 torch's own threads synchronise some three hundred times a step by spinning, which is very slow beside other work
@@ -31,7 +31,7 @@ BOARDS_PER_STRIP = 8
 """Boards side by side; a batch size that 8 does not divide has shorter strips. 4 to 32 are equally fast."""
 
 
-class StripPass:
+class CpuPass:
     """The forward and backward pass over batches of one size."""
 
     def __init__(self, network: DualNetwork, boards: int, dtype: torch.dtype, threads: Threads) -> None:
@@ -86,7 +86,7 @@ class StripPass:
         def stem(c: int) -> None:
             boards = planes[self._chunks[c]]
             change = None if self._lookup is None else functools.partial(self._lookup.add, c, boards)
-            self._stem.convolve(c, self._strips(boards.permute(0, 2, 3, 1)), change)
+            self._stem.convolve(c, self._side_by_side(boards.permute(0, 2, 3, 1)), change)
 
         def heads(c: int) -> None:
             tower = self._top.activate(c)
@@ -114,11 +114,11 @@ class StripPass:
         """Return the gradients of all parameters, layer by layer, from those of the results of `forward`."""
 
         def heads(c: int) -> None:
-            self._policy.backward_output(c, self._strips(policy[self._chunks[c]]))
-            self._value.backward_output(c, self._strips(value[self._chunks[c]]))
+            self._policy.backward_output(c, self._side_by_side(policy[self._chunks[c]]))
+            self._value.backward_output(c, self._side_by_side(value[self._chunks[c]]))
 
         def tower(c: int) -> None:
-            gradient = self._owner.backward(c, self._strips(owner[self._chunks[c]]))
+            gradient = self._owner.backward(c, self._side_by_side(owner[self._chunks[c]]))
             gradient += self._value.backward_input(c)
             gradient += self._policy.backward_input(c)
             self._top.backward_output(c, gradient)
@@ -163,7 +163,7 @@ class StripPass:
 
         self._threads.each(part, len(self._chunks))
 
-    def _strips(self, boards: Tensor) -> Tensor:
+    def _side_by_side(self, boards: Tensor) -> Tensor:
         """Lay boards side by side, a zero column after each: [B, N, N, C] -> [B/across, C, N, across*(N+1)]."""
         _, size, _, channels = boards.shape
         across = self._shape.boards
@@ -172,7 +172,7 @@ class StripPass:
         return strips.view(-1, size, across * (size + 1), channels).permute(0, 3, 1, 2)
 
     def _apart(self, strips: Tensor) -> Tensor:
-        """Take strips apart: [B/across, C, N, across*(N+1)] -> [B, N, N, C]."""
+        """Undo `_side_by_side`: [B/across, C, N, across*(N+1)] -> [B, N, N, C]."""
         count, channels, size, _ = strips.shape
         apart = strips.permute(0, 2, 3, 1).view(count, size, self._shape.boards, size + 1, channels)[..., :size, :]
         return apart.transpose(1, 2).reshape(-1, size, size, channels)
@@ -182,7 +182,7 @@ class _Convolutions(torch.autograd.Function):
     """All layers except the dense ones, as one autograd function."""
 
     @staticmethod
-    def forward(ctx: Any, run: StripPass, planes: Tensor, *_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(ctx: Any, run: CpuPass, planes: Tensor, *_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         ctx.run = run
         return run.forward(planes)
 

@@ -1,4 +1,4 @@
-"""The layers of the pass on strips, forward and backward: convolution with norm, residual and ReLU, chunk by chunk.
+"""The layers of the CPU pass, forward and backward: convolution with norm, residual and ReLU, chunk by chunk.
 
 Methods that take a chunk may run on any thread, one chunk on one thread at a time; `begin`, `finish_norm` and
 `finish_gradient` are called while no chunk is being processed.  Autograd records nothing here.  Memory is reused from
@@ -35,7 +35,7 @@ from reversi.model.line_table import LineTable
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """The layout of a batch in strips: of every `size` + 1 columns the last is zero (see `cpu_pass.py`)."""
+    """The layout of a batch: boards side by side in strips (`cpu_pass.py`), every `size` + 1st column zero."""
 
     size: int
     """Squares of a board's side."""

@@ -1,29 +1,28 @@
-"""`SampleColumns`: samples of one kind, stored as columns."""
+"""`SampleColumns`: samples of one kind, stored as columns; `SampleKind`: how records become them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import Masks
+from reversi.columns import Columns
+from reversi.record import Records
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+PerSample = Annotated[NDArray[Scalar], "B"]
+PerAction = Annotated[NDArray[Scalar], "BA"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleColumns:
+class SampleColumns(Columns):
     """B samples; each kind of sample is a dataclass that adds its columns to these two."""
 
-    COLUMNS: ClassVar[dict[str, type[np.generic]]]
-    """Every column's type."""
-
-    PER_ACTION: ClassVar[tuple[str, ...]] = ()
-    """Columns that have A entries a row; the others have one."""
-
-    own: Masks  # uint64[B] discs of the side to move
-    opp: Masks  # uint64[B]
+    own: PerSample[np.uint64]  # discs of the side to move
+    opp: PerSample[np.uint64]
 
     def __len__(self) -> int:
         """Number of samples."""
@@ -41,10 +40,6 @@ class SampleColumns:
         """
         return type(self)(**{name: np.take(column, rows, axis=0) for name, column in self.columns().items()})
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns by name."""
-        return {name: getattr(self, name) for name in self.COLUMNS}
-
     def writable(self) -> Self:
         """Return the rows with read-only columns copied: arrays from Ray are read-only, which kernels do not accept."""
         columns = self.columns().items()
@@ -58,13 +53,22 @@ class SampleColumns:
     @classmethod
     def empty(cls, count: int, actions: int) -> Self:
         """Return `count` uninitialised rows; pages of memory that are never written are not allocated."""
-        columns: dict[str, NDArray[Any]] = {
-            name: np.empty((count, actions) if name in cls.PER_ACTION else count, dtype)
-            for name, dtype in cls.COLUMNS.items()
+        lengths = {"B": count, "A": actions}
+        columns: dict[str, Any] = {
+            name: np.empty([lengths[axis] for axis in axes], dtype) for name, (dtype, axes) in cls.COLUMNS.items()
         }
         return cls(**columns)
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[SampleColumns]) -> Self:
-        """Return the rows of all `parts`, at least one, in their order."""
-        return cls(**{name: np.concatenate([part.columns()[name] for part in parts]) for name in cls.COLUMNS})
+
+@dataclass(frozen=True)
+class SampleKind:
+    """One kind of sample, for replays in any process: it can be pickled if `of` can."""
+
+    name: str
+    """Its name in saved replays."""
+
+    columns: type[SampleColumns]
+    """The class of its samples."""
+
+    of: Callable[[Records], SampleColumns]
+    """Makes samples from checked records."""

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.algorithms.config import AlgorithmConfig
-from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.bucket import TokenBucket
-from learner.replay.columns import SampleColumns
+from learner.replay.columns import SampleColumns, SampleKind
 from learner.replay.config import ReplayConfig
 from learner.replay.deliveries import Deliveries, Receipt
 from learner.replay.quarantine import Quarantine
@@ -37,9 +35,9 @@ MOST_NAMED = 100
 _COUNTS = ("games_total", "positions_total", "samples_total", "rejected_games", "rejected_batches", "duplicates")
 
 
-def check_capacity(game: Game, config: ReplayConfig, algorithm: AlgorithmConfig | None) -> None:
+def check_capacity(game: Game, config: ReplayConfig, kind: SampleKind) -> None:
     """Raise ConfigError for a ring that no archive could hold once it is full: it would be saved and never restored."""
-    size = sample_kind(algorithm).columns.empty(1, game.actions).nbytes
+    size = kind.columns.empty(1, game.actions).nbytes
     room = archive.MAX_BYTES - archive.MAX_HEADER_BYTES
     expected = f"at most {room // size}: {size} bytes a position, of which a saved replay has room for {room}"
     require(config.capacity_positions <= room // size, "replay.capacity_positions", expected, config.capacity_positions)
@@ -49,20 +47,12 @@ class MemoryReplay:
     """A `Replay` in this process; not thread-safe.  Same deliveries, same seed: same samples."""
 
     def __init__(
-        self,
-        game: Game,
-        config: ReplayConfig,
-        seed: int,
-        rejected_dir: Path | None,
-        algorithm: AlgorithmConfig | None = None,
+        self, game: Game, config: ReplayConfig, kind: SampleKind, seed: int, rejected_dir: Path | None = None
     ) -> None:
-        """Refused deliveries are kept in `rejected_dir`; with None they are only counted.
-
-        `algorithm` decides the kind of samples: transitions for dqn and q_table, otherwise positions.
-        """
+        """Refused deliveries are kept in `rejected_dir`; with None they are only counted."""
         self.game, self.config = game, config
-        self._kind = sample_kind(algorithm)
-        self._ring = Ring(self._kind.columns, config.capacity_positions, game.actions)
+        self._kind = kind
+        self._ring = Ring(kind.columns, config.capacity_positions, game.actions)
         self._bucket = TokenBucket(config.reuse, config.bucket_capacity)
         self._deliveries = Deliveries()
         self._quarantine = Quarantine(rejected_dir)
@@ -179,11 +169,10 @@ class MemoryReplay:
         if header["samples"] != self._kind.name:
             expected = f"{self._kind.name} for this algorithm"
             raise CorruptFileError(f"replay state: expected {expected}, got {header['samples']}")
-        for name, dtype in self._kind.columns.COLUMNS.items():
-            if arrays[name].dtype != dtype:
-                raise CorruptFileError(f"replay state: expected {name} as {np.dtype(dtype)}, got {arrays[name].dtype}")
+        lengths = {"B": len(arrays["own"]), "A": self.game.actions}
+        self._kind.columns.expect(arrays, lengths, "replay state")
         ring = Ring(self._kind.columns, self.config.capacity_positions, self.game.actions)
-        ring.add(self._kind.columns(**{name: arrays[name] for name in self._kind.columns.COLUMNS}))
+        ring.add(self._kind.columns(**arrays))
         counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
         tokens, deliveries = float(header["tokens"]), Deliveries.restored(header["deliveries"])
         self._rng.bit_generator.state = header["random"]

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import ray
 
-from learner.algorithms.config import AlgorithmConfig
-from learner.replay.columns import SampleColumns
+from learner.replay.columns import SampleColumns, SampleKind
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import AddReport, ReplayReport
@@ -21,23 +20,22 @@ SAMPLE_WAIT_S = 1.0
 """Longest a `sample` call waits for tokens before it answers None, so that the learner hears a stop."""
 
 
-def rebuilt_memory(
+def restored_memory(
     game: str,
     config: ReplayConfig,
+    kind: SampleKind,
     seed: int,
     rejected_dir: str | None,
-    algorithm: AlgorithmConfig | None,
     saved: Callable[[], bytes | None],
-) -> tuple[MemoryReplay, bool]:
-    """Return a replay and whether Ray has restarted this actor after a death; it then begins with `saved()`, if any.
+) -> MemoryReplay:
+    """Return a replay that begins with the state that `saved` returns, if any.
 
     It must be called before the actor answers any call that waits.
     """
-    memory = MemoryReplay(game_named(game), config, seed, Path(rejected_dir) if rejected_dir else None, algorithm)
-    restarted = ray.is_initialized() and ray.get_runtime_context().was_current_actor_reconstructed
-    if restarted and (state := saved()) is not None:
+    memory = MemoryReplay(game_named(game), config, kind, seed, Path(rejected_dir) if rejected_dir else None)
+    if (state := saved()) is not None:
         memory.restore(state)
-    return memory, restarted
+    return memory
 
 
 class AsyncReplay:
@@ -48,13 +46,13 @@ class AsyncReplay:
         *,
         game: str,
         config: ReplayConfig,
+        kind: SampleKind,
         seed: int,
         rejected_dir: str | None,
-        algorithm: AlgorithmConfig | None,
         saved: Callable[[], bytes | None],
     ) -> None:
-        """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
-        self._replay, _ = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
+        """`saved` returns the state to begin with; None if there is none."""
+        self._replay = restored_memory(game, config, kind, seed, rejected_dir, saved)
         self._process = secrets.token_hex(8)
         self._changed = asyncio.Condition()
         self._stopped = False
@@ -104,10 +102,6 @@ class AsyncReplay:
     async def state(self) -> bytes:
         """Return the whole state as an archive."""
         return self._replay.state()
-
-    async def restore(self, data: bytes) -> None:
-        """Restore `state()`."""
-        self._replay.restore(data)
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         async with self._changed:

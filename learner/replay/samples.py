@@ -6,81 +6,47 @@ All fields are from the view of the side to move: 102 bytes on 8x8.  alphazero a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from learner.replay.columns import SampleColumns
-from reversi.games.bitboard import Masks
+from learner.replay.columns import PerAction, PerSample, SampleColumns, SampleKind
 from reversi.games.rules import game_named, play
 from reversi.kernels.kernel import kernel
-from reversi.record import OPENING, SEARCHED, RecordColumns, Records, sign_of
-
-
-class SampleArrays(NamedTuple):
-    """The columns of `Samples` for kernels, float16 as bits."""
-
-    own: Masks  # uint64[B]
-    opp: Masks  # uint64[B]
-    policy: NDArray[np.uint8]  # [B, A]
-    policy_weight: NDArray[np.uint8]  # [B]
-    value_bits: NDArray[np.uint16]  # [B]
-    result: NDArray[np.int8]  # [B]
-    margin: NDArray[np.int8]  # [B]
-    final_own: Masks  # uint64[B]
-    final_opp: Masks  # uint64[B]
+from reversi.record import OPENING, SEARCHED, Records, sign_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Samples(SampleColumns):
     """B positions with their targets; `own` is the side to move in each."""
 
-    COLUMNS: ClassVar[dict[str, type[np.generic]]] = {
-        "own": np.uint64,
-        "opp": np.uint64,
-        "policy": np.uint8,
-        "policy_weight": np.uint8,
-        "value": np.float16,
-        "result": np.int8,
-        "margin": np.int8,
-        "final_own": np.uint64,
-        "final_opp": np.uint64,
-    }
-    PER_ACTION: ClassVar[tuple[str, ...]] = ("policy",)
+    policy: PerAction[np.uint8]  # visits, the largest 255; all 0 without a policy target
+    policy_weight: PerSample[np.uint8]  # 1 if there is a policy target (SEARCHED), else 0
+    value: PerSample[np.float16]  # root value, mover's view
+    result: PerSample[np.int8]  # 1, 0 or -1: of perfect play from the first solved ply on, else of the game
+    margin: PerSample[np.int8]  # discs at the end, own minus opponent's
+    final_own: PerSample[np.uint64]  # discs at the end
+    final_opp: PerSample[np.uint64]
 
-    policy: NDArray[np.uint8]  # [B, A] visits, the largest 255; all 0 without a policy target
-    policy_weight: NDArray[np.uint8]  # [B] 1 if there is a policy target (SEARCHED), else 0
-    value: NDArray[np.float16]  # [B] root value, mover's view
-    result: NDArray[np.int8]  # [B] 1, 0 or -1: of perfect play from the first solved ply on, else of the game
-    margin: NDArray[np.int8]  # [B] discs at the end, own minus opponent's
-    final_own: Masks  # uint64[B] discs at the end
-    final_opp: Masks  # uint64[B]
-
-    def arrays(self) -> SampleArrays:
-        """Return the columns for kernels, which share the memory of these."""
-        return SampleArrays(
-            own=self.own,
-            opp=self.opp,
-            policy=self.policy,
-            policy_weight=self.policy_weight,
-            value_bits=self.value.view(np.uint16),
-            result=self.result,
-            margin=self.margin,
-            final_own=self.final_own,
-            final_opp=self.final_opp,
-        )
+    @property
+    def value_bits(self) -> NDArray[np.uint16]:
+        """The bits of `value`."""
+        return self.value.view(np.uint16)
 
 
 def samples_of(records: Records) -> Samples:
     """Return a sample for every ply of `records` that is not OPENING, in order; `records` must have passed `check`."""
     samples = Samples.empty(int((records.ply_kind != OPENING).sum()), records.policy.shape[1])
-    unroll(game_named(records.game).id, records.columns(), samples.arrays())
+    unroll(game_named(records.game).id, records.arrays(), samples.arrays())
     return samples
 
 
+POSITIONS = SampleKind("positions", Samples, samples_of)
+"""The kind of samples that alphazero and supervised learn from."""
+
+
 @kernel
-def unroll(game_id: int, records: RecordColumns, out: SampleArrays) -> None:
+def unroll(game_id: int, records: Records, out: Samples) -> None:
     """Play every game through and write a row for each ply that is not OPENING.
 
     records  every game checked, as plies are played without a check

@@ -13,53 +13,26 @@ reinforcement learning"; n steps as in Sutton and Barto, "Reinforcement Learning
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from learner.replay.columns import SampleColumns
-from reversi.games.bitboard import ONE, ZERO, Masks
+from learner.replay.columns import PerSample, SampleColumns
+from reversi.games.bitboard import ONE, ZERO
 from reversi.games.rules import UNFINISHED, game_named, legal_moves, outcome, play, square_of_action
 from reversi.kernels.kernel import kernel
-from reversi.record import UNSEARCHED, RecordColumns, Records
-
-
-class TransitionArrays(NamedTuple):
-    """The columns of `Transitions` for kernels."""
-
-    own: Masks  # uint64[B]
-    opp: Masks  # uint64[B]
-    action: NDArray[np.uint8]  # [B]
-    reward: NDArray[np.float32]  # [B]
-    next_own: Masks  # uint64[B]
-    next_opp: Masks  # uint64[B]
-    factor: NDArray[np.float32]  # [B]
+from reversi.record import UNSEARCHED, Records
 
 
 @dataclass(frozen=True, kw_only=True)
 class Transitions(SampleColumns):
     """B decisions and the positions they led to; `own` is the side that decides, `next_own` the side to move next."""
 
-    COLUMNS: ClassVar[dict[str, type[np.generic]]] = {
-        "own": np.uint64,
-        "opp": np.uint64,
-        "action": np.uint8,
-        "reward": np.float32,
-        "next_own": np.uint64,
-        "next_opp": np.uint64,
-        "factor": np.float32,
-    }
-
-    action: NDArray[np.uint8]  # [B] the action chosen, never a pass
-    reward: NDArray[np.float32]  # [B] from the view of `own`
-    next_own: Masks  # uint64[B] a position with a legal move; 0 where the game ended first
-    next_opp: Masks  # uint64[B]
-    factor: NDArray[np.float32]  # [B] of the next position's value; 0 where the game ended first
-
-    def arrays(self) -> TransitionArrays:
-        """Return the columns for kernels, which share the memory of these."""
-        return TransitionArrays(**self.columns())
+    action: PerSample[np.uint8]  # the action chosen, never a pass
+    reward: PerSample[np.float32]  # from the view of `own`
+    next_own: PerSample[np.uint64]  # a position with a legal move; 0 where the game ended first
+    next_opp: PerSample[np.uint64]
+    factor: PerSample[np.float32]  # of the next position's value; 0 where the game ended first
 
 
 class TargetConfig(NamedTuple):
@@ -88,14 +61,12 @@ def transitions_of(records: Records, config: TargetConfig) -> Transitions:
     decisions = int(((records.ply_kind == UNSEARCHED) & (records.actions != game.pass_action)).sum())
     most = decisions * (game.squares if config.every_move else 1)
     out = Transitions.empty(most, game.actions)
-    count = unroll_transitions(game.id, game.pass_action, config, records.columns(), out.arrays())
+    count = unroll_transitions(game.id, game.pass_action, config, records.arrays(), out.arrays())
     return out[:count]
 
 
 @kernel
-def unroll_transitions(
-    game_id: int, pass_action: int, config: TargetConfig, records: RecordColumns, out: TransitionArrays
-) -> int:
+def unroll_transitions(game_id: int, pass_action: int, config: TargetConfig, records: Records, out: Transitions) -> int:
     """Play every game through and write its transitions; return how many.
 
     records  every game checked, as plies are played without a check

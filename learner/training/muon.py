@@ -45,8 +45,8 @@ class Muon:
             average = average.lerp(gradient, 1 - MOMENTUM)
             scale = 0.2 * max(weight.shape[1:]) ** 0.5
             weight = weight * (1 - rate * decay) - rate * scale * orthogonal(gradient.lerp(average, MOMENTUM))
-            for kept, new in (*zip(averages, average, strict=True), *zip(weights, weight, strict=True)):
-                kept.copy_(torch.where(skip == 0, new.view(kept.shape), kept))
+            for old, new in (*zip(averages, average, strict=True), *zip(weights, weight, strict=True)):
+                old.copy_(torch.where(skip == 0, new.view(old.shape), old))
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
@@ -54,13 +54,13 @@ def orthogonal(matrices: Tensor) -> Tensor:
     iteration; values below a thousandth of the largest stay smaller.  In bfloat16 on a GPU."""
     if matrices.shape[1] > matrices.shape[2]:
         return orthogonal(matrices.mT).mT
-    found = matrices.bfloat16() if matrices.is_cuda else matrices
-    found = found / found.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    result = matrices.bfloat16() if matrices.is_cuda else matrices
+    result = result / result.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     a, b, c = _COEFFICIENTS
     for _ in range(_ITERATIONS):
-        gram = found @ found.mT
-        found = torch.baddbmm(found, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)
-    return found.to(matrices.dtype)
+        gram = result @ result.mT
+        result = torch.baddbmm(result, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), result, beta=a)
+    return result.to(matrices.dtype)
 
 
 def _matrices(parts: list[Tensor]) -> Tensor:

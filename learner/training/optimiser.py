@@ -33,36 +33,36 @@ class Optimiser:
         names = _MOMENTS[config.optimiser] + (("momentum_buffer",) if config.momentum else ())
         self.moments = {name: torch.zeros_like(weights.values) for name in names}
         """The moments by name, f32[P] each; with the number of steps they are the optimiser's whole state."""
-        self._fused: torch.optim.Optimizer | None = None
+        self._torch_optimiser: torch.optim.Optimizer | None = None
         self._weights, self._gradient, self._config = weights, gradient, config
         self._muon: Muon | None = None
         if config.optimiser == "muon":
             average = self.moments["exp_avg"]
             self._muon = Muon(*(weights.split_matrices(flat) for flat in (weights.values, gradient, average)))
         if config.optimiser != "rmsprop":
-            self._fused = self._made()
+            self._torch_optimiser = self._make_torch_optimiser()
 
     @torch.no_grad()
     def step(self, rate: float, skip: Tensor) -> None:
         """Update the parameters; if `skip` f32[] is 1, nothing changes."""
-        if self._fused is None:
+        if self._torch_optimiser is None:
             self._step_rmsprop(rate, skip)
             return
-        for group in self._fused.param_groups:
+        for group in self._torch_optimiser.param_groups:
             group["lr"] = rate
-        self._fused.found_inf = skip  # type: ignore[attr-defined]
-        self._fused.step()
+        self._torch_optimiser.found_inf = skip  # type: ignore[attr-defined]
+        self._torch_optimiser.step()
         if self._muon is not None:
             self._muon.step(rate, self._config.weight_decay, skip)
 
     def set_steps(self, count: int) -> None:
         """Set the number of steps that the current moments come from."""
-        if self._fused is not None:
-            for state in self._fused.state.values():
+        if self._torch_optimiser is not None:
+            for state in self._torch_optimiser.state.values():
                 if "step" in state:
                     state["step"].fill_(count)
 
-    def _made(self) -> torch.optim.Optimizer:
+    def _make_torch_optimiser(self) -> torch.optim.Optimizer:
         """Return torch's optimiser with two groups of one flat parameter each, its state in `moments`."""
         config, split = self._config, self._weights.decayed
         first = self._weights.matrices if config.optimiser == "muon" else 0
@@ -75,14 +75,14 @@ class Optimiser:
             states[parameter] = {name: moment[part] for name, moment in self.moments.items()}
             if config.optimiser != "sgd":
                 states[parameter]["step"] = torch.zeros((), device=self._gradient.device)
-        made: torch.optim.Optimizer
+        optimiser: torch.optim.Optimizer
         if config.optimiser == "sgd":
-            made = torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, fused=True)
+            optimiser = torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, fused=True)
         else:
             kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
-            made = kind(groups, lr=config.learning_rate, fused=True)
-        made.state.update(states)
-        return made
+            optimiser = kind(groups, lr=config.learning_rate, fused=True)
+        optimiser.state.update(states)
+        return optimiser
 
     def _step_rmsprop(self, rate: float, skip: Tensor) -> None:
         """Do a step of `torch.optim.RMSprop`: momentum applies to the scaled step, not to the gradient."""
@@ -95,5 +95,5 @@ class Optimiser:
         if config.momentum:
             step += config.momentum * self.moments["momentum_buffer"]
             changed.append((self.moments["momentum_buffer"], step))
-        for kept, new in (*changed, (values, values - rate * step)):
-            torch.where(skip == 0, new, kept, out=kept)
+        for old, new in (*changed, (values, values - rate * step)):
+            torch.where(skip == 0, new, old, out=old)

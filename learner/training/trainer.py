@@ -21,9 +21,8 @@ from learner.algorithms.reports import Losses, losses_of
 from learner.algorithms.supervised import Supervised
 from learner.batches import Batch
 from learner.config import NetworkLearnerConfig
-from learner.cpu_pass.allocator import keep_freed_memory
-from learner.cpu_pass.cpu_pass import StripPass
-from learner.cpu_pass.subnormals import subnormals_as_zero, treat_subnormals_as_zero
+from learner.cpu_pass.cpu_pass import CpuPass
+from learner.cpu_pass.process_settings import keep_freed_memory, subnormals_as_zero, treat_subnormals_as_zero
 from learner.replay.columns import SampleColumns
 from learner.schedule import schedule
 from learner.training.flat_parameters import FlatParameters
@@ -73,8 +72,6 @@ class Trainer:
         usual = CUDA_PREFETCH if self.device.type == "cuda" else 0
         self.ahead = usual if config.prefetch is None else config.prefetch
         self.step_count = 0
-        self.last_good = "none yet"
-        """Path of the last good checkpoint, for error messages."""
         self._network = _network(network, game, self.device)
         self._average = self._copy(self._network)
         self.objective = _objective(game, algorithm, network, self.device)
@@ -87,7 +84,7 @@ class Trainer:
         """Step, loss and gradient norm of the first step that diverged; the step is -1 if none did."""
         self._check_every = CUDA_CHECK_EVERY if self.device.type == "cuda" else 1
         self._threads = Threads(config.threads, begin=_begin_thread)
-        self._strips: StripPass | None = None
+        self._cpu_pass: CpuPass | None = None
         self._compiled: Callable[[Any], Tensor] | None = None
         if config.compile:
             self._compiled = torch.compile(self._losses)
@@ -123,8 +120,7 @@ class Trainer:
         if step >= 0:
             raise TrainingDivergedError(
                 f"training diverged at step {step:.0f}: expected a finite loss below {self._largest_loss:g}, got "
-                f"loss {loss:g} with gradient norm {norm:g}; last good checkpoint: {self.last_good}; resume from it "
-                f"with a smaller learner.learning_rate"
+                f"loss {loss:g} with gradient norm {norm:g}; lower learner.learning_rate"
             )
 
     def mean(self, steps: Sequence[tuple[Tensor, Tensor]]) -> tuple[Losses, float]:
@@ -153,13 +149,13 @@ class Trainer:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return network, average, optimiser and objective by name; raises TrainingDivergedError after a divergence."""
         self.check()
-        found = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
-        found |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
-        found |= {f"objective.{name}": tensor for name, tensor in self.objective.arrays().items()}
+        tensors = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
+        tensors |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
+        tensors |= {f"objective.{name}": tensor for name, tensor in self.objective.arrays().items()}
         for key, moment in self._optimiser.moments.items():
-            found |= {f"optimiser.{name}.{key}": part for name, part in self._weights.split(moment).items()}
-        kind = {_OPTIMISER: np.frombuffer(self.config.optimiser.encode(), np.uint8)}
-        return kind | {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in found.items()}
+            tensors |= {f"optimiser.{name}.{key}": part for name, part in self._weights.split(moment).items()}
+        optimiser = {_OPTIMISER: np.frombuffer(self.config.optimiser.encode(), np.uint8)}
+        return optimiser | {name: tensor.detach().contiguous().cpu().numpy() for name, tensor in tensors.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], step_count: int) -> None:
         """Restore `arrays()`; CorruptFileError if the network has another shape.
@@ -178,8 +174,8 @@ class Trainer:
         for key, moment in self._optimiser.moments.items():
             moment.zero_()
             for name, part in self._weights.split(moment).items():
-                if same and (kept := tensors.get(f"optimiser.{name}.{key}")) is not None:
-                    part.copy_(kept)
+                if same and (saved := tensors.get(f"optimiser.{name}.{key}")) is not None:
+                    part.copy_(saved)
         if not same:
             log.warning("learner.optimiser is now %s: it begins without the moments of before", self.config.optimiser)
         self._optimiser.set_steps(step_count if same else 0)
@@ -207,9 +203,9 @@ class Trainer:
         return values, norm
 
     def _copy(self, network: Network) -> Network:
-        made = _network(self._network_config, self.game, self.device)
-        made.load_state_dict(network.state_dict())
-        return made.eval()
+        copy = _network(self._network_config, self.game, self.device)
+        copy.load_state_dict(network.state_dict())
+        return copy.eval()
 
     def _backward(self, batch: Batch) -> Tensor:
         """Compute the gradient; return the losses.  If compilation fails, later steps run without it."""
@@ -223,7 +219,7 @@ class Trainer:
                 log.warning("learner.compile: training continues without torch.compile, which failed: %s", why)
                 self._compiled = None
                 self._share_threads()
-        return self._gradients(self._strip_losses if self._in_strips else self._losses, batch)
+        return self._gradients(self._cpu_losses if self._has_cpu_pass else self._losses, batch)
 
     def _gradients(self, loss: Callable[[Any], Tensor], batch: Batch) -> Tensor:
         self._gradient.zero_()
@@ -240,15 +236,15 @@ class Trainer:
             outputs: Outputs | Tensor = network(planes.contiguous(memory_format=torch.channels_last))
         return outputs
 
-    def _strip_losses(self, batch: Batch) -> Tensor:
-        """Return the losses of a dual network by the `StripPass`, which is faster on a CPU."""
+    def _cpu_losses(self, batch: Batch) -> Tensor:
+        """Return the losses of a dual network by a `CpuPass`, which is faster than torch."""
         assert isinstance(self._network, DualNetwork)
-        if self._strips is None or self._strips.boards != len(batch):
-            self._strips = StripPass(self._network, len(batch), self._dtype, self._threads)
-        return self.objective.losses(self._strips.outputs(batch.planes), batch)
+        if self._cpu_pass is None or self._cpu_pass.boards != len(batch):
+            self._cpu_pass = CpuPass(self._network, len(batch), self._dtype, self._threads)
+        return self.objective.losses(self._cpu_pass.outputs(batch.planes), batch)
 
     @property
-    def _in_strips(self) -> bool:
+    def _has_cpu_pass(self) -> bool:
         return self.device.type == "cpu" and isinstance(self._network, DualNetwork)
 
     def _note_divergence(self, loss: Tensor, norm: Tensor) -> Tensor:
@@ -264,8 +260,8 @@ class Trainer:
 
     @property
     def _torch_threads(self) -> int:
-        """1 beside the strip pass's own threads, else `learner.threads`."""
-        return 1 if self._in_strips and self._compiled is None else self.config.threads
+        """1 beside the CPU pass's own threads, else `learner.threads`."""
+        return 1 if self._has_cpu_pass and self._compiled is None else self.config.threads
 
     def _share_threads(self) -> None:
         """Set the number of torch's threads."""
@@ -297,8 +293,8 @@ def device_of(config: NetworkLearnerConfig) -> torch.device:
 
 def _network(config: NetworkConfig, game: Game, device: torch.device) -> Network:
     torch.backends.cudnn.benchmark = True  # all batches have one size, so it pays to search for the fastest algorithms
-    made: Network = build_network(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return made
+    network: Network = build_network(config, game.size).to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network
 
 
 def _objective(game: Game, algorithm: AlgorithmConfig, network: NetworkConfig, device: torch.device) -> Objective:

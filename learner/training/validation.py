@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.reports import ValidationPart, ValidationReport
+from learner.algorithms.reports import FullValidation, ValidationReport
 from learner.algorithms.supervised import move_logits, ranks
 from learner.batches import training_batch
 from learner.replay.samples import Samples, samples_of
@@ -73,13 +73,10 @@ class Validation:
         self._offered = True
         return fold(self._best, self._trainer.game, version)
 
-    def validate_best(self, round_s: float = inf) -> ValidationReport | ValidationPart | None:
-        """Validate the best network on all positions, for about `round_s` seconds; None if there are no positions.
-
-        While positions are left the answer is a `ValidationPart`, and the next call continues there.
-        """
+    def validate_best(self, round_s: float = inf) -> FullValidation:
+        """Validate the best network on all positions, for about `round_s` seconds; the next call continues there."""
         if not len(self._all):
-            return None
+            return FullValidation()
         if self._best is None:
             self._validate()
         assert self._best is not None
@@ -92,10 +89,10 @@ class Validation:
             if time.monotonic() >= deadline:
                 break
         if self._summed < len(self._all):
-            return ValidationPart(positions=self._summed, all_positions=len(self._all))
+            return FullValidation(positions=self._summed, all_positions=len(self._all))
         loss, top1, top5 = (self._sums / len(self._all)).tolist()
         self.newest = replace(self.newest, positions=len(self._all), loss=loss, top1=top1, top5=top5)
-        return self.newest
+        return FullValidation(positions=self._summed, all_positions=len(self._all), report=self.newest)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the best network's tensors by name; none before the first validation."""
@@ -121,7 +118,7 @@ class Validation:
                 raise CorruptFileError("learner state: the best network is of another shape than this job's") from error
         self.newest = None if state["newest"] is None else ValidationReport(**state["newest"])
         self._offered = state["offered"]
-        summed, positions, *sums = state.get("summed", (0, 0))
+        summed, positions, *sums = state["summed"]
         if positions == len(self._all):  # else the run was resumed with other games
             self._sums, self._summed = np.array(sums), int(summed)
 

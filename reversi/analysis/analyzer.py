@@ -257,11 +257,11 @@ def analysis_of(search: Search, result: SearchResult, b: int, seconds: float) ->
 
 def _moves_of(search: Search, result: SearchResult, b: int) -> Iterator[MoveAnalysis]:
     """Yield the moves of a root, best first; where the result is known without a tree, only the best moves."""
-    value, found = float(result.value[b]), search.report(b)
-    if not found:
+    value, reports = float(result.value[b]), search.report(b)
+    if not reports:
         best = sorted(np.flatnonzero(result.policy[b]).tolist(), key=lambda action: action != result.action[b])
         yield from (MoveAnalysis(action, value, line=(action,), certain=True) for action in best)
-    for move in found:
+    for move in reports:
         prior = float(result.prior[b, move.action])
         yield MoveAnalysis(move.action, move.value, move.visits, move.line, certain=move.certain, prior=prior)
 

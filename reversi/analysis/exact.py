@@ -19,19 +19,19 @@ def exact_moves(
     lines           whether every move has its line; otherwise only the best move has
     """
     start_s = time.perf_counter()
-    found = solver.solve_moves(position.own, position.opp, nodes=nodes, seconds=seconds)
-    if not found.solved:
-        return (), found.nodes
+    solution = solver.solve_moves(position.own, position.opp, nodes=nodes, seconds=seconds)
+    if not solution.solved:
+        return (), solution.nodes
     end_s = None if seconds is None else start_s + seconds
-    return tuple(_moves(solver, position, found, end_s, lines)), found.nodes
+    return tuple(_moves(solver, position, solution, end_s, lines)), solution.nodes
 
 
 def _moves(
-    solver: Solver, position: Position, found: Solution, end_s: float | None, lines: bool
+    solver: Solver, position: Position, solution: Solution, end_s: float | None, lines: bool
 ) -> Iterator[MoveAnalysis]:
-    for action, score in sorted(found.moves.items(), key=lambda move: (-move[1], move[0] != found.best)):
+    for action, score in sorted(solution.moves.items(), key=lambda move: (-move[1], move[0] != solution.best)):
         line: tuple[int, ...] = ()
-        if lines or action == found.best:
+        if lines or action == solution.best:
             after = position.play(action)
             left_s = None if end_s is None else max(0.0, end_s - time.perf_counter())
             line = solver.line(after.own, after.opp, -score, seconds=left_s)

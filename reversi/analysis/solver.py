@@ -81,8 +81,8 @@ class SolverAnalyzer:
         if spent_s >= most_s:  # else it was stopped
             self._remember(position, most_s)
         left_s = None if limit.seconds is None else max(0.0, limit.seconds - spent_s)
-        found = otherwise(position, Limit(limit.simulations, left_s), stop)
-        return replace(found, seconds=spent_s + found.seconds)
+        analysis = otherwise(position, Limit(limit.simulations, left_s), stop)
+        return replace(analysis, seconds=spent_s + analysis.seconds)
 
     def _remember(self, position: Position, seconds: float) -> None:
         """Note that the position was not solved in so many seconds."""

@@ -74,7 +74,7 @@ class Collection:
 
     actions: NDArray[np.uint8]  # [G, P]
     plies: NDArray[np.int32]  # [G]
-    found: NDArray[np.uint8]  # [G] GOOD or the fault
+    faults: NDArray[np.uint8]  # [G] GOOD or the fault
     given: NDArray[np.uint8]  # [G] the faulty move, END_OF_MOVES if there is none
     margin: NDArray[np.int8]  # [G] first mover's discs minus second's, if GOOD
     final_own: Masks  # uint64[G] the first mover's discs where the game stopped
@@ -98,12 +98,12 @@ class Collection:
     @property
     def is_good(self) -> NDArray[np.bool_]:
         """Which games are legal and finished."""
-        good: NDArray[np.bool_] = self.found == GOOD
+        good: NDArray[np.bool_] = self.faults == GOOD
         return good
 
     def problem(self, index: int) -> str | None:
         """Return a game's fault with its file, number (from 1) and ply (from 1); None for a good game."""
-        if self.found[index] == GOOD:
+        if self.faults[index] == GOOD:
             return None
         where = f"{self.where}, game {index + 1}"
         if index in self.lists.problems:
@@ -116,7 +116,7 @@ class Collection:
             ILLEGAL: f"expected a legal move, got {name}",
             GOES_ON: f"expected no move after the end, got {name}",
             STOPS_EARLY: "expected a move, the game stops before its end",
-        }[int(self.found[index])]
+        }[int(self.faults[index])]
         return f"{where}, ply {self.plies[index] + 1}: {what}"
 
     def _unreadable(self, index: int) -> str:
@@ -125,11 +125,11 @@ class Collection:
 
     def is_broken(self, index: int) -> bool:
         """Return whether a game has a fault other than stopping early."""
-        return int(self.found[index]) not in (GOOD, STOPS_EARLY)
+        return int(self.faults[index]) not in (GOOD, STOPS_EARLY)
 
     def is_unreadable(self, index: int) -> bool:
         """Return whether nothing of a game could be read."""
-        return int(self.found[index]) == NOT_READ and self.plies[index] == 0 and index not in self.lists.problems
+        return int(self.faults[index]) == NOT_READ and self.plies[index] == 0 and index not in self.lists.problems
 
     def moves(self, index: int) -> list[str]:
         """Return the names of a game's plies, passes included."""
@@ -139,10 +139,10 @@ class Collection:
         """Return every position of a game, from the start to the last."""
         lists = self.lists
         own, opp = int(lists.start_own[index]), int(lists.start_opp[index])
-        found = [Position(self.game, own, opp, bool(lists.black_first[index]))]
+        positions = [Position(self.game, own, opp, bool(lists.black_first[index]))]
         for action in self.actions[index, : self.plies[index]]:
-            found.append(found[-1].play(int(action)))
-        return found
+            positions.append(positions[-1].play(int(action)))
+        return positions
 
     def fingerprints(self) -> Masks:
         """Return a hash of each game's start and plies, equal for a game and its symmetric images."""
@@ -186,7 +186,7 @@ def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _no_tit
         lists=lists,
         actions=np.zeros((count, 2 * game.squares), np.uint8),  # there is a move between any two passes
         plies=np.zeros(count, np.int32),
-        found=np.zeros(count, np.uint8),
+        faults=np.zeros(count, np.uint8),
         given=np.full(count, END_OF_MOVES, np.uint8),
         margin=np.zeros(count, np.int8),
         final_own=lists.start_own.copy(),
@@ -198,15 +198,15 @@ def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _no_tit
         game.id,
         game.pass_action,
         lists.moves,
-        collection.actions,
-        collection.plies,
-        collection.found,
-        collection.given,
-        collection.margin,
-        collection.final_own,
-        collection.final_opp,
+        actions=collection.actions,
+        plies=collection.plies,
+        faults=collection.faults,
+        given=collection.given,
+        margin=collection.margin,
+        final_own=collection.final_own,
+        final_opp=collection.final_opp,
     )
-    collection.found[list(lists.problems)] = NOT_READ
+    collection.faults[list(lists.problems)] = NOT_READ
     return collection
 
 
@@ -217,7 +217,7 @@ def follow(
     moves: NDArray[np.uint8],
     actions: NDArray[np.uint8],
     plies: NDArray[np.int32],
-    found: NDArray[np.uint8],
+    faults: NDArray[np.uint8],
     given: NDArray[np.uint8],
     margin: NDArray[np.int8],
     final_own: Masks,
@@ -228,7 +228,7 @@ def follow(
     moves    uint8[G, M]        as in `MoveLists`, with any content
     actions  uint8[G, P]        written: the plies, forced passes filled in; P is twice the number of squares
     plies    int32[G]           written: their number
-    found    uint8[G]           written: GOOD, or the fault of the next ply
+    faults   uint8[G]           written: GOOD, or the fault of the next ply
     given    uint8[G]           written for a faulty game: the move at fault
     margin   int8[G]            written for a good game: for the first mover
     final_own, final_opp  uint64[G]  read: the start; written: the last board, the first mover's discs in `final_own`
@@ -259,7 +259,7 @@ def follow(
             reason = STOPS_EARLY
         if reason == GOOD:
             margin[g] = result if ply % 2 == 0 else -result
-        plies[g], found[g] = ply, reason
+        plies[g], faults[g] = ply, reason
         final_own[g], final_opp[g] = (own, opp) if ply % 2 == 0 else (opp, own)
 
 

@@ -70,14 +70,14 @@ def read_games_of(path: Path, game: Game | None = None, column: str | None = Non
     if suffix == ".txt":
         return _likeliest(game, lambda each: read_transcripts(data, each), where)
     if suffix == ".wtb":
-        found = _wthor(data, path)
+        games = _wthor(data, path)
     elif suffix == ".records":
-        found = _records(data, where)
+        games = _records(data, where)
     else:
-        found = _parsed(data, game, suffix, where)
-    if game is not None and found.game is not game:
-        raise CorruptFileError(f"{where}: expected games of {game.name}, got {found.game.name}")
-    return found
+        games = _parsed(data, game, suffix, where)
+    if game is not None and games.game is not game:
+        raise CorruptFileError(f"{where}: expected games of {game.name}, got {games.game.name}")
+    return games
 
 
 def read_games(data: bytes, game: Game | None, where: str) -> Collection:
@@ -100,7 +100,7 @@ def _check_lines(data: bytes, where: str) -> None:
 def _likeliest(game: Game | None, read: Callable[[Game], MoveLists], where: str) -> Collection:
     """Return the games as `read` for `game`, or, if it is None, for the board on which most plies can be played."""
     boards = BOARDS if game is None else [game]
-    return max((replayed(read(board), where) for board in boards), key=lambda found: int(found.plies.sum()))
+    return max((replayed(read(board), where) for board in boards), key=lambda games: int(games.plies.sum()))
 
 
 def _wthor(data: bytes, path: Path) -> Collection:
@@ -179,13 +179,13 @@ def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collecti
 
 
 def _ggf_game(text: str) -> tuple[Started, str]:
-    found = read_ggf(text)
-    return (found.start, [move.action for move in found.moves], found.fault), _title(found.tags, found.result)
+    ggf = read_ggf(text)
+    return (ggf.start, [move.action for move in ggf.moves], ggf.fault), _title(ggf.tags, ggf.result)
 
 
 def _sgf_game(text: str) -> tuple[Started, str]:
-    found = read_sgf(text)
-    return (found.start, list(found.actions), found.fault), _title(found.tags, found.result)
+    sgf = read_sgf(text)
+    return (sgf.start, list(sgf.actions), sgf.fault), _title(sgf.tags, sgf.result)
 
 
 def _title(tags: Mapping[str, str], result: GgfResult | SgfResult | None) -> str:

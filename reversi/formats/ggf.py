@@ -88,10 +88,10 @@ class GgfGame:
     @property
     def positions(self) -> list[Position]:
         """Every position of the game, from the start to the last."""
-        found = [self.start]
+        positions = [self.start]
         for move in self.moves:
-            found.append(found[-1].play(move.action))
-        return found
+            positions.append(positions[-1].play(move.action))
+        return positions
 
     def __str__(self) -> str:
         """Return the game as one line of GGF; brackets in tags, which GGF cannot represent, become parentheses."""

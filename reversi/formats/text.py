@@ -70,18 +70,18 @@ def parse_game(text: str, boards: Sequence[Game] = BOARDS) -> GameText:
     """
     text = text.removeprefix(BYTE_ORDER_MARK).strip()
     if (tree := in_brackets(text)) is not None:
-        found = _in_brackets(tree)
+        game = _in_brackets(tree)
     elif text.startswith(tuple(SYMBOLS)):
         problem = parse_problem(text, boards[0] if len(boards) == 1 else None)
-        found = GameText(problem.position, scores=problem.scores)
+        game = GameText(problem.position, scores=problem.scores)
     elif _A_MOVE.search(text):
-        found = _transcript(text, boards)
+        game = _transcript(text, boards)
     else:
         raise NotationError(f"expected a position, moves like f5d6c3, or a game in GGF or SGF, got {text[:40]!r}")
-    if found.start.game not in boards:
+    if game.start.game not in boards:
         names = " or ".join(board.name for board in boards)
-        raise NotationError(f"expected a game on {names}, got one on {found.start.game.name}")
-    return found
+        raise NotationError(f"expected a game on {names}, got one on {game.start.game.name}")
+    return game
 
 
 def _in_brackets(text: str) -> GameText:

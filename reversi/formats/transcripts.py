@@ -46,10 +46,10 @@ def read_csv(data: bytes, game: Game, where: str, column: str | None = None) -> 
     try:
         headers = [header.strip() for header in next(rows, [])]
         at = _column(headers, column, where)
-        found = [row[at] if at < len(row) else "" for row in rows if row]
+        cells = [row[at] if at < len(row) else "" for row in rows if row]
     except csv.Error as error:
         raise CorruptFileError(f"{where}: expected a CSV file, line {rows.line_num}: {error}") from error
-    return transcript_lists(found, game)
+    return transcript_lists(cells, game)
 
 
 def transcript_lists(transcripts: list[str], game: Game) -> MoveLists:

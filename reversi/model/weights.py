@@ -28,7 +28,7 @@ from reversi.model.config import (
 from reversi.model.line_patterns import table_rows
 from reversi.model.table import TABLE_SHAPE, TABLE_SIZE
 
-FORMAT = 1
+KIND, FORMAT = "weights", 1
 LARGEST_VERSION = 2**31 - 1
 """Largest model version: records store the version in 32 bits."""
 WDL = 3
@@ -57,7 +57,7 @@ class Weights:
             "rules_version": RULES_VERSION,
             "planes_version": PLANES_VERSION,
         }
-        return archive.pack("weights", FORMAT, self.arrays, header)
+        return archive.pack(KIND, FORMAT, self.arrays, header)
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Weights:
@@ -66,14 +66,13 @@ class Weights:
         Raises CorruptFileError for damaged or foreign bytes and IncompatibleModelError for a valid model of other
         rules, other planes, an unknown game or an unknown network.
         """
-        arrays, header = archive.unpack(data, "weights", FORMAT, where)
+        arrays, header = archive.unpack(data, KIND, FORMAT, where)
+        version = _version(header, where)
         try:
-            name, version, description = str(header["game"]), header["version"], dict(header["network"])
+            name, description = str(header["game"]), dict(header["network"])
             versions = {"rules": header["rules_version"], "planes": header["planes_version"]}
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptFileError(f"{where}: the weights' header is incomplete ({error})") from error
-        if type(version) is not int or not 0 <= version <= LARGEST_VERSION:
-            raise CorruptFileError(f"{where}: expected a version from 0 to {LARGEST_VERSION}, got {version!r}")
         for what, ours in (("rules", RULES_VERSION), ("planes", PLANES_VERSION)):
             if versions[what] != ours:
                 raise IncompatibleModelError(
@@ -109,6 +108,11 @@ class Weights:
             raise IncompatibleModelError(
                 f"expected a model for {game.name}, got version {self.version} for {self.game}"
             )
+
+
+def version_of(data: bytes, where: str) -> int:
+    """Return the version of an archive of weights; see `archive.read_header` for what is checked."""
+    return _version(archive.read_header(data, KIND, FORMAT, where), where)
 
 
 def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]]:
@@ -179,3 +183,10 @@ def agent_shapes(network: StackConfig, size: int) -> dict[str, tuple[int, ...]]:
         shapes[f"hidden.{index}"] = (units, features)
         features = units
     return {**shapes, "output": (size * size, features)}
+
+
+def _version(header: archive.Header, where: str) -> int:
+    version = header.get("version")
+    if type(version) is not int or not 0 <= version <= LARGEST_VERSION:
+        raise CorruptFileError(f"{where}: expected a version from 0 to {LARGEST_VERSION}, got {version!r}")
+    return version

@@ -68,34 +68,34 @@ class AlphaBetaResult(NamedTuple):
     score: NDArray[np.int32]  # [B]  its score for the side to move: `DISC` times the margin if the line reached the end
 
 
-def alphabeta(game: Game, own: Masks, opp: Masks, depth: int, seed: int, threads: Threads) -> AlphaBetaResult:
+def alphabeta(game: Game, own: Masks, opp: Masks, depth: int, *, seed: int, threads: Threads) -> AlphaBetaResult:
     """Search B unfinished positions `depth` moves deep (from 1 to MAX_DEPTH).
 
     own, opp  uint64[B]
 
     Ties are broken at random by the seed and the position alone, so neither the batch nor the threads matter.
     """
-    found = AlphaBetaResult(*np.zeros((2, len(own)), np.int32))
+    results = AlphaBetaResult(*np.zeros((2, len(own)), np.int32))
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        rows = AlphaBetaResult(found.action[part], found.score[part])
+        rows = AlphaBetaResult(results.action[part], results.score[part])
         choose_actions(game.id, own[part], opp[part], depth, np.uint64(seed), rows)
 
     threads.each(work, len(own))
-    return found
+    return results
 
 
 @kernel
-def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.uint64, found: AlphaBetaResult) -> None:
-    """Search B unfinished positions one after another and write their best actions and scores to `found`."""
+def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.uint64, results: AlphaBetaResult) -> None:
+    """Search B unfinished positions one after another and write their best actions and scores to `results`."""
     moves = stack_array()
     lowest, highest = int(np.int64(-_INFINITE)), int(np.int64(_INFINITE))  # no literals: see solver/last.py
     for b in range(own.shape[0]):
         legal = legal_moves(game_id, own[b], opp[b])
         if legal == ZERO:
-            found.action[b] = pass_of(game_id)
-            found.score[b] = -best_score(game_id, opp[b], own[b], depth, lowest, highest)
+            results.action[b] = pass_of(game_id)
+            results.score[b] = -best_score(game_id, opp[b], own[b], depth, lowest, highest)
             continue
         chance = scramble(scramble(seed ^ own[b]) ^ opp[b])
         best, equals = lowest, 0
@@ -106,12 +106,12 @@ def choose_actions(game_id: int, own: Masks, opp: Masks, depth: int, seed: np.ui
             score = -best_score(game_id, after_own, after_opp, depth - 1, lowest, 1 - best)
             if score > best:
                 best, equals = score, 1
-                found.action[b] = action
+                results.action[b] = action
             elif score == best:
                 equals += 1
                 if random_index(chance, index, equals) == 0:
-                    found.action[b] = action
-        found.score[b] = best
+                    results.action[b] = action
+        results.score[b] = best
 
 
 @kernel

@@ -44,7 +44,7 @@ class FlatMcResult(NamedTuple):
     tried: NDArray[np.int32]  # [B, A]  playouts, equal within 1; a single legal action has 1 and is not played
 
 
-def random_playouts(game: Game, own: int, opp: int, playouts: int, seed: int, threads: Threads) -> NDArray[np.int16]:
+def random_playouts(game: Game, own: int, opp: int, playouts: int, *, seed: int, threads: Threads) -> NDArray[np.int16]:
     """Play one position to its end `playouts` times, with uniformly random legal moves.
 
     Returns the margins [playouts]: own - opp at the end for the side to move in the position.
@@ -53,7 +53,7 @@ def random_playouts(game: Game, own: int, opp: int, playouts: int, seed: int, th
     return _play_all(game, np.array([own], np.uint64), np.array([opp], np.uint64), begins, seed, threads)
 
 
-def flat_monte_carlo(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads) -> FlatMcResult:
+def flat_monte_carlo(game: Game, own: Masks, opp: Masks, playouts: int, *, seed: int, threads: Threads) -> FlatMcResult:
     """Play `playouts` random games from each of B unfinished positions, spread evenly over the legal actions.
 
     own, opp  uint64[B]

@@ -52,8 +52,8 @@ class SearchPlayer:
     def judge(self, own: Masks, opp: Masks) -> SearchResult:
         """Search all positions, `batch` at a time, and return the results."""
         parts = [slice(start, start + self.batch) for start in range(0, max(1, len(own)), self.batch)]
-        found = [self._search.run(own[part], opp[part]) for part in parts]
-        return found[0] if len(found) == 1 else SearchResult.concatenate(found)
+        results = [self._search.run(own[part], opp[part]) for part in parts]
+        return results[0] if len(results) == 1 else SearchResult.concatenate(results)
 
 
 def model_player(

@@ -53,7 +53,7 @@ class FlatMonteCarloPlayer:
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Play the random games of all positions; the result does not depend on the threads."""
         seed = int(self._rng.integers(2**64, dtype=np.uint64))
-        wins, tried = flat_monte_carlo(self._game, own, opp, self._playouts, seed, self._threads)
+        wins, tried = flat_monte_carlo(self._game, own, opp, self._playouts, seed=seed, threads=self._threads)
         return _best(np.where(tried > 0, wins / np.maximum(tried, 1), -2.0), self._rng)
 
 
@@ -67,7 +67,7 @@ class UctPlayer:
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Grow one tree per position; the result depends neither on the batch nor on the threads."""
-        return uct(self._game, own, opp, self._playouts, self._seed, self._threads).action
+        return uct(self._game, own, opp, self._playouts, seed=self._seed, threads=self._threads).action
 
 
 class AlphaBetaPlayer:
@@ -80,7 +80,7 @@ class AlphaBetaPlayer:
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Search each position independently."""
-        return alphabeta(self._game, own, opp, self._depth, self._seed, self._threads).action
+        return alphabeta(self._game, own, opp, self._depth, seed=self._seed, threads=self._threads).action
 
 
 @kernel

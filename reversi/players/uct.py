@@ -1,6 +1,6 @@
 """Plain UCT: one tree per position, grown by random playouts, without a network.
 
-Kocsis and Szepesvari, "Bandit based Monte-Carlo planning" (ECML 2006): every walk down the tree takes an unvisited
+Kocsis and Szepesvari, "Bandit based Monte-Carlo planning" (ECML 2006): every simulation takes an unvisited
 child first, else the child with the highest UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002), mean +
 sqrt(2 ln N / n).  A leaf is played out at random, and is expanded once it has been played out `EXPANSION` times
 (Coulom, "Efficient selectivity and backup operators in Monte-Carlo tree search", CG 2006, discusses such thresholds).
@@ -54,7 +54,7 @@ class Nodes(NamedTuple):
     points: NDArray[np.int32]  # [N]  half points of the side that played that action
 
 
-def uct(game: Game, own: Masks, opp: Masks, playouts: int, seed: int, threads: Threads) -> UctResult:
+def uct(game: Game, own: Masks, opp: Masks, playouts: int, *, seed: int, threads: Threads) -> UctResult:
     """Grow a tree of `playouts` random games (1 or more) from each of B unfinished positions.
 
     own, opp  uint64[B]

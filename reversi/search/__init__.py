@@ -1,1 +1,1 @@
-"""Search: PUCT and Gumbel trees in lockstep, UCT, flat Monte Carlo, alpha-beta, exact endgames."""
+"""APV-MCTS: PUCT and Gumbel trees over arrays, from positions and a network's evaluations to visits and values."""

@@ -119,8 +119,8 @@ class SearchConfig:
     """Leaves gathered per tree and round: 1 for many games at once, 8-32 where a single game must fill the batch."""
 
     virtual_loss: Annotated[int, between(0, 100)]
-    """Losses that a leaf under evaluation counts as, so that the next walks of its round go elsewhere.  AlphaGo: 3.
-    KataGo: 1.  With Gumbel they count as visits, not as losses.  No effect if `leaves` is 1."""
+    """Losses that a leaf under evaluation counts as, so that the other simulations of its round go elsewhere.  AlphaGo:
+    3.  KataGo: 1.  With Gumbel they count as visits, not as losses.  No effect if `leaves` is 1."""
 
     keep_subtree: bool
     """Self-play: keep the subtree of the action played.  AlphaGo Zero: true.  With false every ply gets the same number

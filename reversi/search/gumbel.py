@@ -1,4 +1,4 @@
-"""Gumbel: sequential halving at the root; the improved policy, which guides the walk below it and is the target.
+"""Gumbel: sequential halving at the root; the improved policy, which guides the search below it and is the target.
 
 Danihelka, Guez, Schrittwieser, Silver, "Policy improvement by planning with Gumbel", ICLR 2022
 (https://openreview.net/forum?id=bERaNdoegnO), called "the paper" below.  With
@@ -21,8 +21,8 @@ Danihelka, Guez, Schrittwieser, Silver, "Policy improvement by planning with Gum
   this is a search for tens of simulations, not for thousands.
 
 A simulation that waits for its evaluation counts as one visit (`virtual_loss` visits below the root) with an unknown
-value.  It does not count as a loss: sigma is so steep that a loss would send the other walks of the round to the worst
-moves.
+value.  It does not count as a loss: sigma is so steep that a loss would send the other simulations of the round to the
+worst moves.
 
 The order of visits is that of DeepMind's mctx (mctx/_src/seq_halving.py), and so are the values, with its
 `rescale_values=False` and `value_scale` half of `c_scale`, since its q ranges from -1 to 1 (qtransforms.py).
@@ -72,7 +72,7 @@ def considered_visits(considered: int, simulations: int, index: int) -> int:
 def root_edge(tree: Tree, params: SearchParams, simulations: int) -> int:
     """Return the root's edge that the next simulation takes; ties go to the first.
 
-    simulations  the tree's budget, the same in every walk of a search
+    simulations  the tree's budget, the same in every simulation of a search
     """
     root, entry = tree.nodes[0], tree.edges[0]
     index = entry.visits - 1 + entry.pending
@@ -162,7 +162,7 @@ def interior_edge(tree: Tree, index: int, params: SearchParams) -> int:
     share one completed value and so one exponential.
     """
     node = tree.nodes[index]
-    if node.degree == 1:  # a walk may have passed through it without an evaluation
+    if node.degree == 1:  # a simulation may have passed through it without an evaluation
         return int(node.first)
     visits, mass, weighted = 0, np.float32(0), np.float32(0)
     waiting, most = 0, 0

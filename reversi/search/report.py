@@ -44,9 +44,9 @@ def report(trees: Trees, g: int, played: int) -> list[ActionReport]:
         return []
     nodes, edges = trees.nodes[g], trees.edges[g]
     order = sorted(_edges_of(nodes[0]), key=lambda i: _place(edges[i]))
-    found = [_action(nodes, edges, index, played) for index in order]
-    best = next((each for each in found if each.action == played), None)
-    return sorted(found, key=lambda each: (each.action != played, _rank(each, best)))
+    reports = [_action(nodes, edges, index, played) for index in order]
+    best = next((each for each in reports if each.action == played), None)
+    return sorted(reports, key=lambda each: (each.action != played, _rank(each, best)))
 
 
 def _place(edge: Any) -> tuple[float, float]:
@@ -55,14 +55,14 @@ def _place(edge: Any) -> tuple[float, float]:
     return -visits, 0.0 if visits else -float(edge["prior"])
 
 
-def _rank(found: ActionReport, best: ActionReport | None) -> tuple[int, float]:
+def _rank(report: ActionReport, best: ActionReport | None) -> tuple[int, float]:
     """Sorts actions proven to be at least as good as `best` before, and those proven to be worse after all others."""
-    if not found.certain or found.value is None:
+    if not report.certain or report.value is None:
         return 1, 0.0
-    if best is None or best.value is None or found.value < best.value:
-        return 2, -found.value
-    lost = found.value == MIN_UTILITY and not best.certain  # at worst what is played is lost too
-    return (2 if lost else 0), -found.value
+    if best is None or best.value is None or report.value < best.value:
+        return 2, -report.value
+    lost = report.value == MIN_UTILITY and not best.certain  # at worst what is played is lost too
+    return (2 if lost else 0), -report.value
 
 
 def _action(nodes: Any, edges: Any, index: int, played: int) -> ActionReport:

@@ -184,7 +184,7 @@ def has_room(tree: Tree, simulations: int) -> bool:
 def has_root(tree: Tree, own: np.uint64, opp: np.uint64) -> bool:
     """Return whether `keep_subtree` left the tree with the root (own, opp), and that root is evaluated.
 
-    False for a root with a single reply, since a walk may have passed through it without an evaluation.
+    False for a root with a single reply, since a simulation may have passed through it without an evaluation.
     """
     root = tree.nodes[0]
     evaluated = root.degree != PENDING and root.degree != 1

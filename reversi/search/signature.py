@@ -34,11 +34,11 @@ def signature() -> int:
         own, opp = _positions(game)
         for config in _CONFIGS:
             search = Search(game, config, HashEvaluator(game), len(own))
-            found = search.run(own, opp)
-            total = zlib.crc32(found.visits.astype("<i4").tobytes(), total)
-            total = zlib.crc32(found.value.astype("<f4").tobytes(), total)
-            total = zlib.crc32(found.policy.astype("<f4").tobytes(), total)
-            total = zlib.crc32(found.action.astype("<i4").tobytes(), total)
+            result = search.run(own, opp)
+            total = zlib.crc32(result.visits.astype("<i4").tobytes(), total)
+            total = zlib.crc32(result.value.astype("<f4").tobytes(), total)
+            total = zlib.crc32(result.policy.astype("<f4").tobytes(), total)
+            total = zlib.crc32(result.action.astype("<i4").tobytes(), total)
     return total
 
 

@@ -1,8 +1,8 @@
-"""A simulation's walk down a tree and the expansion of its leaf: `walk` and `expand`, and both for all trees at once.
+"""A simulation: `select_leaf`, and `expand` once the network has evaluated the leaf; and both for all trees at once.
 
-A simulation walks from the root, at every node along the edge that `puct.py` or `gumbel.py` selects, to a node without
-edges.  Once the network has evaluated that node it gets its edges, and `tree.back_up` adds the value to every edge of
-the path.
+A simulation descends from the root, at every node along the edge that `puct.py` or `gumbel.py` selects, to a leaf: a
+node without edges.  Its expansion gives the leaf its edges, and `tree.back_up` adds its value to every edge of the
+path.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from reversi.search.tree import (
 
 
 @bare_kernel
-def walk(tree: Tree, game_id: int, params: SearchParams, simulations: int) -> int:
-    """Walk from the root to a node without edges, adding it if it is new, or to a settled node, and return it.
+def select_leaf(tree: Tree, game_id: int, params: SearchParams, simulations: int) -> int:
+    """Descend from the root to a node without edges, adding it if it is new, or to a settled node, and return it.
 
     The node is PENDING or settled (TERMINAL nodes are settled); it is new if its index is at least the
-    `tree.used[NODES]` from before the call.  Below a new node with a single reply, usually a pass, the walk continues:
-    there is nothing to decide, so the network is not asked.  Counts no visit and marks nothing as pending.
+    `tree.used[NODES]` from before the call.  Below a new node with a single reply, usually a pass, it goes on: there is
+    nothing to decide, so the network does not evaluate it.  Counts no visit and marks nothing as pending.
 
-    simulations  the tree's budget, the same in every walk of a search: Gumbel's schedule needs it
+    simulations  the tree's budget, the same in every simulation of a search: Gumbel's schedule needs it
     """
     node = 0
     while tree.nodes[node].degree > 0 and not is_closed(tree, params, node):
@@ -167,9 +167,9 @@ def select_leaves(
 ) -> int:
     """Gather the next leaves of the first `games` trees and return their number; 0 means that every tree is done.
 
-    A tree gives up to `leaves_per_tree` new nodes, fewer when its `simulations` are used up or when a walk ends on a
-    node that is already waiting.  A walk that ends on a settled node is backed up at once with its exact value and the
-    next one starts, so that the batch stays full.
+    A tree gives up to `leaves_per_tree` new nodes, fewer when its `simulations` are used up or when one ends on a node
+    that is already waiting.  One that ends on a settled node is backed up at once with its exact value and the next one
+    starts, so that the batch stays full.
 
     leaves  written from 0 on; capacity games * leaves_per_tree
     Cost: 0.14 us per simulation, 0.22 us with Gumbel (8x8, 64 games x 64 simulations, one core of a Xeon).
@@ -183,7 +183,7 @@ def select_leaves(
         root = tree.edges[0]
         while count < end and root.visits - 1 + root.pending < simulations:
             known = tree.used[NODES]
-            node = walk(tree, game_id, params, simulations)
+            node = select_leaf(tree, game_id, params, simulations)
             if is_settled(tree, node):
                 back_up_settled(tree, params, node)
             elif node >= known:

@@ -8,9 +8,9 @@ of the edge into it.
 Statistics of an edge are for the side that chose it: `total` is from the view of the side to move at the edge's upper
 node, so the value of a node, for the side to move there, is `-total / visits` of the edge into it.
 
-Nodes and edges are records, not one array per field: a walk reads most fields of an edge together, and a kernel that
-passes 15 arrays to another spends more time on that than on the search (0.6 against 2.4 million simulations/s, both
-before `bare_kernel`).
+Nodes and edges are records, not one array per field: a simulation reads most fields of an edge together, and a kernel
+that passes 15 arrays to another spends more time on that than on the search (0.6 against 2.4 million simulations/s,
+both before `bare_kernel`).
 """
 
 from __future__ import annotations

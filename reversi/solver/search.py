@@ -216,7 +216,7 @@ def moves_reaching(
     meaningless.
     """
     game_id = game_of(variant)
-    legal, found = legal_moves(game_id, own, opp), known
+    legal, reaching = legal_moves(game_id, own, opp), known
     while legal != ZERO and counts[STOP] == 0:
         action = action_of_square(game_id, lowest_square(legal))
         legal &= legal - ONE
@@ -226,8 +226,8 @@ def moves_reaching(
             own_next, opp_next = play(game_id, own, opp, action)
             most = search(variant, own_next, opp_next, int(np.int64(-least)), int(np.int64(1 - least)), table, counts)
         if most <= -least:
-            found |= bit
-    return found
+            reaching |= bit
+    return reaching
 
 
 @kernel

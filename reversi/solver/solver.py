@@ -99,7 +99,7 @@ class Solver:
 
         wdl      solve only for win, draw or loss, which is faster: the score is 1, 0 or -1
         nodes    most positions to search; up to 41,000 more were measured, since a search of few empty squares runs to
-                 its end.  The move ordering evaluates about as many besides (`endgame_order.DEEPEST`)
+                 its end.  The move ordering evaluates about as many besides (`order.DEEPEST`)
         seconds  time limit, accurate to a few milliseconds
         """
         return self._solve(own, opp, False, wdl, nodes, seconds)
@@ -141,7 +141,7 @@ class Solver:
         self._counts[STOP] = 1
 
     def _solve(self, own: int, opp: int, every: bool, wdl: bool, nodes: int | None, seconds: float | None) -> Solution:
-        start_s, counts, found = time.perf_counter(), self._counts, np.empty(65, np.int8)
+        start_s, counts, margins = time.perf_counter(), self._counts, np.empty(65, np.int8)
         low, high = (-1, 1) if wdl else (WORST, BEST)
         counts[LIMIT] = UNLIMITED if nodes is None else nodes
         counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
@@ -149,13 +149,13 @@ class Solver:
         self._solved_empties = self.game.squares - (own | opp).bit_count()
         with self._stopped_after(seconds):
             square = solve_root(
-                self._variant, np.uint64(own), np.uint64(opp), low, high, every, self._table, counts, found
+                self._variant, np.uint64(own), np.uint64(opp), low, high, every, self._table, counts, margins
             )
         solved = bool(counts[STOP] == 0)
-        scores = np.clip(found, low, high)
+        scores = np.clip(margins, low, high)
         moves = {
             int(action_of_square(self.game.id, int(s))): int(scores[s])
-            for s in np.flatnonzero(found != NO_SCORE)
+            for s in np.flatnonzero(margins != NO_SCORE)
             if solved or every
         }
         best = int(action_of_square(self.game.id, square)) if solved and square >= 0 else None

@@ -65,7 +65,9 @@ def playout_rates(settings: Settings, threads: int) -> list[float]:
     game, seeds, pool = settings.game, count(), Threads(threads)
 
     def work() -> int:
-        return len(random_playouts(game, game.start_own, game.start_opp, 20_000 * threads, next(seeds), pool))
+        return len(
+            random_playouts(game, game.start_own, game.start_opp, 20_000 * threads, seed=next(seeds), threads=pool)
+        )
 
     return rates(work, settings.repeats)
 

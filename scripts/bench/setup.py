@@ -205,9 +205,10 @@ def records_of(settings: Settings) -> Records:
 def empty_replay(settings: Settings) -> MemoryReplay:
     """Return an empty replay in which no producer or learner ever waits."""
     from learner.replay.memory import MemoryReplay
+    from learner.replay.samples import POSITIONS
 
     config = replace(default_job(settings.size).replay, min_positions=1, reuse=1e6, bucket_capacity=10**12)
-    return MemoryReplay(settings.game, config, 0, None)
+    return MemoryReplay(settings.game, config, POSITIONS, 0)
 
 
 @contextmanager
@@ -217,12 +218,13 @@ def redis_replay(settings: Settings, memory_mb: int) -> Iterator[tuple[RedisServ
     from learner.replay.redis.config import RedisReplayConfig
     from learner.replay.redis.embedded import server_of
     from learner.replay.redis.replay import RedisReplay
+    from learner.replay.samples import POSITIONS
 
     config = default_job(settings.size, "replay=redis").replay
     assert isinstance(config, RedisReplayConfig)
     config = replace(config, min_positions=1, reuse=1e-6, bucket_capacity=10**12, memory_mb=memory_mb)
     with tempfile.TemporaryDirectory() as folder, server_of(config, Path(folder)) as server:
-        memory = MemoryReplay(settings.game, config, 0, None)
+        memory = MemoryReplay(settings.game, config, POSITIONS, 0)
         with closing(RedisReplay(memory, config, server, "bench")) as replay:
             yield server, replay
 

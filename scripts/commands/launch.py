@@ -54,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and submit the job; with --follow wait until it ends and return its exit code."""
     order = order_of(args.overrides)
-    from scripts.ray.job_runs import JOB_COMMAND
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import JOB_COMMAND, Jobs
 
     jobs = Jobs(args.address, args.token_file)
     before = [job for job in jobs.all() if job.folder == order.folder]
@@ -93,14 +92,14 @@ def _new(overrides: list[str]) -> Order:
     from scripts.config.cluster import RayClusterConfig
     from scripts.config.compose import compose
     from scripts.config.job import job_of
-    from scripts.run.preflight import check_kept
+    from scripts.launch.preflight import check_cluster_job
 
     if not any(item.startswith("cluster=") for item in overrides):
         overrides = [*overrides, "cluster=ray"]
     job = job_of(compose(overrides))
     if not isinstance(job.cluster, RayClusterConfig):
         raise ConfigError(f"expected a Ray cluster to launch on, as cluster=ray, got cluster.kind={job.cluster.kind}")
-    check_kept(job)
+    check_cluster_job(job)
     named = [item for item in overrides if not item.startswith("run.name=")]  # the default one is of this second
     return Order(
         job.run.name,

@@ -18,7 +18,7 @@ from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, natural
-from scripts.run.status import lock_holder
+from scripts.run.folder import lock_holder
 
 if TYPE_CHECKING:
     from scripts.config.job import JobConfig
@@ -58,12 +58,14 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
     job = job_of(recompose(folder / "config.yaml", []))
     groups = groups_of(job)
-    target = {name: asked for name, asked in read_target(folder).items() if name in groups}  # not of an earlier cluster
+    target = {
+        name: number for name, number in read_target(folder).items() if name in groups
+    }  # not of an earlier cluster
     chosen = _group(group, groups)
     before = target.get(chosen, groups.get(chosen))
     target[chosen] = count
     check_target(job, target)
-    if not lock_holder(folder)[0]:
+    if not lock_holder(folder):
         raise RunError(
             f"run {folder.name!r} is not training; go on with it by `reversi train resume={folder} "
             f"{_key(job, chosen)}={count}`"
@@ -75,8 +77,7 @@ def _ask_here(folder: Path, group: str | None, count: int) -> dict[str, Any]:
 
 def _ask_job(args: argparse.Namespace) -> dict[str, Any]:
     """Run the command on the head, where the run's folder is."""
-    from scripts.ray.job_runs import JOB_COMMAND
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import JOB_COMMAND, Jobs
 
     jobs = Jobs(args.address, args.token_file)
     job = jobs.find(args.what)

@@ -18,7 +18,7 @@ from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
 from scripts.run.durations import duration_text
 from scripts.run.folder import start_again
-from scripts.run.status import RunState, read_run
+from scripts.run.status import RunStatus, read_status
 
 if TYPE_CHECKING:
     from scripts.ray.jobs import Job
@@ -40,30 +40,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the state of the run, and of its job if it has one."""
+    """Print the status of the run, and of its job if it has one."""
     if not names_cluster(args):
-        state = read_run(find_run(args.what))
-        _show(args.json, asdict(state), _lines(state, state.resume_command))
+        status = read_status(find_run(args.what))
+        _show(args.json, asdict(status), _lines(status, status.resume_command))
         return 0
-    from scripts.ray.job_runs import launch_command, run_of
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import Jobs, launch_command, run_of
 
     jobs = Jobs(args.address, args.token_file)
     if args.what is None:
         _list(args.json, jobs.all())
         return 0
     job = jobs.find(args.what)
-    run_state, why = None, f"nothing in {job.folder}; {job.message}"
+    run_status, why = None, f"nothing in {job.folder}; {job.message}"
     try:
-        run_state = run_of(jobs, job)
+        run_status = run_of(jobs, job)
     except RunError as error:
         why = str(error)
     lines = [f"job {job.id}: {job.state}, started {job.started} UTC{f', ended {job.ended}' if job.ended else ''}"]
-    if run_state is None:
+    if run_status is None:
         lines.append(f"run {job.run}: {why}")
     else:
-        lines += _lines(run_state, launch_command(run_state, jobs.address))
-    _show(args.json, {"job": asdict(job), "run": asdict(run_state) if run_state else None}, lines)
+        lines += _lines(run_status, launch_command(run_status, jobs.address))
+    _show(args.json, {"job": asdict(job), "run": asdict(run_status) if run_status else None}, lines)
     return 0
 
 
@@ -77,36 +76,36 @@ def _list(as_json: bool, jobs: list[Job]) -> None:
         print("no jobs yet")
 
 
-def _lines(state: RunState, resume_command: str | None) -> list[str]:
-    """Return the state for people; a run that has ended is resumed by `resume_command`, if anything of it was kept."""
-    champion = "none yet" if state.champion is None else f"version {state.champion}"
+def _lines(status: RunStatus, resume_command: str | None) -> list[str]:
+    """Return the status for people; a run that has ended is resumed by `resume_command`, if anything of it was kept."""
+    champion = "none yet" if status.champion is None else f"version {status.champion}"
     lines = [
-        f"run {state.run}: {state.state}{f' in process {state.pid}' if state.pid else ''}, {state.folder}",
-        f"  {state.game}, {duration_text(state.elapsed_s)} of training, {state.games:,} games, "
-        f"{state.positions_per_s:,.0f} positions/s now",
-        f"  learner at step {state.step:,}, version {state.version}; champion {champion}, "
-        f"{state.candidates} models in the registry",
-        f"  {state.restarts} restarts, {state.resident_mb:,.0f} MB here; last metrics {_ago(state.metrics_age_s)}",
-        f"  last checkpoint {_ago(state.checkpoint_age_s)}",
+        f"run {status.run}: {status.state}{f' in process {status.pid}' if status.pid else ''}, {status.folder}",
+        f"  {status.game}, {duration_text(status.elapsed_s)} of training, {status.games:,} games, "
+        f"{status.positions_per_s:,.0f} positions/s now",
+        f"  learner at step {status.step:,}, version {status.version}; champion {champion}, "
+        f"{status.candidates} models in the registry",
+        f"  {status.restarts} restarts, {status.resident_mb:,.0f} MB here; last metrics {_ago(status.metrics_age_s)}",
+        f"  last checkpoint {_ago(status.checkpoint_age_s)}",
     ]
     lines += [
         f"  {role}: " + ", ".join(f"{name} {value:,.0f}" for name, value in values.items())
-        for role, values in state.health.items()
+        for role, values in status.health.items()
     ]
-    actors = state.health.get("actors", {})
+    actors = status.health.get("actors", {})
     if missing := max(0.0, actors.get("wanted", 0.0) - actors.get("alive", 0.0)):
         lines.append(f"  {missing:,.0f} actors start, or wait for a node with room")
-    if state.actors_asked:
-        asked = ", ".join(f"{count:,} {group}" for group, count in state.actors_asked.items())
-        lines.append(f"  asked for by reversi scale: {asked}")
-    if state.state == "training":
+    if status.actors_asked:
+        counts = ", ".join(f"{count:,} {group}" for group, count in status.actors_asked.items())
+        lines.append(f"  asked for by reversi scale: {counts}")
+    if status.state == "training":
         return lines
-    if state.ended is not None and (state.ended.error or state.ended.lost):
-        lines.append(f"  the last session {state.ended.summary}")
-    if state.ended is None and state.state == "died":
-        lines.append("  no record of its end: it was killed, or an older version of this program trained it")
+    if status.ended is not None and (status.ended.error or status.ended.lost):
+        lines.append(f"  the last session {status.ended.summary}")
+    if status.ended is None and status.state == "died":
+        lines.append("  no record of its end: it was killed")
     if resume_command is None:
-        return [*lines, f"nothing was saved; {start_again(state.name_free)}"]
+        return [*lines, f"nothing was saved; {start_again(status.name_free)}"]
     return [*lines, f"go on with:  {resume_command}"]
 
 

@@ -20,8 +20,8 @@ from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json, positive
 from scripts.run.exit_record import NOTHING_KEPT
-from scripts.run.folder import is_stopping
-from scripts.run.status import RunState, lock_holder, read_run
+from scripts.run.folder import LockHolder, is_stopping, lock_holder
+from scripts.run.status import RunStatus, read_status
 
 EXAMPLES = """
 reversi stop
@@ -55,29 +55,33 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
-    held, pid = lock_holder(folder)
-    if held and pid is None:
+    holder, began = lock_holder(folder), time.monotonic()
+    if holder is not None:
+        _end(holder, folder, timeout_s)
+        if not (folder / "config.yaml").exists():  # nothing had been trained, so it has removed itself
+            return {"run": folder.name, "said": NOTHING_KEPT, "saved": True, "resume": None}
+    status = read_status(folder)
+    said = f"was not running: {_ended_before(status)}" if holder is None else _ended_now(status, began)
+    return {"run": folder.name, "said": said, "saved": status.is_saved, "resume": status.resume_command}
+
+
+def _end(holder: LockHolder, folder: Path, timeout_s: float) -> None:
+    """Signal the process that holds a run, unless it is stopping already, and wait until it has ended."""
+    if holder.pid is None:
         raise RunError(
             f"run {folder.name!r} is held on another machine: stop it there or, if it is a job, by --address"
         )
-    began = time.monotonic()
-    if pid is not None:
-        if not is_stopping(folder):  # a second signal would end it unsaved
-            os.kill(pid, signal.SIGTERM)
-        while lock_holder(folder)[0]:
-            if time.monotonic() - began >= timeout_s:
-                raise RunError(f"run {folder.name!r} did not stop within {timeout_s:g} s; end it by `kill {pid}`")
-            time.sleep(POLL_S)
-    if pid is not None and not (folder / "config.yaml").exists():  # nothing had been trained, so it has removed itself
-        return {"run": folder.name, "said": NOTHING_KEPT, "saved": True, "resume": None}
-    state = read_run(folder)
-    said = _ended_now(state, began) if pid else f"was not running: {_ended_before(state)}"
-    return {"run": folder.name, "said": said, "saved": state.is_saved, "resume": state.resume_command}
+    deadline = time.monotonic() + timeout_s
+    if not is_stopping(folder):  # a second signal would end it unsaved
+        os.kill(holder.pid, signal.SIGTERM)
+    while lock_holder(folder):
+        if time.monotonic() >= deadline:
+            raise RunError(f"run {folder.name!r} did not stop within {timeout_s:g} s; end it by `kill {holder.pid}`")
+        time.sleep(POLL_S)
 
 
 def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
-    from scripts.ray.job_runs import launch_command, run_of
-    from scripts.ray.jobs import Jobs
+    from scripts.ray.jobs import Jobs, launch_command, run_of
 
     if args.what is None:
         raise UsageError("expected a job or a run's name with --address, got none; `reversi status` lists them")
@@ -87,22 +91,22 @@ def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
     if not was_over:
         job = jobs.stop(job.id, args.timeout)
     try:
-        state = run_of(jobs, job)
+        status = run_of(jobs, job)
     except RunError as error:
         raise RunError(f"job {job.id} has {job.state}; whether its run is saved is not known: {error}") from error
     answer = {"run": job.run, "job": job.id}
-    if state is None:
+    if status is None:
         kept_nothing = job.state == "stopped" and not was_over
         said = NOTHING_KEPT if kept_nothing else f"{job.state}: nothing in {job.folder}; {job.message}"
         return answer | {"said": said, "saved": kept_nothing, "resume": None}
-    said = f"was not running: {job.state}; {_ended_before(state)}" if was_over else _ended_now(state, began)
-    return answer | {"said": said, "saved": state.is_saved, "resume": launch_command(state, jobs.address)}
+    said = f"was not running: {job.state}; {_ended_before(status)}" if was_over else _ended_now(status, began)
+    return answer | {"said": said, "saved": status.is_saved, "resume": launch_command(status, jobs.address)}
 
 
-def _ended_now(state: RunState, began: float) -> str:
-    words = state.ended.summary if state.ended else "ended without a record of how"
+def _ended_now(status: RunStatus, began: float) -> str:
+    words = status.ended.summary if status.ended else "ended without a record of how"
     return f"{words} in {time.monotonic() - began:.1f} s"
 
 
-def _ended_before(state: RunState) -> str:
-    return f"{state.state}, {state.ended.summary}" if state.ended and state.ended.error else state.state
+def _ended_before(status: RunStatus) -> str:
+    return f"{status.state}, {status.ended.summary}" if status.ended and status.ended.error else status.state

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
+from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig, actor_threads
 from evaluator.config import GateConfig
 from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
 from learner.config import LearnerConfig
@@ -178,3 +178,15 @@ class JobConfig:
 def job_of(values: Mapping[str, Any]) -> JobConfig:
     """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
     return build(JobConfig, values, "")
+
+
+def check_threads(job: JobConfig, cores: int) -> None:
+    """Raise ConfigError for a job with more threads than `cores`: Ray would wait for cores, or all would be slow."""
+    each = actor_threads(job.actors)
+    wanted = job.actor_count * each + job.learner.threads
+    if wanted > max(2, cores):
+        raise ConfigError(
+            f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors.count={job.actor_count} "
+            f"of {each} each (the larger of actors.threads and actors.tree_threads), and "
+            f"learner.threads={job.learner.threads}; lower one"
+        )

@@ -10,39 +10,42 @@ import functools
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from actors.remote import RemoteRecords, SelfPlayActor
 from actors.worker import ActorReport
 from evaluator.remote import GateActor
+from learner.algorithms.sample_kinds import sample_kind
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
 from scripts.launch.redis_run import RedisRun, redis_of
 from scripts.launch.validation_games import validation_games
-from scripts.ray.actor_pool import ActorPool, group_of, trimmed
+from scripts.ray.actor_pool import ActorPool, Parts, group_of, trimmed
 from scripts.ray.cluster import options, placement_of, ray_of
 from scripts.ray.driver import Driver
 from scripts.ray.placement import ActorPlace, Placement, another_place
+from scripts.ray.recovery import incarnation, newest_version, nothing_saved, restarted, saved_games, saved_state
 from scripts.ray.restart_policy import RestartPolicy
-from scripts.ray.roles import Parts, Role, measure_process
+from scripts.ray.role import Role
 from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
-from scripts.run.folder import checkpoints_in, newest_whole
 from scripts.run.session import Session, registry_url
 
 GATE_SLICE_S = 2.0
 """Seconds of a gate match per round of the gate."""
 
-KEPT_UP: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
-"""Options of Ray actors that others call: Ray restarts them under the same handle, and calls wait meanwhile.  The
-driver counts their deaths and limits them."""
+RESTARTED: dict[str, Any] = {"max_restarts": 1000}
+"""Options of every role: Ray restarts it under the same handle, and the driver counts its deaths.  The number only ends
+a process that dies in its constructor again and again, of which the driver hears nothing: a second or two each."""
+
+KEPT_UP: dict[str, Any] = {**RESTARTED, "max_task_retries": -1}
+"""Options of the roles that others call: their calls wait while it is restarted."""
 
 REPLAY_CALLS = 4 * MOST_ON_A_CLUSTER
 """Calls that the replay in memory serves at once.  Every actor may be waiting there for room with deliveries in flight,
 and the learner's call, which makes room, must still be served."""
 
 INCARNATIONS_PER_START = 1_000_000
-"""Incarnation numbers of an actor that each start of a run has to itself; more than the restarts an actor can have."""
+"""Incarnation numbers of an actor that each start of a run has to itself; more than the actors that can join in it."""
 
 
 def run_ray(session: Session) -> None:
@@ -50,12 +53,13 @@ def run_ray(session: Session) -> None:
     job = session.job
     with redis_of(job.replay, session.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: session.interrupt.requested)
+        session.remove_passed_over()
         watcher = TargetWatcher(session.folder.path, job)
         Driver(session, _Wiring(session, placement, redis).parts(watcher), watcher).run()
 
 
 class _Wiring:
-    """The roles of a job, wired to each other; replay and weights are started here, the others by their roles."""
+    """The roles of a job, wired to each other; replay and weights are started here, as the others call them."""
 
     def __init__(self, session: Session, placement: Placement, redis: RedisRun | None) -> None:
         self.session, self.placement = session, placement
@@ -73,83 +77,85 @@ class _Wiring:
         target = dict(Counter(map(group_of, places))) | (watcher.changed() or {})
         first = trimmed(places, target)
         return Parts(
-            learner=self.role("learner", self.learner, lambda a: a.round.remote(session.fraction), session.learner),
-            gate=self.role("gate", self.gate, lambda a: a.round.remote(GATE_SLICE_S), session.gate),
+            learner=self.role("learner", self.learner, lambda: ("round", session.fraction), session.learner),
+            gate=self.role("gate", self.gate, lambda: ("round", GATE_SLICE_S), session.gate),
             actors=ActorPool(
                 [self.actor(index, place) for index, place in enumerate(first)],
                 lambda group, index: self.actor(index, another_place(session.job, self.placement, group)),
                 target,
             ),
-            replay=self.role("replay", lambda: self.replay, lambda a: a.report.remote(), session.replay, by_ray=True),
-            weights=self.role("weights", lambda: self.weights, measure_process, lambda _: None, by_ray=True),
+            replay=self.role("replay", lambda _: self.replay, lambda: ("report",), session.replay),
+            weights=self.role("weights", lambda _: self.weights, lambda: ("newest",), lambda _: None),
             stateless=self.stateless,
         )
 
     def role(
         self,
         name: str,
-        start: Callable[[], Any],
-        start_round: Callable[[Any], Any],
+        start: Callable[[bool], Any],
+        next_round: Callable[[], tuple[Any, ...]],
         on_report: Callable[[Any], None],
         **more: Any,
     ) -> Role:
         """Return a role that may die as often as the job allows."""
-        return Role(name, start, start_round, on_report, RestartPolicy(self.session.job.cluster.max_restarts), **more)
+        return Role(name, start, next_round, on_report, RestartPolicy(self.session.job.cluster.max_restarts), **more)
 
     def actor(self, index: int, actor: ActorPlace) -> Role:
         """Return the role of one actor."""
         session = self.session
 
         def on_report(report: ActorReport) -> None:
-            role.playing_s = report.playing_s
-            if report.games:
-                role.cut_off = False
+            role.played(report.playing_s, delivered=report.games > 0)
             session.actor(report)
 
         role = self.role(
             f"actor-{index}",
-            lambda: self.worker(index, actor),
-            lambda a: a.round.remote(session.fraction),
+            lambda resumes: self.worker(index, actor, resumes),
+            lambda: ("round", session.fraction),
             on_report,
             group=group_of(actor),
             games=getattr(actor.config, "games", 0),
         )
         return role
 
-    def learner(self) -> Any:
+    def learner(self, _: bool) -> Any:
         """Start the learner."""
-        session, job = self.session, self.session.job
-        return LearnerActor.options(**options(self.placement.learner)).remote(
+        job, folder = self.session.job, self.session.folder.path
+        return LearnerActor.options(**options(self.placement.learner), **RESTARTED).remote(
             config=job.learner,
             algorithm=job.algorithm,
             network=job.network,
             source=self.replay,
             sink=self.weights,
-            newest=session.newest_version(),
+            newest=newest_version(registry_url(job, folder)),
+            saved=saved_state(folder, "learner"),
             validation=self.validation,
             **self.common,
         )
 
-    def gate(self) -> Any:
+    def gate(self, _: bool) -> Any:
         """Start the gate."""
-        job = self.session.job
-        return GateActor.options(**options(self.placement.gate)).remote(
+        job, folder = self.session.job, self.session.folder.path
+        return GateActor.options(**options(self.placement.gate), **RESTARTED).remote(
             config=job.gate,
-            registry=registry_url(job, self.session.folder.path),
+            registry=registry_url(job, folder),
+            saved=saved_state(folder, "gate"),
             store=self.weights,
             keep_rejected=job.registry.keep_rejected,
             **self.common,
         )
 
-    def worker(self, index: int, actor: ActorPlace) -> Any:
-        """Start the worker of an actor, under a new producer name each time."""
-        return SelfPlayActor.options(**options(actor.place)).remote(
+    def worker(self, index: int, actor: ActorPlace, resumes: bool) -> Any:
+        """Start the worker of an actor, under a new producer name each time, unless it resumes."""
+        folder = self.session.folder.path
+        return SelfPlayActor.options(**options(actor.place), **RESTARTED).remote(
             index=index,
             config=actor.config,
             search=self.session.job.search,
             weights=self.weights,
             records=self.records,
-            incarnation=next(self.incarnations[index]),
+            incarnation=functools.partial(incarnation, next(self.incarnations[index])),
+            saved=saved_games(folder, f"actor-{index}") if resumes else nothing_saved,
             background=True,
             **self.common,
         )
@@ -163,8 +169,8 @@ def _replay_of(session: Session, placement: Placement, redis: RedisRun | None) -
         "seed": job.run.seed,
         "config": job.replay,
         "rejected_dir": str(folder / "rejected"),
-        "algorithm": job.algorithm,
-        "saved": functools.partial(_saved_replay, folder),
+        "kind": sample_kind(job.algorithm),
+        "saved": saved_state(folder, "replay"),
     }
     if redis is None:
         replay = ReplayActor.options(**options(placement.replay), **KEPT_UP, max_concurrency=REPLAY_CALLS).remote(
@@ -175,13 +181,6 @@ def _replay_of(session: Session, placement: Placement, redis: RedisRun | None) -
     from learner.replay.redis.sink import RedisSink
 
     replay = RedisReplayActor.options(**options(placement.replay), **KEPT_UP).remote(
-        **storage, server=redis.server, key=redis.key
+        **storage, server=redis.server, key=redis.key, restarted=restarted
     )
     return replay, RedisSink.of(redis.config, redis.server, redis.key)
-
-
-def _saved_replay(folder: Path) -> bytes | None:
-    """Return the last saved replay state of the run in `folder`, None if there is none yet."""
-    if not checkpoints_in(folder):
-        return None
-    return newest_whole(folder, "replay.safetensors").get("replay.safetensors")

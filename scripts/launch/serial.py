@@ -19,6 +19,7 @@ from contextlib import closing, contextmanager
 
 from actors.worker import Worker
 from evaluator.gate import Gate
+from learner.algorithms.sample_kinds import sample_kind
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.transport import Replay
@@ -27,7 +28,6 @@ from reversi.errors import ReversiError, TrainingDivergedError
 from reversi.games.rules import game_named
 from scripts.launch.redis_run import RedisRun, redis_of
 from scripts.launch.validation_games import validation_games
-from scripts.run.exit_record import with_resume_hint
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ def run_serial(session: Session) -> None:
         except Exception as error:
             _save_after(error, session, parts)
             if isinstance(error, ReversiError):
-                raise with_resume_hint(error, session) from error
+                raise session.with_resume_hint(error) from error
             raise
 
 
@@ -133,7 +133,8 @@ def run_serial(session: Session) -> None:
 def replay_of(session: Session, redis: RedisRun | None) -> Iterator[Replay]:
     """Yield the job's replay, in this process; over Redis its thread and connections are closed afterwards."""
     job, rejected = session.job, session.folder.path / "rejected"
-    memory = MemoryReplay(game_named(job.game.name), job.replay, job.run.seed, rejected, job.algorithm)
+    kind = sample_kind(job.algorithm)
+    memory = MemoryReplay(game_named(job.game.name), job.replay, kind, job.run.seed, rejected)
     if redis is None:
         yield memory
         return
@@ -149,9 +150,9 @@ def _run(session: Session, parts: SerialParts) -> None:
     while session.goes_on:
         _turn(session, parts)
         if session.checkpoint_due:
-            parts.learner.saved(session.save(parts.state()))
+            session.save(parts.state())
     if not session.interrupt.requested:
-        parts.learner.saved(session.save(parts.state(), at_end=True))
+        session.save(parts.state(), at_end=True)
         _finish(session, parts)
     session.save(parts.state(), at_end=True, judged=session.last_offered)
 

@@ -16,7 +16,7 @@ from reversi.errors import RunError
 from reversi.runs import find_run
 from scripts.config.compose import RESUME, compose, recompose, to_yaml
 from scripts.ray.environment import in_job
-from scripts.run.exit_record import NOTHING_KEPT, recorded_ending
+from scripts.run.exit_record import NOTHING_KEPT, recorded_exit
 from scripts.run.interrupt import Interrupt
 
 if TYPE_CHECKING:
@@ -64,16 +64,22 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
     from learner.algorithms.compatibility import check_fit, check_learner
     from reversi.games.rules import game_named
     from scripts.config.job import job_of
+    from scripts.launch.preflight import (
+        check_cluster_job,
+        check_game_files,
+        check_machine,
+        check_openings,
+        check_replay,
+    )
     from scripts.run.control import forget_target
     from scripts.run.folder import RunFolder
-    from scripts.run.preflight import check_game_files, check_kept, check_machine, check_openings, check_replay
 
     job = job_of(values)
     check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
     check_learner(job.algorithm, job.learner)
     check_machine(job)
     if in_job():
-        check_kept(job)
+        check_cluster_job(job)
     check_replay(job)
     check_openings(job)
     check_game_files(job)
@@ -97,8 +103,8 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
 
 def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> bool:
     """Train until the run ends or is stopped; return whether it ended."""
+    from scripts.launch.preflight import check_registry
     from scripts.launch.warm import warm
-    from scripts.run.preflight import check_registry
     from scripts.run.progress import Progress
     from scripts.run.session import Session
     from scripts.run.summary import announce, summarise
@@ -114,7 +120,7 @@ def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrup
         session.load_checkpoint()
     check_registry(job, session.open_registry())
     folder.write_setup(to_yaml(values))
-    with recorded_ending(session) as recorder:
+    with recorded_exit(folder, interrupt) as recorder:
         announce(session)
         warm(job)
         if not interrupt.requested:

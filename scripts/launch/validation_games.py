@@ -1,4 +1,4 @@
-"""The validation games of a run that reads its games from files; prints how many were found and lists those skipped."""
+"""The validation games of a run that reads its games from files; prints how many there are and lists those skipped."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def validation_games(session: Session) -> Records | None:
     config = session.job.actors
     if not isinstance(config, GamesActorConfig):
         return None
-    found = read_games(config, game_named(session.job.game.name))
-    skipped = f"; {len(found.problems):,} skipped: {session.shown_path}/{SKIPPED}" if found.problems else ""
+    games = read_games(config, game_named(session.job.game.name))
+    skipped = f"; {len(games.problems):,} skipped: {session.shown_path}/{SKIPPED}" if games.problems else ""
     print(
-        f"{found.read:,} games read: {len(found.training_rows):,} for training, {len(found.validation_rows):,} for "
+        f"{games.read:,} games read: {len(games.training_rows):,} for training, {len(games.validation_rows):,} for "
         f"validation{skipped}",
         flush=True,
     )
-    session.folder.write_lines(SKIPPED, found.problems)
-    return found.validation
+    session.folder.write_lines(SKIPPED, games.problems)
+    return games.validation

@@ -15,10 +15,11 @@ from actors.config import EpsilonActorConfig, SearchActorConfig
 from actors.epsilon import EpsilonPlay
 from actors.selfplay import SelfPlay
 from evaluator.openings import random_openings
+from learner.algorithms.sample_kinds import sample_kind
 from learner.batches import training_batch
 from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
-from learner.replay.samples import Samples
+from learner.replay.samples import POSITIONS, Samples
 from learner.weight_store import WeightStore
 from reversi.games.rules import Game, game_named
 from reversi.model.evaluate import open_evaluator
@@ -53,7 +54,7 @@ def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> Non
     config = dataclasses.replace(actors, games=2)
     records = EpsilonPlay(game, config, UniformEvaluate(game, 2), 0).play(2, 0, 0.5)
     assert records is not None
-    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None, job.algorithm)
+    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), sample_kind(job.algorithm), 0)
     replay.add(encode(records, "warm", 0))
     store = WeightStore()
     Learner(
@@ -75,11 +76,11 @@ def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:
     """Search a few games to their end and convert them to records, samples and one batch."""
     config = dataclasses.replace(actors, games=2 * actors.groups, cache_positions=64)
     search = dataclasses.replace(job.search, simulations=2, first_simulations=None)
-    selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), 0)
+    selfplay = SelfPlay(game, config, search, Immediate(UniformEvaluate(game, 2)), seed=0)
     records = None
     while records is None:
         records = selfplay.play(16, 0)
-    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), 0, None)
+    replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), POSITIONS, 0)
     replay.add(encode(records, "warm", 0))
     samples = replay.sample(1, 1)
     assert isinstance(samples, Samples)

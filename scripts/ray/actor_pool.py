@@ -1,14 +1,15 @@
-"""The actors of a run: as many of each group as the target says; they are added and removed while the run trains."""
+"""The roles of a run; its actors are as many of each group as the target says, and come and go while the run trains."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median_low
 
 from scripts.ray.placement import ActorPlace
-from scripts.ray.roles import Role
+from scripts.ray.role import Role
 
 
 class ActorPool:
@@ -57,12 +58,30 @@ class ActorPool:
             staying.sort(key=lambda role: (role.up, -int(role.name.rpartition("-")[2])))
             leaving += staying[: max(0, len(staying) - count)]
         for role in leaving:
-            role.leaving = True
+            role.leave()
         return leaving
 
     def remove(self, role: Role) -> None:
         """Remove an actor that has left."""
         self.members.remove(role)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The roles of a run."""
+
+    learner: Role
+    gate: Role
+    actors: ActorPool
+    replay: Role
+    weights: Role
+    stateless: bool
+    """Whether resumed actors begin new games, under new producer names, instead of restoring a state: over Redis."""
+
+    @property
+    def all(self) -> tuple[Role, ...]:
+        """Every role."""
+        return (self.learner, self.gate, *self.actors.members, self.replay, self.weights)
 
 
 def group_of(actor: ActorPlace) -> str:
@@ -72,10 +91,10 @@ def group_of(actor: ActorPlace) -> str:
 
 def trimmed(places: Iterable[ActorPlace], most: Mapping[str, int]) -> list[ActorPlace]:
     """Return the first `most` places of each group, in their order."""
-    seen: Counter[str] = Counter()
-    kept = []
+    counts: Counter[str] = Counter()
+    first = []
     for place in places:
-        seen[group_of(place)] += 1
-        if seen[group_of(place)] <= most[group_of(place)]:
-            kept.append(place)
-    return kept
+        counts[group_of(place)] += 1
+        if counts[group_of(place)] <= most[group_of(place)]:
+            first.append(place)
+    return first

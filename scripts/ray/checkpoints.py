@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import Any
 
 from reversi.errors import RunError
-from scripts.ray.lifecycle import START_S
-from scripts.ray.roles import Parts, Role
+from scripts.ray.actor_pool import Parts
+from scripts.ray.role import Clock, Role
 from scripts.ray.rounds import Rounds
-from scripts.ray.supervisor import LOST, POLL_S, Supervisor
+from scripts.ray.supervisor import LOST, POLL_S, START_S, Supervisor
+from scripts.run.folder import newest_whole
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -33,16 +33,16 @@ class NoStateError(RunError):
 class Checkpoints:
     """Writes the checkpoints of a run."""
 
-    def __init__(self, session: Session, parts: Parts, supervisor: Supervisor, rounds: Rounds) -> None:
-        self._session, self._parts, self._supervisor, self._rounds = session, parts, supervisor, rounds
+    def __init__(self, session: Session, parts: Parts, supervisor: Supervisor, rounds: Rounds, clock: Clock) -> None:
+        self._session, self._parts, self._clock = session, parts, clock
+        self._supervisor, self._rounds = supervisor, rounds
 
     def save(self) -> bool:
         """Write a checkpoint and continue; False if a role that must be part of it is down or does not answer."""
         files = self._states()
         if not isinstance(files, dict):
             return False
-        place = self._session.save(files)
-        self._parts.learner.handle.saved.remote(place)
+        self._session.save(files)
         return True
 
     def save_final(self, *, judged: bool = False) -> None:
@@ -51,10 +51,10 @@ class Checkpoints:
         A role that died or is busy is waited for, after a signal for at most `STATE_TIMEOUT_S`: a second signal ends
         the run at once.
         """
-        began = time.monotonic()
+        began = self._clock.monotonic()
         while not isinstance(files := self._states(), dict):
             timeout_s = STATE_TIMEOUT_S if self._session.interrupt.requested else START_S
-            if files.given_up or time.monotonic() - began > timeout_s:
+            if files.given_up or self._clock.monotonic() - began > timeout_s:
                 raise NoStateError(f"the {files.name} did not answer to 'state'")
             self._supervisor.poll(POLL_S)
         self._session.save(files, at_end=True, judged=judged)
@@ -68,9 +68,9 @@ class Checkpoints:
         Redis this holds for all actors: they are not part of a checkpoint, and the server keeps what they deliver.
         """
         learner, gate, replay = self._parts.learner, self._parts.gate, self._parts.replay
-        now = time.monotonic()
+        now = self._clock.monotonic()
         for role in (learner, gate, replay):
-            if role.handle is None or (role.calls and now - role.last_call_at > HUNG_S):
+            if not role.in_contact or (role.busy and now - role.last_call_at > HUNG_S):
                 return role
         files = {} if self._parts.stateless else self._actor_states()
         trained = self._gather((gate, "state"), (learner, "state"))
@@ -87,28 +87,29 @@ class Checkpoints:
     def _actor_states(self) -> dict[str, bytes]:
         """Return the states of the actors between two rounds, after waiting for current rounds that are not late.
 
-        A round that has delivered its games can only be waiting for room in the replay; that wait is released.
+        A round that has delivered its games can only be waiting for room in the replay; that wait is released.  Of an
+        actor that has not been up since the run was resumed the last checkpoint's state is kept.
         """
         pool, replay = self._parts.actors, self._parts.replay
         self._rounds.note_release()
         while self._session.goes_on and self._rounds.actors_playing():
-            replay.handle.release.remote()
+            self._supervisor.tell(replay, "release")
             self._rounds.start_next(play=False)
             self._supervisor.poll(POLL_S)
             self._session.progress.tick()
         ready = [role for role in pool.members if role.free and not role.leaving]
         states = self._supervisor.gather([(role, "state") for role in ready], ACTOR_STATES_S)
         files = {role.name: state for role, state in zip(ready, states, strict=True) if state is not LOST}
-        files |= {role.name: role.saved for role in pool.members if role.saved is not None}
         if late := [role.name for role in pool.members if role.up and not role.leaving and role.name not in files]:
             log.warning("checkpoint without %s: unresponsive for too long", ", ".join(late))
-        return {f"{name}.safetensors": data for name, data in files.items()}
+        files = {f"{name}.safetensors": data for name, data in files.items()}
+        for role in pool.members:
+            if role.resumes:
+                files |= newest_whole(self._session.folder.path, f"{role.name}.safetensors")
+        return files
 
     def _gather(self, *calls: tuple[Role, str]) -> list[Any] | Role:
         """Call several roles at the same time; return their answers, or the first role that gave none."""
-        for role, _ in calls:
-            if role.handle is None:
-                return role
         answers = self._supervisor.gather(calls, STATE_TIMEOUT_S, stop_s=STATE_TIMEOUT_S)
         for (role, _), answer in zip(calls, answers, strict=True):
             if answer is LOST:

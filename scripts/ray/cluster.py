@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import signal
@@ -11,21 +10,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
+import psutil
 import ray
-from ray._private import parameter as ray_parameter
-from ray._private import services as ray_services
-from ray._private import utils as ray_utils
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.errors import ConfigError, UnreachableError, first_line
 from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
-from scripts.config.job import JobConfig
+from scripts.config.job import JobConfig, check_threads
 from scripts.ray.environment import in_job
 from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
-from scripts.run.preflight import check_threads
 from scripts.run.processes import children, kill
 
 POLL_S = 1.0
@@ -37,8 +32,8 @@ STARTS = 3
 TOO_LATE = "timed out during startup"
 """Part of Ray's message when a busy machine did not start it within 30 s, which cannot be changed."""
 
-WORKER = "ray::"
-"""How the command line of a worker begins."""
+OF_THE_GROUP = {signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP}
+"""Signals that terminals, `timeout` and service managers send to every process of a run; SIGINT is blocked by Ray."""
 
 AVAILABLE = 0.999
 """Share of a resource that counts as all of it, as Ray rounds its sums."""
@@ -48,15 +43,16 @@ AVAILABLE = 0.999
 def ray_of(config: ClusterConfig) -> Iterator[None]:
     """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards.
 
-    The workers of a Ray that ends are killed: they have nothing left to do, and need up to 3 s to exit, on which some
-    crash or hang for ever, with all their memory (a destructor of Ray 2.60 posts to an event loop that is gone).
-    `scripts/ray/environment.py` must have prepared the process.  A plain `ray.init()` would join, or hang
-    on, any Ray that was left behind on the machine.
+    The processes of a Ray that ends are killed: they have nothing left to do, and workers need up to 3 s to exit, on
+    which some crash or hang for ever, with all their memory (a destructor of Ray 2.60 posts to an event loop that is
+    gone).  `scripts/ray/environment.py` must have prepared the process.  A plain `ray.init()` would join, or hang on,
+    any Ray that was left behind on the machine.
     """
     where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
+    others = set(_children())
     try:
-        with _own_signals(), _own_process_groups(), _without_cluster_services():
+        with _own_signals():
             _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
@@ -64,10 +60,10 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     try:
         yield
     finally:
-        workers = [child for child, line in children(os.getpid()) if line.startswith(WORKER)]
+        if isinstance(config, LocalClusterConfig):
+            kill(child for child in _children() if child not in others)
         with _own_signals():
             ray.shutdown()
-        kill(workers)
 
 
 def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
@@ -141,18 +137,22 @@ def options(place: Place) -> dict[str, Any]:
 def _init(where: dict[str, Any], starts: int) -> None:
     """Connect to Ray; a local Ray that was not up in time is ended and started again, at most `starts` times in all."""
     for left in reversed(range(starts)):
-        before = {child.pid for child, _ in children(os.getpid())}
+        before = set(_children())
         try:
             ray.init(**where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
             return
+        except SystemExit as error:  # by Ray's handler of a SIGTERM that came to another thread than this one
+            raise KeyboardInterrupt from error
         except Exception as error:
             if TOO_LATE not in str(error) or not left:
                 raise
         ray.shutdown()
-        for child, _ in children(os.getpid()):
-            if child.pid not in before:
-                child.kill()
+        kill(child for child in _children() if child not in before)
         print("Ray was not up within its 30 s on this busy machine; starting it again", file=sys.stderr, flush=True)
+
+
+def _children() -> list[psutil.Process]:
+    return [child for child, _ in children(os.getpid())]
 
 
 def _local(config: LocalClusterConfig) -> dict[str, Any]:
@@ -195,53 +195,20 @@ def _check_available(placement: Placement) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep our signal handlers, meanwhile too: Ray's handler of SIGTERM ends the process before anything is saved."""
+    """Keep our signal handlers, and block signals to the run's whole group in the processes that are started meanwhile.
+
+    Ray's own handler of SIGTERM ends this process, and the signal ends Ray's processes, before anything is saved.
+    Blocked signals stay blocked in those processes, and come to this one as soon as its handlers are back.  Without
+    their parent Ray's processes end in any case.
+    """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_THE_GROUP)
     try:
-        with _replaced(ray_utils, "set_sigterm_handler", lambda _: lambda handler: None):
-            yield
+        yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _own_process_groups() -> Iterator[None]:
-    """Give each process that Ray starts a process group of its own.
-
-    A signal to the run's whole group, as `timeout` and service managers send it, would end Ray while the run still has
-    to save; without their parent Ray's processes end in any case.
-    """
-    with _replaced(ray_services, "ConsolePopen", lambda popen: functools.partial(popen, process_group=0)):
-        yield
-
-
-@contextmanager
-def _without_cluster_services() -> Iterator[None]:
-    """Start no process that only serves a cluster: the autoscaler, the dashboard's server, the reader of logs.
-
-    Nothing on one machine asks them for anything, even the server runs with `include_dashboard=False`, and `ray.init`
-    waits for it: 2.5 s of a start on two cores.  They held 280 MB.
-    """
-    fewer = {"no_monitor": True, "include_log_monitor": False}
-    with (
-        _replaced(ray_parameter, "RayParams", lambda params: functools.partial(params, **fewer)),
-        _replaced(ray_services, "start_api_server", lambda _: lambda *_, **__: (None, None)),
-    ):
-        yield
-
-
-@contextmanager
-def _replaced(module: ModuleType, name: str, make: Callable[[Any], Any]) -> Iterator[None]:
-    """Replace a private name of Ray by what `make` makes of it; a version of Ray without it is left as it is."""
-    if (original := getattr(module, name, None)) is None:
-        yield
-        return
-    setattr(module, name, make(original))
-    try:
-        yield
-    finally:
-        setattr(module, name, original)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check_reachable(address: str) -> None:

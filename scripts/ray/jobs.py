@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster, through its dashboard: submit, find, follow and stop them, and run short commands on the head.
+"""Jobs on a Ray cluster, through its dashboard: submit, find, follow and stop them, and read their runs on the head.
 
 Jobs carry the run's name and folder as metadata, so that they are found by either.  Every refusal of Ray becomes a
 one-line error.
@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from shlex import join, quote
 from typing import IO, Any, Literal, TypeVar
 
 from reversi.errors import ReversiError, RunError, UnreachableError, UsageError, first_line
 from scripts.ray.environment import ADDRESS_VARIABLE, use_token
+from scripts.run.exit_record import exit_record_of
+from scripts.run.status import RunStatus, read_status
 
 T = TypeVar("T")
 
@@ -35,6 +39,13 @@ FORGET_S = 10.0
 """Longest time in seconds that a short command without an answer has to end."""
 
 POLL_S = 0.5
+
+JOB_COMMAND = ("python", "-m", "scripts.cli")
+"""How a job calls `reversi`: the code that is installed on the nodes, or that was sent with the job."""
+
+IF_RUN = 'if test -f "$0/config.yaml"; then exec "$@"; else echo null; fi'
+"""Shell program that runs a command if the folder that it is given first is a run's."""
+
 ENDED = ("succeeded", "stopped", "failed")
 State = Literal["pending", "running", "succeeded", "stopped", "failed"]
 
@@ -149,7 +160,7 @@ class Jobs:
             try:
                 self._call(
                     lambda: self._client.submit_job(
-                        entrypoint=f"exec {shlex.join(entrypoint)}",
+                        entrypoint=f"exec {join(entrypoint)}",
                         submission_id=id,
                         runtime_env=dict(runtime_env),
                         metadata=metadata and dict(metadata),
@@ -203,6 +214,30 @@ class Jobs:
             raise UsageError(f"{self.address}: {_clause(error)}") from error
         except RuntimeError as error:
             raise RunError(f"the cluster at {self.address} answers: {_clause(error)}") from error
+
+
+def run_of(jobs: Jobs, job: Job) -> RunStatus | None:
+    """Return the status of a job's run; None if there is no run in its folder.
+
+    The run may not have made the folder yet, or have removed it because nothing had been trained.  RunError if the head
+    cannot read it or does not answer in time.
+    """
+    folder = Path(job.folder)
+    if (folder / "config.yaml").is_file():
+        return read_status(folder)
+    question = ("sh", "-c", IF_RUN, job.folder, *JOB_COMMAND, "status", job.folder, "--json")
+    answer = json.loads(jobs.run_command(question, run=job.run, runtime_env=jobs.runtime_env(job.id)))
+    if answer is None:
+        return None
+    return RunStatus(**(answer | {"ended": answer["ended"] and exit_record_of(answer["ended"])}))
+
+
+def launch_command(status: RunStatus, address: str) -> str | None:
+    """Return the command that launches a job's run again; None if it trains, or if nothing of it was kept."""
+    if status.state == "training" or status.resume_command is None:
+        return None
+    again = f"reversi launch --address {quote(address)} resume={quote(status.folder)}"
+    return " ".join(filter(None, (again, status.more)))
 
 
 def _job(detail: Any) -> Job:

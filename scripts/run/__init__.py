@@ -1,1 +1,1 @@
-"""A training run in one process, and what every run has: its folder, its session, its output."""
+"""What every run has: its folder, its sessions, its output and its status."""

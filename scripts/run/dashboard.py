@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scripts.run.counters import Counters
+from scripts.run.reports import Counters, HealthReport, MemoryReport
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from evaluator.gate_report import GateReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
-    from scripts.run.health import HealthReport, MemoryReport
 
 UNRESPONSIVE_S = 10.0
 """Seconds without an answer after which the dashboard shows a role as unresponsive."""
@@ -96,8 +95,8 @@ def _health_text(reports: dict[str, HealthReport]) -> str:
     """Return the roles that are down, unresponsive or were started again; "all up" if none is."""
     notes = []
     for role, report in reports.items():
-        said = [] if report.alive else ["down"]
-        said += [f"unresponsive for {report.pending_s:.0f} s"] if report.pending_s >= UNRESPONSIVE_S else []
-        said += [f"{report.restarts} restarts"] if report.restarts else []
-        notes += [f"{role} {', '.join(said)}"] if said else []
+        troubles = [] if report.alive else ["down"]
+        troubles += [f"unresponsive for {report.pending_s:.0f} s"] if report.pending_s >= UNRESPONSIVE_S else []
+        troubles += [f"{report.restarts} restarts"] if report.restarts else []
+        notes += [f"{role} {', '.join(troubles)}"] if troubles else []
     return "; ".join(notes) or "all up"

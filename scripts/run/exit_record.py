@@ -1,7 +1,7 @@
-"""How a run ended, as each of its sessions records itself: in the file `ended.json` of the run's folder.
+"""How a session of a run ended: recorded by the session itself, in the file `ended.json` of the run's folder.
 
-The file is replaced as a whole at the start of a session, from when on it is void, and at the session's end.  So a run
-that no process holds and that has no record has died: it was killed, or its machine failed, or no disk took the record.
+A session replaces the file as a whole at its start, from when on it is void, and at its end.  So a run that no process
+holds and that has no record has died: it was killed, or its machine failed, or no disk took the record.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from reversi.errors import CorruptFileError, ReversiError, RunError, first_line
 from reversi.files import read_bytes
-from scripts.run.folder import checkpoints_in, is_summarised
-
-if TYPE_CHECKING:
-    from scripts.run.session import Session
+from scripts.run.folder import RunFolder, checkpoints_in
+from scripts.run.interrupt import Interrupt
 
 log = logging.getLogger(__name__)
 
-ENDED = "ended.json"
+EXIT_RECORD = "ended.json"
 FORMAT = 1
 
 MAX_BYTES = 1 << 16
@@ -36,7 +34,7 @@ How = Literal["finished", "stopped", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class ExitRecord:
     """How the last session of a run ended."""
 
     how: How
@@ -52,7 +50,7 @@ class Ending:
 
     @property
     def summary(self) -> str:
-        """The ending for people."""
+        """The record for people."""
         if self.how == "finished":
             return "finished"
         loss = "; what came after the last checkpoint is lost" if self.lost else ""
@@ -63,90 +61,75 @@ class Ending:
         return "stopped and saved" if self.trained else "stopped before training continued; nothing is lost"
 
 
-class EndingRecorder:
+class ExitRecorder:
     """Records how a session ended, once."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._ending: Ending | None = None
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._record: ExitRecord | None = None
 
-    def record(self, how: How, error: BaseException | None = None) -> Ending:
-        """Write the ending, unless it has been written; return it.
+    def record(self, how: How, error: BaseException | None = None) -> ExitRecord:
+        """Write the record, unless it has been written; return it.
 
         A disk that does not take it costs the record, which the log then says, and not the run.
         """
-        if self._ending is None:
-            session, saved = self._session, checkpoints_in(self._session.folder.path)
-            self._ending = Ending(
+        if self._record is None:
+            folder = self._folder
+            self._record = ExitRecord(
                 how=how,
-                trained=session.folder.trained,
-                lost=session.folder.trained and not session.saved_all,
-                checkpoint=saved[-1].name if saved else None,
+                trained=folder.trained,
+                lost=folder.trained and not folder.saved_all,
+                checkpoint=_newest_checkpoint(folder.path),
                 error=None if error is None else _line_of(error),
             )
             try:
-                session.folder.write_json(ENDED, {"format": FORMAT, **asdict(self._ending)})
+                folder.write_json(EXIT_RECORD, {"format": FORMAT, **asdict(self._record)})
             except RunError as refused:
                 log.warning("how the run ended is not recorded: %s", refused)
-        return self._ending
+        return self._record
 
 
 @contextmanager
-def recorded_ending(session: Session) -> Iterator[EndingRecorder]:
-    """Make the record of the last session void; an error that leaves the block, or a second signal, is recorded as what
-    ended the session if nothing else was recorded before."""
-    session.folder.write_json(ENDED, {"format": FORMAT, "how": None})
-    recorder = EndingRecorder(session)
-    session.interrupt.on_second_signal = lambda: recorder.record("stopped").summary
+def recorded_exit(folder: RunFolder, interrupt: Interrupt) -> Iterator[ExitRecorder]:
+    """Make the record of the last session void; record an error that leaves the block, or a second signal, as what
+    ended this one, if nothing else was recorded before."""
+    folder.write_json(EXIT_RECORD, {"format": FORMAT, "how": None})
+    recorder = ExitRecorder(folder)
+    interrupt.on_second_signal = lambda: recorder.record("stopped").summary
     try:
         yield recorder
     except BaseException as error:
-        if not session.folder.disposable:
+        if not folder.disposable:
             recorder.record("failed", error)
         raise
 
 
-def with_resume_hint(error: ReversiError, session: Session) -> ReversiError:
-    """Return the error that ends a run with how to continue and where to read more."""
-    if session.folder.disposable:
-        return error
-    next_step = session.folder.start_again
-    if session.resumable:
-        where = "the last checkpoint" if session.folder.checkpoints() else "what redis holds"
-        next_step = f"go on from {where} with: {session.resume_command}"
-    return type(error)(f"{error}; {next_step}; see {session.folder.path / 'logs' / 'run.log'}")
-
-
-def read_ending(folder: Path) -> Ending | None:
+def read_exit_record(folder: Path) -> ExitRecord | None:
     """Return how the last session of the run in `folder` ended, None without a record.
 
-    A record is void if it is of another checkpoint than the newest one.  A run of an older version of this program,
-    which never recorded its end, has finished if it has a summary as new as its newest checkpoint.
+    A record is void if it is of another checkpoint than the newest one.
     """
-    saved = checkpoints_in(folder)
-    if not (folder / ENDED).exists():
-        return _finished(saved[-1].name) if saved and is_summarised(folder) else None
     try:
-        value = json.loads(read_bytes(folder / ENDED, "how a run ended", MAX_BYTES))
-        ending = ending_of(value) if value["format"] == FORMAT and value["how"] is not None else None
+        value = json.loads(read_bytes(folder / EXIT_RECORD, "how a run ended", MAX_BYTES))
+        record = exit_record_of(value) if value["format"] == FORMAT and value["how"] is not None else None
     except (CorruptFileError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    return ending if ending and ending.checkpoint == (saved[-1].name if saved else None) else None
+    return record if record and record.checkpoint == _newest_checkpoint(folder) else None
 
 
-def ending_of(value: Mapping[str, Any]) -> Ending:
-    """Return the ending from its JSON form; ValueError, TypeError or KeyError for another one."""
-    ending = Ending(**{name: value[name] for name in ("how", "trained", "lost", "checkpoint", "error")})
-    texts, facts = (ending.checkpoint, ending.error), (ending.trained, ending.lost)
-    if ending.how not in get_args(How) or not all(type(fact) is bool for fact in facts):
+def exit_record_of(value: Mapping[str, Any]) -> ExitRecord:
+    """Return the record from its JSON form; ValueError, TypeError or KeyError for another one."""
+    record = ExitRecord(**{name: value[name] for name in ("how", "trained", "lost", "checkpoint", "error")})
+    texts, facts = (record.checkpoint, record.error), (record.trained, record.lost)
+    if record.how not in get_args(How) or not all(type(fact) is bool for fact in facts):
         raise ValueError(f"expected how a run ended, got {value!r}")
     if not all(text is None or isinstance(text, str) for text in texts):
         raise ValueError(f"expected how a run ended, got {value!r}")
-    return ending
+    return record
 
 
-def _finished(checkpoint: str) -> Ending:
-    return Ending(how="finished", trained=True, lost=False, checkpoint=checkpoint, error=None)
+def _newest_checkpoint(folder: Path) -> str | None:
+    return next((path.name for path in reversed(checkpoints_in(folder))), None)
 
 
 def _line_of(error: BaseException) -> str:

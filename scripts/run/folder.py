@@ -61,6 +61,8 @@ class RunFolder:
     trained: bool = False
     """Whether anything was trained in this session: its clock started, an actor played with the learner's weights, the
     learner trained or a model was published, whichever came first."""
+    saved_all: bool = False
+    """Whether a checkpoint holds all that was trained in this session."""
 
     @classmethod
     def create(cls, directory: str, name: str) -> RunFolder:
@@ -168,17 +170,40 @@ class RunFolder:
             return newest_whole(self.path)
 
 
+@dataclass(frozen=True)
+class LockHolder:
+    """The process that holds a run's lock."""
+
+    pid: int | None
+    """Its number; None if it runs on another machine."""
+
+
+def lock_holder(folder: Path) -> LockHolder | None:
+    """Return the process that holds the lock of the run in `folder`; None if none does."""
+    import psutil
+
+    path = folder / "run.lock"
+    try:
+        with open(path, encoding="ascii", errors="replace") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return None
+            except BlockingIOError:
+                number = lock.readline().split()[:1]
+    except OSError:
+        return None
+    with contextlib.suppress(ValueError, IndexError, psutil.Error):
+        pid = int(number[0])
+        if any(file.path == str(path.resolve()) for file in psutil.Process(pid).open_files()):
+            return LockHolder(pid)
+    return LockHolder(None)
+
+
 def is_stopping(folder: Path) -> bool:
     """Return whether the run in `folder`, which some process holds, has been asked to stop."""
     with contextlib.suppress(OSError):
         return (folder / "run.lock").read_bytes().endswith(STOPPING)
     return False
-
-
-def is_summarised(folder: Path) -> bool:
-    """Return whether the summary of the run in `folder` is as new as its newest checkpoint."""
-    summary, saved = folder / "summary.json", checkpoints_in(folder)[-1:]
-    return summary.exists() and all(summary.stat().st_mtime >= each.stat().st_mtime for each in saved)
 
 
 def checkpoints_in(folder: Path) -> list[Path]:
@@ -198,8 +223,8 @@ def start_again(free: bool) -> str:
 def is_left_over(folder: Path) -> bool:
     """Return whether a run has left `folder` without anything to go on from: no checkpoint, no model, nothing on a
     Redis server."""
-    kept = checkpoints_in(folder) or _has_models(folder) or (folder / KEY_FILE).exists()
-    return (folder / "run.lock").exists() and not kept
+    rest = checkpoints_in(folder) or _has_models(folder) or (folder / KEY_FILE).exists()
+    return (folder / "run.lock").exists() and not rest
 
 
 def _empty(folder: Path) -> None:
@@ -294,8 +319,8 @@ def _explained(path: Path) -> Iterator[None]:
 def versions() -> dict[str, str]:
     """Return the versions of all packages that affect results."""
     packages = ("reversi-zero", "numpy", "numba", "torch", "openvino", "ray", "safetensors", "hydra-core", "wandb")
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    installed = {"python": platform.python_version(), "machine": platform.machine()}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
+            installed[package] = importlib.metadata.version(package)
+    return installed

@@ -22,10 +22,11 @@ TOGETHER_S = 0.5
 class Interrupt:
     """While entered, `requested` becomes true at the first signal; a second one ends the process at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self.requested = False
         self.on_request: Callable[[], None] = _nothing
-        """Called when the end is requested; `request` and a signal's handler call it."""
+        """Called when a stop is requested; `request` and a signal's handler call it."""
         self.on_second_signal: Callable[[], str] = _lost
         """Called before a second signal ends the process; returns what is said then."""
         self._requested_at = 0.0
@@ -45,13 +46,13 @@ class Interrupt:
             signal.signal(number, handler)
 
     def request(self) -> None:
-        """Request that the run is saved and ends, as the first signal does."""
+        """Request that the run saves and stops, as the first signal does."""
         self.requested = True
-        self._requested_at = time.monotonic()
+        self._requested_at = self._clock()
         self.on_request()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.requested and time.monotonic() - self._requested_at < TOGETHER_S:
+        if self.requested and self._clock() - self._requested_at < TOGETHER_S:
             return
         if self.requested:
             kill_children(os.getpid())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reversi.errors import RunError
 from scripts.curves import Curve, Panel, draw
-from scripts.run.metric_rows import Row, rows_of
+from scripts.run.tracking.jsonl import Row, rows_of
 
 PICTURE = "learning.svg"
 """Name of the picture in the run's folder."""

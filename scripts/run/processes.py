@@ -10,13 +10,13 @@ import psutil
 
 def children(pid: int) -> list[tuple[psutil.Process, str]]:
     """Return every living process below `pid` with its command line; Ray names its own after their classes."""
-    found = []
+    living = []
     with contextlib.suppress(psutil.NoSuchProcess):
         for child in psutil.Process(pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 if child.status() != psutil.STATUS_ZOMBIE:
-                    found.append((child, " ".join(child.cmdline())))
-    return found
+                    living.append((child, " ".join(child.cmdline())))
+    return living
 
 
 def kill_children(pid: int) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from typing import IO, TYPE_CHECKING, Any
 
-from scripts.run.counters import Counters
 from scripts.run.dashboard import Newest, as_line, as_table, cells_of
 from scripts.run.processes import resident_mb
+from scripts.run.reports import Counters, HealthReport, MemoryReport
 from scripts.run.tracking.metrics import Tracker, flatten
 
 if TYPE_CHECKING:
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from actors.worker import ActorReport
     from evaluator.gate_report import GateReport
-    from learner.algorithms.reports import ValidationPart, ValidationReport
+    from learner.algorithms.reports import FullValidation
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
-    from scripts.run.health import HealthReport, MemoryReport
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class Progress:
     ) -> None:
         """`hang_up` is called once nobody reads `out` any more."""
         self._trackers, self._out, self._hang_up = trackers, out, hang_up
-        self._sum, self._last_row, self._last_line, self._last_results = (Counters() for _ in range(4))
+        self._sum = self._last_row = self._last_line = self._last_results = Counters()
         self._newest = Newest()
         self._began: float | None = None
         self._drawn = self._written = self._printed = time.monotonic()
@@ -70,8 +69,7 @@ class Progress:
         self._before_s, self._length_s, self._all_games = before_s, length_s, games
         self._began = self._drawn = self._written = now = time.monotonic()
         self._printed = now - LINE_EVERY_S + FIRST_LINE_S
-        self._sum.at_s = before_s
-        self._last_row, self._last_line = self._sum.copy(), self._sum.copy()
+        self._sum = self._last_row = self._last_line = replace(self._sum, at_s=before_s)
         if self._out.isatty():
             from rich.console import Console
             from rich.live import Live
@@ -92,35 +90,35 @@ class Progress:
 
     def actor(self, report: ActorReport) -> None:
         """Count one actor's round."""
-        self._sum.add(report)
+        self._sum += report
         results = self._sum.play_report(self._last_results)
         if results.wins + results.draws + results.losses >= RESULTS_EVERY:
             self._write("play", results)
-            self._last_results = self._sum.copy()
+            self._last_results = self._sum
 
     def learner(self, report: LearnerReport) -> None:
         """Keep the learner's newest losses."""
-        self._sum.steps = max(self._sum.steps, report.step)  # steps repeated after a learner's death count once
-        self._sum.samples += report.samples
+        steps = max(self._sum.steps, report.step)  # steps repeated after a learner's death count once
+        self._sum = replace(self._sum, steps=steps, samples=self._sum.samples + report.samples)
         if report.steps:
             self._newest.learner = report
 
-    def validating(self, part: ValidationPart) -> None:
-        """Say once that the last validation takes a while, and keep the output up to date meanwhile."""
-        if not self._validating:
-            self._say(f"validating on all {part.all_positions:,} positions of the validation games")
-        self._validating = True
-        self.tick()
-
-    def validated(self, report: ValidationReport) -> None:
-        """Write and show the last results on the validation games."""
-        self._write("learner/validation", report)
-        self._say(f"all validation games: {report.summary}")
+    def validation(self, last: FullValidation) -> None:
+        """Say once that the last validation takes a while, and keep the output up to date meanwhile; write and show its
+        results."""
+        if last.report is not None:
+            self._write("learner/validation", last.report)
+            self._say(f"all validation games: {last.report.summary}")
+        elif not last.done:
+            if not self._validating:
+                self._say(f"validating on all {last.all_positions:,} positions of the validation games")
+            self._validating = True
+            self.tick()
 
     def taken(self, report: ReplayReport) -> None:
         """Count the games that the replay has taken; after a death it takes some of them again."""
-        self._sum.games = max(self._sum.games, report.games_total)
-        self._sum.positions = max(self._sum.positions, report.positions_total)
+        games = max(self._sum.games, report.games_total)
+        self._sum = replace(self._sum, games=games, positions=max(self._sum.positions, report.positions_total))
 
     def replay(self, report: ReplayReport) -> None:
         """Keep the replay's newest fill."""
@@ -135,7 +133,7 @@ class Progress:
 
     def restarted(self) -> None:
         """Count a restart of a role that died."""
-        self._sum.restarts += 1
+        self._sum = replace(self._sum, restarts=self._sum.restarts + 1)
 
     def health(self, reports: dict[str, HealthReport]) -> None:
         """Keep the newest health of each role."""
@@ -150,7 +148,7 @@ class Progress:
         if self._began is None:
             return
         now = time.monotonic()
-        self._sum.at_s = self._before_s + now - self._began
+        self._sum = replace(self._sum, at_s=self._before_s + now - self._began)
         if now - self._written >= METRICS_EVERY_S:
             self._written = now
             self._write_row()
@@ -160,16 +158,15 @@ class Progress:
         elif self._live is None and now - self._printed >= LINE_EVERY_S:
             self._printed = now
             self._print(as_line(self._sum.at_s, self._cells()))
-            self._last_line = self._sum.copy()
+            self._last_line = self._sum
 
     def state(self) -> dict[str, Any]:
         """Return the sums for a checkpoint."""
-        return dataclasses.asdict(self._sum)
+        return asdict(self._sum)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue counting from `state()`."""
-        self._sum = Counters(**state)
-        self._last_results = self._sum.copy()
+        self._sum = self._last_results = Counters(**state)
 
     def _say(self, text: str) -> None:
         if self._live is not None:
@@ -198,7 +195,7 @@ class Progress:
             self._write(f"health/{role}", report)
         if self._newest.memory is not None:
             self._write("health/memory", self._newest.memory)
-        self._last_row = self._sum.copy()
+        self._last_row = self._sum
 
     def _write(self, prefix: str, report: Any) -> None:
         for tracker in self._trackers:
@@ -210,5 +207,5 @@ class Progress:
     def _table(self) -> Table:
         table = as_table(self._cells())
         if self._sum.at_s - self._last_line.at_s > METRICS_EVERY_S:
-            self._last_line = self._sum.copy()
+            self._last_line = self._sum
         return table

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -15,23 +16,21 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from actors.config import GamesActorConfig
-from learner.algorithms.reports import ValidationPart
 from learner.replay.redis.config import RedisReplayConfig
-from reversi.errors import ConfigError, CorruptFileError, RunError
+from reversi.errors import ConfigError, CorruptFileError, ReversiError, RunError
 from reversi.model.registry import Registry
 from scripts.config.job import JobConfig
 from scripts.run.durations import duration_text
-from scripts.run.exit_record import read_ending
+from scripts.run.exit_record import read_exit_record
 from scripts.run.folder import RunFolder, read_json, versions
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
-from scripts.run.status import more
-from scripts.run.stopping_criteria import StoppingCriteria
+from scripts.run.stopping_criteria import StoppingCriteria, raised_limit
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
     from evaluator.gate_report import GateReport
-    from learner.algorithms.reports import ValidationReport
+    from learner.algorithms.reports import FullValidation, ValidationReport
     from learner.learner import LearnerReport
     from learner.replay.transport import ReplayReport
 
@@ -60,18 +59,16 @@ class Session:
     """The last candidate's results on all validation games."""
     last_offered: bool = False
     """Whether the run's last candidate has been offered to the gate, in this session or one before."""
-    saved_all: bool = False
-    """Whether a checkpoint holds all that was trained in this session."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
-    stopping: StoppingCriteria = field(init=False)
-    """How far training is, and when it is over."""
+    criteria: StoppingCriteria = field(init=False)
+    """How far training is, and when it is finished."""
     _number: int = 0
     _saved: float = field(default_factory=time.monotonic)
     _due: bool = False
 
     def __post_init__(self) -> None:
-        self.stopping = StoppingCriteria(self.job.run)
+        self.criteria = StoppingCriteria(self.job.run)
 
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
@@ -82,17 +79,17 @@ class Session:
         state = read_json(self.checkpoint, "run.json", where)
         try:
             self._number = int(state["number"])
-            self.stopping.before_s = float(state["elapsed_s"])
+            self.criteria.before_s = float(state["elapsed_s"])
             self.starts = int(state["starts"]) + 1
-            self.stopping.games = int(state["games"])
+            self.criteria.games = int(state["games"])
             missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
             self.repeats = self.job.repeats and state["setup"] == self._setup
             end = state["end"]
-            last = read_ending(where)
-            over = end["reached"] and last is not None and last.how == "finished"
-            if not over:
-                self.stopping.restore(end)
+            last = read_exit_record(where)
+            finished = end["reached"] and last is not None and last.how == "finished"
+            if not finished:
+                self.criteria.restore(end)
                 # a run that has been given more time or games will have another last candidate
                 self.last_offered = bool(end["last_offered"]) and not self.goes_on
         except (KeyError, TypeError, ValueError) as error:
@@ -104,48 +101,54 @@ class Session:
             raise CorruptFileError(
                 f"{where}: the newest checkpoint lacks {missing[0]}; remove it to resume from the last"
             )
-        if over:
+        if finished:
             self._expect_more()
+
+    def remove_passed_over(self) -> None:
+        """Remove the checkpoints newer than the one that was loaded, which are damaged: the next ones replace them."""
+        for place in self.folder.checkpoints():
+            if int(place.name) > self._number:
+                shutil.rmtree(place, ignore_errors=True)
 
     def _expect_more(self) -> None:
         """Raise ConfigError for a finished run that was not given more minutes or games."""
-        run, stopping = self.job.run, self.stopping
-        if run.minutes is not None and stopping.time_is_up:
-            again = f"{self.resume_command} {more(run.minutes, None, stopping.before_s, 0)}"
-            trained = f"{duration_text(stopping.before_s)} of {duration_text(60 * run.minutes)}"
+        run, criteria = self.job.run, self.criteria
+        if run.minutes is not None and criteria.time_is_up:
+            again = f"{self.resume_command} {raised_limit(run.minutes, None, criteria.before_s, 0)}"
+            trained = f"{duration_text(criteria.before_s)} of {duration_text(60 * run.minutes)}"
             raise ConfigError(f"this run has trained {trained}; give it more, as in {again}")
-        if run.games is not None and stopping.games_are_played:
-            again = f"{self.resume_command} {more(None, run.games, 0.0, stopping.games)}"
+        if run.games is not None and criteria.games_are_played:
+            again = f"{self.resume_command} {raised_limit(None, run.games, 0.0, criteria.games)}"
             raise ConfigError(f"this run has played its {run.games} games; give it more, as in {again}")
 
     def begin(self) -> None:
         """Start the clock: training begins."""
         self.folder.trained = True
-        self.stopping.begin()
+        self.criteria.begin()
         self._saved = time.monotonic()
         minutes = self.job.run.minutes
-        self.progress.begin(self.stopping.before_s, None if minutes is None else 60 * minutes, self.job.run.games)
+        self.progress.begin(self.criteria.before_s, None if minutes is None else 60 * minutes, self.job.run.games)
 
     @property
     def fraction(self) -> float:
         """Share of the run that has passed, 0 to 1; schedules follow it."""
-        return self.stopping.fraction
+        return self.criteria.fraction
 
     @property
     def plays_on(self) -> bool:
         """False when the run's games are played, or all game files are read."""
-        return self.stopping.plays_on
+        return self.criteria.plays_on
 
     @property
     def goes_on(self) -> bool:
-        """False when training is over or a signal stopped the run."""
-        return not (self.interrupt.requested or self.stopping.training_over)
+        """False when training is finished or a signal stopped the run."""
+        return not (self.interrupt.requested or self.criteria.training_finished)
 
     def actor(self, report: ActorReport) -> None:
         """Take the report of an actor's round; once all game files are read, a checkpoint is due."""
         if report.version >= 0:  # before the first weights a round is empty; games of files can be read again
             self.folder.trained = True
-        if report.finished and self.stopping.on_files_read():
+        if report.finished and self.criteria.on_files_read():
             self._due = True
         self.progress.actor(replace(report, games=0, positions=0) if self.reads_files else report)
 
@@ -153,7 +156,7 @@ class Session:
         """Take the report of a round of training."""
         if report.steps:
             self.folder.trained = True
-        self.stopping.on_learner_round(report.steps, report.finished)
+        self.criteria.on_learner_round(report.steps, report.finished)
         self.progress.learner(report)
 
     def gate(self, report: GateReport) -> None:
@@ -162,21 +165,14 @@ class Session:
             self.folder.trained = True
         self.progress.gate(report)
 
-    def offered(self, validation: ValidationReport | ValidationPart | None) -> None:
-        """Note that the last candidate is offered, and its results on the validation games, if there are any.
-
-        With a `ValidationPart` it is still being validated and not offered yet.
-        """
-        if isinstance(validation, ValidationPart):
-            self.progress.validating(validation)
-            return
-        self.last_offered, self.validation = True, validation
-        if validation is not None:
-            self.progress.validated(validation)
+    def offered(self, validation: FullValidation) -> None:
+        """Take the last candidate's validation; once that is done the candidate is offered."""
+        self.last_offered, self.validation = validation.done, validation.report
+        self.progress.validation(validation)
 
     def replay(self, report: ReplayReport) -> None:
         """Take the replay's report."""
-        self.stopping.games = report.games_total
+        self.criteria.games = report.games_total
         if self.reads_files:
             self.progress.taken(report)
         self.progress.replay(report)
@@ -190,18 +186,17 @@ class Session:
     def reread_game_files(self) -> None:
         """Note that the games of files, which may all have been read, are delivered again from the first."""
         log.warning("the replay has died: the game files are read again from the first")
-        self.stopping.on_files_reread()
+        self.criteria.on_files_reread()
 
     @property
     def checkpoint_due(self) -> bool:
         """True when the last save is `run.checkpoint_minutes` old, or older than the end of the game files."""
         return self._due or time.monotonic() - self._saved >= 60 * self.job.run.checkpoint_minutes
 
-    def save(self, parts: Mapping[str, bytes], *, at_end: bool = False, judged: bool = False) -> str:
-        """Write a checkpoint of all `parts` (file name to archive) and of the session itself; return the path of the
-        newest one, or "none yet" if none could be written.
+    def save(self, parts: Mapping[str, bytes], *, at_end: bool = False, judged: bool = False) -> None:
+        """Write a checkpoint of all `parts` (file name to archive) and of the session itself.
 
-        at_end  whether training is over, so that nothing follows that the checkpoint lacks
+        at_end  whether training has ended, so that nothing follows that the checkpoint lacks
         judged  whether the last candidate's match is over too
 
         A full disk does not end a run in progress: one line reports it, and the next checkpoint tries again.  At the
@@ -209,38 +204,37 @@ class Session:
         """
         number = self._number + 1
         files = {**parts, "run.json": json.dumps(self._state(number, parts, judged)).encode()}
-        last_try, told = time.monotonic() + LAST_SAVE_S, False
+        last_try, warned = time.monotonic() + LAST_SAVE_S, False
         while True:
             try:
                 self.folder.save_checkpoint(number, files)
-                self._number, self.saved_all = number, at_end
+                self._number, self.folder.saved_all = number, at_end
                 break
             except RunError as error:
                 if self.interrupt.requested or time.monotonic() > last_try:
                     raise
-                if not told:
+                if not warned:
                     log.warning("not saved: %s", error)
                     with contextlib.suppress(OSError):  # standard error may be a file on that disk
                         print(f"not saved, tried again until it is: {error}", file=sys.stderr, flush=True)
-                told = True
+                warned = True
             if self.goes_on:
                 break
             time.sleep(SAVE_AGAIN_S)
         self._saved, self._due = time.monotonic(), False
-        return str(max(self.folder.checkpoints(), default="none yet"))
 
     def _state(self, number: int, parts: Mapping[str, bytes], judged: bool) -> dict[str, Any]:
         return {
             "number": number,
-            "elapsed_s": self.stopping.elapsed_s,
+            "elapsed_s": self.criteria.elapsed_s,
             "starts": self.starts,
-            "games": self.stopping.games,
+            "games": self.criteria.games,
             "parts": sorted(parts),
             "progress": self.progress.state(),
             "setup": self._setup,
             "end": {
                 "reached": judged and not self.interrupt.requested,
-                **self.stopping.state(),
+                **self.criteria.state(),
                 "last_offered": self.last_offered,
             },
         }
@@ -273,6 +267,16 @@ class Session:
     def resume_command(self) -> str:
         """The command line that resumes this run."""
         return f"reversi train resume={quote(self.shown_path)}"
+
+    def with_resume_hint(self, error: ReversiError) -> ReversiError:
+        """Return the error that ends this run with how to go on and where to read more."""
+        if self.folder.disposable:
+            return error
+        next_step = self.folder.start_again
+        if self.resumable:
+            where = "the last checkpoint" if self.folder.checkpoints() else "what redis holds"
+            next_step = f"go on from {where} with: {self.resume_command}"
+        return type(error)(f"{error}; {next_step}; see {self.folder.path / 'logs' / 'run.log'}")
 
 
 def registry_url(job: JobConfig, folder: Path) -> str:

@@ -1,9 +1,8 @@
-"""The state of a run, read from its folder by another process."""
+"""The status of a run, read from its folder by another process."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,17 @@ from shlex import quote
 from typing import Any, Literal
 
 from reversi.errors import ConfigError, ReversiError, RunError
-from scripts.run.exit_record import ENDED, Ending, read_ending
-from scripts.run.folder import checkpoints_in, is_left_over
-from scripts.run.metric_rows import newest_values
+from scripts.run.exit_record import EXIT_RECORD, ExitRecord, read_exit_record
+from scripts.run.folder import checkpoints_in, is_left_over, lock_holder
+from scripts.run.stopping_criteria import raised_limit
+from scripts.run.tracking.jsonl import newest_values
 
 State = Literal["training", "finished", "stopped", "died", "empty"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunState:
-    """The state of one run."""
+class RunStatus:
+    """The status of one run."""
 
     run: str
     """Its name."""
@@ -62,14 +62,13 @@ class RunState:
     `rss_mb`, by role."""
     actors_asked: dict[str, int]
     """Actors of each group, as last requested by `reversi scale`; empty if it was never used."""
-
     keeps_records: bool
     """Whether a run without a checkpoint can go on from the records that Redis holds."""
     more: str | None
     """Setting that lets a finished run continue, such as `run.minutes=20`."""
-    name_free: bool = False
+    name_free: bool
     """Whether it has ended and left nothing to go on from, so that a new run of its name takes its folder."""
-    ended: Ending | None = None
+    ended: ExitRecord | None
     """How its last session ended, as it recorded itself; None while it trains, and without a record."""
 
     @property
@@ -85,89 +84,51 @@ class RunState:
         return " ".join(filter(None, (f"reversi train resume={quote(self.folder)}", self.more)))
 
 
-def read_run(folder: Path) -> RunState:
-    """Return the state of the run in `folder`."""
+def read_status(folder: Path) -> RunStatus:
+    """Return the status of the run in `folder`."""
     config, row = _config(folder), newest_values(folder)
-    held, pid = lock_holder(folder)
+    holder = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
-    ending = None if held else read_ending(folder)
-    state: State = "training" if held else _ended_state(saved, ending, wrote_metrics=bool(row))
+    record = None if holder else read_exit_record(folder)
+    state: State = "training" if holder else _state_after(saved, record, wrote_metrics=bool(row))
     games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
-    return RunState(
+    return RunStatus(
         run=folder.name,
         folder=str(folder),
         state=state,
-        pid=pid,
+        pid=holder.pid if holder else None,
         game=str(_at(config, "game", "name") or "unknown"),
         elapsed_s=row.get("run/elapsed_s", 0.0),
         games=games,
-        positions_per_s=row.get("run/positions_per_s", 0.0) if held else 0.0,
+        positions_per_s=row.get("run/positions_per_s", 0.0) if holder else 0.0,
         step=int(row.get("learner/step", 0)),
         version=max(int(row.get("learner/version", -1)), -1 if champion is None else champion),
         champion=champion,
         candidates=candidates,
         restarts=int(row.get("run/restarts", 0)),
-        resident_mb=row.get("run/resident_mb", 0.0) if held else 0.0,
+        resident_mb=row.get("run/resident_mb", 0.0) if holder else 0.0,
         metrics_age_s=_age_s(folder / "metrics.jsonl"),
         checkpoint=str(saved) if saved else None,
         checkpoint_age_s=_age_s(saved) if saved else None,
-        health=_health(row) if held and _heard_since_start(folder) else {},
+        health=_health(row) if holder and _has_metrics_since_start(folder) else {},
         actors_asked=_actors_asked(folder),
         keeps_records=_at(config, "replay", "kind") == "redis",
-        more=more(*limits, row.get("run/elapsed_s", 0.0), int(row.get("replay/games_total", games)))
+        more=raised_limit(*limits, row.get("run/elapsed_s", 0.0), int(row.get("replay/games_total", games)))
         if state == "finished"
         else None,
-        name_free=not held and is_left_over(folder),
-        ended=ending,
+        name_free=holder is None and is_left_over(folder),
+        ended=record,
     )
 
 
-def more(minutes: float | None, games: int | None, trained_s: float, played: int) -> str:
-    """Return the setting that lets a run go on: the limit that ended it, doubled until it is above what was done.
-
-    A round of many games can go far beyond a small limit.
-    """
-    if games is not None and (minutes is None or played >= games):
-        return f"run.games={_doubled(games, played)}"
-    return f"run.minutes={_doubled(minutes or 1.0, trained_s / 60):g}"
-
-
-def _doubled(limit: float, done: float) -> float:
-    limit *= 2
-    while limit <= done:
-        limit *= 2
-    return limit
-
-
-def lock_holder(folder: Path) -> tuple[bool, int | None]:
-    """Return whether a process holds the run's lock, and its pid if it runs on this machine."""
-    import psutil
-
-    path = folder / "run.lock"
-    try:
-        with open(path, encoding="ascii", errors="replace") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                return False, None
-            except BlockingIOError:
-                number = lock.readline().split()[:1]
-    except OSError:
-        return False, None
-    with contextlib.suppress(ValueError, IndexError, psutil.Error):
-        pid = int(number[0])
-        if any(file.path == str(path.resolve()) for file in psutil.Process(pid).open_files()):
-            return True, pid
-    return True, None
-
-
-def _ended_state(saved: Path | None, ending: Ending | None, wrote_metrics: bool) -> State:
+def _state_after(saved: Path | None, record: ExitRecord | None, wrote_metrics: bool) -> State:
     """Return the state of a run that no process holds."""
     if saved is None:
-        return "died" if wrote_metrics or (ending and ending.lost) else "empty"
-    if ending is None or ending.lost:
+        return "died" if wrote_metrics or (record and record.lost) else "empty"
+    if record is None or record.lost:
         return "died"
-    return "finished" if ending.how == "finished" else "stopped"
+    return "finished" if record.how == "finished" else "stopped"
 
 
 def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
@@ -182,10 +143,10 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
         return None, 0
 
 
-def _heard_since_start(folder: Path) -> bool:
+def _has_metrics_since_start(folder: Path) -> bool:
     """Return whether the newest metrics are from the current session, not from an earlier one."""
-    metrics, begun = folder / "metrics.jsonl", folder / ENDED  # which a session writes as it begins
-    return metrics.exists() and begun.exists() and metrics.stat().st_mtime >= begun.stat().st_mtime
+    metrics, start = folder / "metrics.jsonl", folder / EXIT_RECORD  # which a session writes as it starts
+    return metrics.exists() and start.exists() and metrics.stat().st_mtime >= start.stat().st_mtime
 
 
 def _actors_asked(folder: Path) -> dict[str, int]:

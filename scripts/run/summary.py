@@ -16,7 +16,7 @@ from reversi.players import make_player
 from scripts.run.durations import duration_text
 from scripts.run.learning_curves import PICTURE, picture_of
 from scripts.run.session import Session
-from scripts.run.status import more
+from scripts.run.stopping_criteria import raised_limit
 
 FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 """Opponents of the summary, weakest first."""
@@ -77,8 +77,8 @@ def summarise(session: Session) -> None:
 
 def _resume_with_more(session: Session) -> str:
     """Return the command line that lets a finished run go on."""
-    run, done = session.job.run, session.stopping
-    return f"{session.resume_command} {more(run.minutes, run.games, done.elapsed_s, done.games)}"
+    run, done = session.job.run, session.criteria
+    return f"{session.resume_command} {raised_limit(run.minutes, run.games, done.elapsed_s, done.games)}"
 
 
 def _meet_fixed_players(session: Session, version: int) -> dict[str, Any]:
@@ -96,19 +96,19 @@ def _meet_fixed_players(session: Session, version: int) -> dict[str, Any]:
 def _prove(session: Session, version: int) -> dict[str, Any]:
     """Enumerate every game of the champion, without and with search; return the results by player, up to a signal."""
     game, registry = game_named(session.job.game.name), session.open_registry().url
-    found: dict[str, Any] = {}
+    proofs: dict[str, Any] = {}
     for simulations in sorted({0, session.job.run.summary_simulations}):
         player = make_player(f"mcts:{version}:{simulations}", game, registry=registry, seed=0)
-        found[player.name] = {}
+        proofs[player.name] = {}
         for words, first_random in (("from the empty board", False), ("after any first move", True)):
             if session.interrupt.requested:
-                return found
+                return proofs
             proof = prove_both_sides(game, player, first_random)
-            found[player.name][words] = as_json(game, proof)
+            proofs[player.name][words] = as_json(game, proof)
             print(f"  {player.name}, every game {words}:")
             for line in report(game, proof):
                 print(f"    {line}", flush=True)
-    return found
+    return proofs
 
 
 def _play(session: Session, version: int, opponent: str) -> Score:

@@ -79,7 +79,7 @@ def selfplay(
     name: str, seed: int = 1, *, search: SearchConfig = SEARCH, evaluate: Evaluate | None = None, **changed: Any
 ) -> SelfPlay:
     game, config = game_named(name), dataclasses.replace(ACTORS, **changed)
-    return SelfPlay(game, config, search, Immediate(evaluate or ImageEvaluator(game)), seed)
+    return SelfPlay(game, config, search, Immediate(evaluate or ImageEvaluator(game)), seed=seed)
 
 
 def played(player: SelfPlay, batches: int) -> Records:

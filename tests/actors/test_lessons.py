@@ -44,7 +44,14 @@ def leaves(player: SelfPlay) -> tuple[np.ndarray, np.ndarray]:
 def taught(name: str, count: int, empties: int = EMPTIES, margin_weight: float = 0.0) -> tuple[Records, Records]:
     """Return a finished game of self-play, and its lessons."""
     player, game = finished(name), game_named(name)
-    lessons = Lessons(game, params_of(search_config(margin_weight=margin_weight)), 1, count, empties, Threads(1))
+    lessons = Lessons(
+        game,
+        params_of(search_config(margin_weight=margin_weight)),
+        seed=1,
+        count=count,
+        empties=empties,
+        threads=Threads(1),
+    )
     ((made, rows),) = lessons.of(player.games, np.array([0]))
     assert rows.tolist() == list(range(count))
     return records_of(game, player.games, 1, 3, 1), records_of(game, made, count, 3, 1)
@@ -208,7 +215,9 @@ def test_a_single_game_put_aside_stays_as_it_was() -> None:
 
 def test_what_the_ordering_of_earlier_plies_took_does_not_count() -> None:
     player = finished("reversi6")
-    lessons = Lessons(game_named("reversi6"), params_of(search_config()), 1, 4, EMPTIES, Threads(1))
+    lessons = Lessons(
+        game_named("reversi6"), params_of(search_config()), seed=1, count=4, empties=EMPTIES, threads=Threads(1)
+    )
     (_, counts) = solver = lessons._solvers._idle.get()
     counts[EVALUATION_COUNT] = 1 << 50
     lessons._solvers._idle.put(solver)

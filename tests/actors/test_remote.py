@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from actors import remote
-from actors.remote import MAX_PUSHES, RemoteRecords
+from actors.remote import MAX_PUSHES, RemoteRecords, RemoteWorker
+from reversi.search.config import SearchConfig
+from tests.actors.workers import SEARCHING
 
 
 @dataclass
@@ -78,3 +80,23 @@ def test_settled_is_what_was_stored_whether_there_is_room_or_not(replay: Replay)
     assert "room" not in replay.calls
     records.settle()
     assert replay.calls.count("add answered") == MAX_PUSHES
+
+
+def test_a_worker_begins_with_saved_games_or_under_a_name_of_its_own(replay: Replay) -> None:
+    def worker(number: int, saved: bytes | None) -> RemoteWorker:
+        return RemoteWorker(
+            index=0,
+            game="reversi4",
+            config=SEARCHING,
+            search=SearchConfig(simulations=4),
+            seed=5,
+            weights=None,
+            records=RemoteRecords(replay),
+            incarnation=lambda: number,
+            saved=lambda: saved,
+        )
+
+    first = worker(7, None)
+    assert first.producer == "actor-0-7"
+    assert worker(8, first.state()).producer == "actor-0-7"
+    assert worker(8, None).producer == "actor-0-8"

@@ -44,7 +44,7 @@ def games_of(records: Records) -> set[tuple[bytes, bytes, bytes]]:
 def test_a_round_ends_by_time_after_a_batch_of_every_group() -> None:
     """The games are those of longer rounds."""
     config, evaluate = dataclasses.replace(ACTORS, round_batches=200), ImageEvaluator(game_named("reversi4"))
-    timed = SelfPlay(game_named("reversi4"), config, SEARCH, Immediate(evaluate), 1, round_s=1e-9)
+    timed = SelfPlay(game_named("reversi4"), config, SEARCH, Immediate(evaluate), seed=1, round_s=1e-9)
     parts = []
     for number in range(1, 201):
         parts.append(timed.round(0.0, 3))
@@ -162,7 +162,7 @@ def test_forgetting_follows_the_network() -> None:
     """After `forget` every answer is the new network's, though the cache was full of the old one's."""
     game = game_named("reversi6")
     swapped = Immediate(ImageEvaluator(game))
-    player = SelfPlay(game, dataclasses.replace(ACTORS, cache_positions=1 << 16), SEARCH, swapped, 1)
+    player = SelfPlay(game, dataclasses.replace(ACTORS, cache_positions=1 << 16), SEARCH, swapped, seed=1)
     played(player, 300)
     swapped.evaluate = UniformEvaluate(game, 4)
     player.clear_cache()

@@ -13,6 +13,7 @@ from actors.config import ActorConfig, GamesActorConfig
 from actors.selfplay import SelfPlay
 from actors.worker import Worker
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import POSITIONS
 from reversi import record
 from reversi.games.rules import game_named
 from reversi.record import Records, check, decode
@@ -213,7 +214,9 @@ def test_simulations_grow_in_a_straight_line_over_the_run() -> None:
 def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_names(tmp_path: Path) -> None:
     """So the replay counts nothing twice, whichever start of the run reads the files."""
     config = recorded(tmp_path / "games.txt", range(25))
-    replay = MemoryReplay(game_named("reversi4"), replay_config(capacity_positions=1000, min_positions=10), 0, None)
+    replay = MemoryReplay(
+        game_named("reversi4"), replay_config(capacity_positions=1000, min_positions=10), POSITIONS, 0
+    )
     cut, again = Sink(), Sink()
     worker(Source(), cut, config).round(0.0)
     reader = worker(Source(), again, config, incarnation=1)

@@ -8,7 +8,7 @@ from typing import Any
 from actors.config import ActorConfig
 from actors.worker import Worker
 from reversi.games.rules import game_named
-from reversi.model.weights import Weights
+from reversi.model.weights import version_of
 from tests.actors.games import ACTORS
 from tests.configs import resnet, search_config
 
@@ -32,7 +32,7 @@ class Source:
 
     def fetch(self, channel: str, newer_than: int) -> bytes | None:
         assert channel == "latest"
-        if self.data is None or Weights.from_bytes(self.data, "test").version <= newer_than:
+        if self.data is None or version_of(self.data, "test") <= newer_than:
             return None
         return self.data
 

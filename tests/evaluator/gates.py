@@ -14,7 +14,7 @@ from evaluator.gate_report import GateReport
 from reversi.games.rules import GAMES, Game
 from reversi.model.config import ResNetConfig
 from reversi.model.registry import Registry
-from reversi.model.weights import Weights, array_shapes
+from reversi.model.weights import Weights, array_shapes, version_of
 
 FILE = Path(__file__).parents[2] / "conf" / "gate" / "default.yaml"
 
@@ -47,7 +47,7 @@ class Store:
         return self.queue.pop() if self.queue else None
 
     def promoted(self, data: bytes) -> None:
-        self.champions.append(Weights.from_bytes(data, "test").version)
+        self.champions.append(version_of(data, "test"))
 
 
 def make(registry: Registry, store: Store, config: GateConfig = CONFIG, **settings: Any) -> Gate:

@@ -14,6 +14,7 @@ import pytest
 
 from learner.replay.memory import STATE_FORMAT
 from reversi import archive
+from scripts.run.folder import is_stopping
 from scripts.run.interrupt import TOGETHER_S
 from scripts.run.processes import children
 from tests.faults.drill.run import is_alive
@@ -107,17 +108,22 @@ def test_a_killed_replay_goes_on_from_the_last_checkpoint_and_says_what_is_lost(
 
 
 def test_a_second_signal_ends_the_process_now(tmp_path: Path) -> None:
+    run = tmp_path / "now"
     start = command(tmp_path, "run.name=now", "run.minutes=5")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: (tmp_path / "now" / "metrics.jsonl").exists() and metrics(tmp_path / "now", "run"), 120)
+        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
         below = children(process.pid)
+        (gate,) = processes(process.pid, "gate")
+        gate.suspend()  # without its answer the run is not saved
         process.send_signal(signal.SIGINT)
+        wait_for(lambda: is_stopping(run), 60)
         time.sleep(1.2 * TOGETHER_S)  # sooner it would be the same signal
         process.send_signal(signal.SIGINT)
-        stopped = time.monotonic()
-        assert process.wait(timeout=20) == 130
-    assert time.monotonic() - stopped < 5
-    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and is_alive(child)], 20)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "stopped at once; what came after the last checkpoint is lost" in err
+    assert "go on with" not in out
+    wait_for(lambda: not [title for child, title in below if title.startswith("ray::") and is_alive(child)], 60)
 
 
 def test_ctrl_c_on_a_run_on_ray_saves_within_ten_seconds(tmp_path: Path) -> None:

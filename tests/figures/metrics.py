@@ -11,8 +11,7 @@ import typing
 from evaluator.gate_report import GateReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
-from scripts.run.counters import PlayReport, RunReport
-from scripts.run.health import HealthReport, MemoryReport
+from scripts.run.reports import HealthReport, MemoryReport, PlayReport, RunReport
 
 HEAD = """\
 # Metrics

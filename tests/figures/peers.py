@@ -86,7 +86,7 @@ def build_playouts(settings: Settings) -> Work:
     def work() -> dict[str, int]:
         nonlocal seed
         seed += 1
-        return {"games": len(random_playouts(game, game.start_own, game.start_opp, 20_000, seed, threads))}
+        return {"games": len(random_playouts(game, game.start_own, game.start_opp, 20_000, seed=seed, threads=threads))}
 
     return work
 

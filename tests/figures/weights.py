@@ -197,7 +197,7 @@ class FanoutScenario:
 
         from learner.remote import RemoteSink, WeightActor
         from scripts.launch.ray import KEPT_UP
-        from scripts.ray.roles import measure_process
+        from scripts.ray.actor_calls import measure_process
 
         self.store = WeightActor.options(num_cpus=0, **KEPT_UP).remote()
         self._sink = RemoteSink(self.store)

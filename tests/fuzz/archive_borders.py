@@ -34,24 +34,26 @@ def _records(folder: Path) -> Opened:
 def _deliveries(folder: Path) -> Opened:
     """The same bytes as a replay takes them: it raises nothing, it counts."""
     from learner.replay.memory import MemoryReplay
+    from learner.replay.samples import POSITIONS
     from reversi.record import encode
 
     config = replay_config(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
-    replay = MemoryReplay(REVERSI4, config, 1, folder / "rejected")
+    replay = MemoryReplay(REVERSI4, config, POSITIONS, 1, folder / "rejected")
     return [encode(random_records("reversi4", 3, 1), f"actor-{n}-0", n) for n in range(3)], replay.add
 
 
 def _replay_state(folder: Path) -> Opened:
     from learner.replay.memory import MemoryReplay
+    from learner.replay.samples import POSITIONS
     from reversi.record import encode
 
     config = replay_config(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
-    replay = MemoryReplay(REVERSI4, config, 1, None)
+    replay = MemoryReplay(REVERSI4, config, POSITIONS, 1)
     empty = replay.state()
     for number in range(3):
         replay.add(encode(random_records("reversi4", 3, number), "actor-0-0", number))
     replay.sample(1, 16)
-    return [empty, replay.state()], lambda data: MemoryReplay(REVERSI4, config, 1, None).restore(data)
+    return [empty, replay.state()], lambda data: MemoryReplay(REVERSI4, config, POSITIONS, 1).restore(data)
 
 
 def _learner_state(folder: Path) -> Opened:

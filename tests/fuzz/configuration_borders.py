@@ -67,7 +67,7 @@ def _saved_configuration(folder: Path) -> Opened:
 def _metrics(folder: Path) -> Opened:
     """A row of metrics.jsonl among sound ones, as `reversi picture` and a soak read it."""
     from scripts.run.learning_curves import SHOWN, panels_of
-    from scripts.run.metric_rows import rows_of
+    from scripts.run.tracking.jsonl import rows_of
     from tests.faults.soak.memory_series import READ, series_of
     from tests.faults.soak.verdict import judge
 

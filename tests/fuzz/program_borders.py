@@ -133,9 +133,10 @@ def _redis_receipt(folder: Path) -> Opened:
     from learner.replay.deliveries import Receipt
     from learner.replay.memory import MemoryReplay
     from learner.replay.redis.stream import receipt_in
+    from learner.replay.samples import POSITIONS
 
     config = replay_config(capacity_positions=2_000, min_positions=10, window_start=100, bucket_capacity=1_000)
-    replay = MemoryReplay(REVERSI8, config, 1, None)
+    replay = MemoryReplay(REVERSI8, config, POSITIONS, 1)
 
     def take(data: bytes) -> None:
         values = data.split(b"\n")

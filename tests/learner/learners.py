@@ -8,7 +8,7 @@ from learner.learner import Learner
 from learner.replay.samples import Samples
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
-from reversi.model.weights import Weights
+from reversi.model.weights import version_of
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, samples
 
 
@@ -40,7 +40,7 @@ class Shelf:
 
     @property
     def versions(self) -> list[int]:
-        return [Weights.from_bytes(data, "shelf").version for data, _ in self.taken]
+        return [version_of(data, "shelf") for data, _ in self.taken]
 
 
 def learner(source: Pool, sink: Shelf, game: Game = GAME, **changes: float | None) -> Learner:

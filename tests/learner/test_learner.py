@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from learner.algorithms.config import QTableConfig
-from learner.algorithms.reports import KINDS, AlphaZeroLosses
+from learner.algorithms.reports import LOSSES, AlphaZeroLosses
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from reversi.errors import ConfigError, CorruptFileError
@@ -181,7 +181,7 @@ def test_action_values_are_learned_in_rounds_and_a_resumed_learner_is_the_uninte
     whole, sink = made(4, Shelf()), Shelf()
     report = whole.round(0.3)
     assert (report.steps, report.samples, report.finished, report.validation) == (8, 256, False, None)
-    assert isinstance(report.losses, KINDS[kind])
+    assert isinstance(report.losses, LOSSES[kind])
     assert report.losses.total > 0
     assert report.losses.summary.startswith("loss ")
     part = made(2, Shelf())
@@ -216,12 +216,6 @@ def test_a_state_of_another_game_or_damaged_is_refused() -> None:
         learner(Pool(0), Shelf(), GAMES["reversi6"]).restore(state)
     with pytest.raises(CorruptFileError):
         learner(Pool(0), Shelf()).restore(state[:-100])
-
-
-def test_an_error_in_training_names_the_checkpoint_it_was_told_of() -> None:
-    made = learner(Pool(0), Shelf())
-    made.saved("runs/a/checkpoints/000003")
-    assert made.trainer.last_good == "runs/a/checkpoints/000003"
 
 
 def test_versions_go_on_behind_those_of_the_registry() -> None:

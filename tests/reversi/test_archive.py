@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reversi import archive
-from reversi.archive import pack, read, under, unpack
+from reversi.archive import pack, read, read_header, under, unpack
 from reversi.errors import ConfigError, CorruptFileError
 
 ARRAYS = {
@@ -62,10 +62,26 @@ def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:
         assert all(np.array_equal(arrays[name], array) for name, array in ARRAYS.items())
 
 
+def test_a_header_is_read_without_the_arrays() -> None:
+    data = pack("test", 1, ARRAYS, HEADER)
+    assert read_header(data, "test", 1, "here") == HEADER
+    assert read_header(pack("test", 1, {}, HEADER), "test", 1, "here") == HEADER
+    for length in range(len(data)):
+        with pytest.raises(CorruptFileError, match=r"^here: .*(expected a|the) test archive"):
+            read_header(data[:length], "test", 1, "here")
+    with pytest.raises(CorruptFileError, match="expected a test archive of format 2, got 'test' of 1"):
+        read_header(data, "test", 2, "here")
+    damaged = data[:-1] + bytes([data[-1] ^ 1])
+    assert read_header(damaged, "test", 1, "here") == HEADER, "the checksum is for those who use the arrays"
+    with pytest.raises(CorruptFileError, match="checksum"):
+        unpack(damaged, "test", 1, "here")
+
+
 @pytest.mark.parametrize("data", [b"", b"junk", b"\xff" * 64, b"\x02" + bytes(7) + b"{}", b"\x02" + bytes(7) + b"[]"])
 def test_foreign_bytes_are_refused(data: bytes) -> None:
-    with pytest.raises(CorruptFileError, match="here: expected a test archive"):
-        unpack(data, "test", 1, "here")
+    for reading in (unpack, read_header):
+        with pytest.raises(CorruptFileError, match="here: expected a test archive"):
+            reading(data, "test", 1, "here")
 
 
 def test_what_cannot_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:

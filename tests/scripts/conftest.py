@@ -59,11 +59,11 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock() -> Clock:
     """Return the clock of a driver without Ray."""
-    from tests.scripts.driver_scene import without_ray
+    from tests.scripts.driver_scene import Clock
 
-    return without_ray(monkeypatch)
+    return Clock()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A driver without Ray, over processes that answer, hang or die when a test says so, by a clock of its own.
+"""A driver without Ray, over actors that answer, hang or die when a test says so, by a clock of its own.
 
 The driver's seconds pass only while it waits, so that what it finds late does not depend on the machine's load.
 """
@@ -6,34 +6,21 @@ The driver's seconds pass only while it waits, so that what it finds late does n
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-from ray.exceptions import RayActorError
+from ray.exceptions import ActorDiedError, ActorUnavailableError
 
+from learner.algorithms.reports import FullValidation
 from learner.replay.transport import ReplayReport
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
-from scripts.ray import (
-    calls,
-    champion,
-    checkpoints,
-    driver,
-    failures,
-    health,
-    lifecycle,
-    rounds,
-    scaling,
-    shutdown,
-    supervisor,
-    watchdog,
-)
-from scripts.ray.actor_pool import ActorPool
+from scripts.ray.actor_calls import ActorCalls
+from scripts.ray.actor_pool import ActorPool, Parts
 from scripts.ray.driver import Driver
 from scripts.ray.restart_policy import RestartPolicy
-from scripts.ray.roles import Parts, Role
+from scripts.ray.role import Process, Role
 from scripts.run.control import TargetWatcher
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
@@ -55,45 +42,43 @@ REPLAY = ReplayReport(
 
 
 class Reference:
-    """The answer to a call, there as soon as its process answers."""
+    """The answer to a call, there as soon as the process that was called answers, or is dead."""
 
-    def __init__(self, process: Process, call: str, arguments: tuple[Any, ...]) -> None:
-        self.process, self.call, self.arguments = process, call, arguments
+    def __init__(self, actor: Actor, call: str) -> None:
+        self.actor, self.call, self.life = actor, call, actor.life
+
+    @property
+    def failed(self) -> bool:
+        return self.life != self.actor.life or self.actor.ended
 
     @property
     def ready(self) -> bool:
-        return self.process.dead or not {self.call, "*"} & self.process.hangs
+        return self.failed or not {self.call, "*"} & self.actor.hangs
 
 
-class Process:
-    """A process of a role: any method can be called by `.remote()`; what it was asked is kept, and causes something."""
+class Actor:
+    """An actor: it keeps what it was asked, which causes something.  A process of it that dies is followed by another.
+
+    What it `hangs` at, `answers` and `causes` is forgotten with the process, unless a test sets it in `next_life`.
+    """
 
     def __init__(self, name: str) -> None:
-        self.name, self.dead = name, False
+        self.name, self.life, self.ended = name, 1, False
         self.hangs: set[str] = set()
         self.asked: list[str] = []
         self.answers: dict[str, Callable[[], Any]] = {}
         self.causes: dict[str, Callable[[], None]] = {}
+        self.next_life: Callable[[], None] = lambda: None
 
-    def __getattr__(self, call: str) -> Method:
-        return Method(self, call)
-
-
-class Method:
-    """A method of a process."""
-
-    def __init__(self, process: Process, call: str) -> None:
-        self._process, self._call = process, call
-
-    def remote(self, *arguments: Any) -> Reference:
-        """Call it."""
-        self._process.asked.append(self._call)
-        self._process.causes.get(self._call, lambda: None)()
-        return Reference(self._process, self._call, arguments)
+    def die(self) -> None:
+        """Let the process die, and Ray start another one at once."""
+        self.life += 1
+        self.hangs, self.asked, self.answers, self.causes = set(), [], {}, {}
+        self.next_life()
 
 
 class Clock:
-    """What the driver and its parts use of `time`."""
+    """The driver's clock."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
@@ -113,41 +98,68 @@ class Clock:
             entry[1]()
 
 
-class FakeRay:
-    """What the driver and its parts use of Ray; an answer takes ten milliseconds."""
+class FakeRay(ActorCalls):
+    """Calls to such actors; an answer takes ten milliseconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def wait(self, references: list[Reference], num_returns: int, timeout: float) -> Any:
-        ready = [reference for reference in references if reference.ready][:num_returns]
-        self._clock.sleep(min(0.01, timeout) if ready else timeout)
-        return ready, [reference for reference in references if reference not in ready]
+    def call(self, handle: Actor, method: str, *arguments: Any) -> Reference:
+        reference = Reference(handle, method)
+        handle.asked.append(method)
+        handle.causes.get(method, lambda: None)()
+        return reference
 
-    def get(self, reference: Reference) -> Any:
-        if reference.process.dead:
-            raise RayActorError
-        defaults: dict[str, Any] = {"state": f"{reference.process.name}".encode(), "poll": False, "report": REPLAY}
-        return reference.process.answers.get(reference.call, lambda: defaults.get(reference.call))()
+    def measure(self, handle: Actor) -> Reference:
+        return Reference(handle, "measure")
+
+    def wait(self, references: Sequence[Reference], timeout_s: float) -> list[Reference]:
+        ready = [reference for reference in references if reference.ready]
+        self._clock.sleep(min(0.01, timeout_s) if ready else timeout_s)
+        return [reference for reference in references if reference.ready]
+
+    def answer(self, reference: Reference) -> Any:
+        actor = reference.actor
+        if actor.ended:
+            raise ActorDiedError
+        if reference.failed:
+            raise ActorUnavailableError("the connection was closed", None)
+        defaults: dict[str, Any] = {
+            "state": f"{actor.name}".encode(),
+            "poll": False,
+            "report": REPLAY,
+            "offer_candidate": FullValidation(),
+            "measure": Process(pid=actor.life, node="one", token=f"{actor.name} {actor.life}", rss_mb=1.0),
+        }
+        return actor.answers.get(reference.call, lambda: defaults.get(reference.call))()
+
+    def kill(self, handle: Actor, process: Process | None) -> None:
+        handle.die()
+
+    def end(self, handle: Actor, process: Process | None) -> None:
+        handle.ended = True
+
+    def object_store_mb(self) -> float:
+        return 0.0
 
 
 class Scene:
-    """A driver over processes of the test's own; `process` finds them by name, the newest of each."""
+    """A driver over actors of the test's own; `actor` finds them by name, the newest of each."""
 
     def __init__(self, folder: Path, clock: Clock, *overrides: str) -> None:
         actors = 3
         self.clock = clock
-        self.process: dict[str, Process] = {}
-        self.hanging: dict[str, set[str]] = {}
+        self.actor: dict[str, Actor] = {}
         self.job: JobConfig = job_of(compose(["cluster=local", "actors.count=1", "run.minutes=60", *overrides]))
         run = RunFolder.create(str(folder), "run")
         self.session = Session(self.job, run, Interrupt(), Progress([], io.StringIO()))
-        members = [self.actor("actors", index) for index in range(actors)]
-        self.pool = ActorPool(members, self.actor, {"actors": actors})
+        members = [self.worker("actors", index) for index in range(actors)]
+        self.pool = ActorPool(members, self.worker, {"actors": actors})
         learner, gate, replay, weights = (self.role(name) for name in ("learner", "gate", "replay", "weights"))
-        replay.start_round = lambda process: process.report.remote()
+        replay.next_round = lambda: ("report",)
+        weights.next_round = lambda: ("newest",)
         self.parts = Parts(learner, gate, self.pool, replay, weights, stateless=False)
-        self.driver = Driver(self.session, self.parts, TargetWatcher(run.path, self.job))
+        self.driver = self.drive()
 
     def begin(self) -> Scene:
         """Let the training begin."""
@@ -155,21 +167,25 @@ class Scene:
         self.session.begin()
         return self
 
+    def drive(self) -> Driver:
+        """Return a driver that has started every role."""
+        watcher = TargetWatcher(self.session.folder.path, self.job)
+        return Driver(self.session, self.parts, watcher, FakeRay(self.clock), self.clock)
+
     def role(self, name: str) -> Role:
-        def start() -> Process:
-            self.process[name] = Process(name)
-            self.process[name].hangs |= self.hanging.get(name, set())
-            return self.process[name]
+        def start(resumes: bool) -> Actor:
+            self.actor[name] = Actor(name)
+            return self.actor[name]
 
-        return Role(name, start, lambda process: process.round.remote(), lambda _: None, RestartPolicy(3))
+        return Role(name, start, lambda: ("round",), lambda _: None, RestartPolicy(3))
 
-    def actor(self, group: str, index: int) -> Role:
+    def worker(self, group: str, index: int) -> Role:
         made = self.role(f"actor-{index}")
         made.group, made.games = group, 16
         return made
 
-    def turn_until(self, condition: Callable[[], bool]) -> None:
-        deadline_s = self.clock.now_s + 20
+    def turn_until(self, condition: Callable[[], bool], within_s: float = 20) -> None:
+        deadline_s = self.clock.now_s + within_s
         while not condition():
             assert self.clock.now_s < deadline_s, "waited too long"
             self.driver.turn()
@@ -180,7 +196,7 @@ class Scene:
 
     def hang(self, name: str, *calls: str) -> None:
         """From now on `name` answers none of `calls`."""
-        self.process[name].hangs.update(calls)
+        self.actor[name].hangs.update(calls)
         self.driver.turn()
 
     def interrupt(self) -> float:
@@ -192,34 +208,3 @@ class Scene:
 
 
 ESSENTIAL = {"learner", "gate", "replay"}
-
-TIMED = (
-    calls,
-    champion,
-    checkpoints,
-    driver,
-    failures,
-    health,
-    lifecycle,
-    rounds,
-    shutdown,
-    scaling,
-    supervisor,
-    watchdog,
-)
-"""The driver and those of its parts that read the clock."""
-
-
-def without_ray(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Return the clock by which the driver and its parts now work, and put `FakeRay` in the place of Ray."""
-    clock = Clock()
-    for module in TIMED:
-        monkeypatch.setattr(module, "time", clock)
-    for module in (calls, health):
-        monkeypatch.setattr(module, "ray", FakeRay(clock))
-    for module in (failures, lifecycle, shutdown, watchdog):
-        monkeypatch.setattr(module, "end_process", lambda role: setattr(role.handle, "dead", True))
-    monkeypatch.setattr(health, "measure_process", lambda process: process.measure.remote())
-    monkeypatch.setattr(health, "MEASURE_EVERY_S", 1e9)
-    monkeypatch.setattr(health, "object_store_mb", lambda: 0.0)
-    return clock

@@ -6,11 +6,11 @@ from typing import Any
 
 from scripts.ray.actor_pool import ActorPool
 from scripts.ray.restart_policy import RestartPolicy
-from scripts.ray.roles import Role
+from scripts.ray.role import Role
 
 
 def role(group: str, number: int, up: bool = True) -> Role:
-    made = Role(f"actor-{number}", lambda: None, lambda _: None, lambda _: None, RestartPolicy(3), group=group)
+    made = Role(f"actor-{number}", lambda _: None, lambda: ("round",), lambda _: None, RestartPolicy(3), group=group)
     made.up = up
     return made
 

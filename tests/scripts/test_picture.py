@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import pytest
 
 from scripts.curves import Curve, Panel, Scale, draw
-from scripts.run.metric_rows import rows_of
 from tests.scripts.conftest import Reversi
 
 
@@ -136,14 +135,6 @@ def test_every_algorithm_has_its_picture(algorithm: str, reversi: Reversi, tmp_p
     assert (answer.code, answer.out) == (0, f"{tmp_path / 'learning.svg'}\n")
     texts = [element.text for element in ElementTree.parse(tmp_path / "learning.svg").getroot().iter()]
     assert set(names) <= set(texts)
-
-
-def test_only_what_is_asked_for_is_kept_of_a_runs_metrics(tmp_path: Path) -> None:
-    row = {"step": 1, "elapsed_s": 2.0, "gate/champion_elo": 3.0, "learner/losses/value": 4.0, "run/games": 5.0}
-    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (row, {"elapsed_s": 9.0})))
-    kept = {"elapsed_s": 2.0, "gate/champion_elo": 3.0, "learner/losses/value": 4.0}
-    assert rows_of(tmp_path, "gate/champion_elo", "learner/losses/") == [kept]
-    assert rows_of(tmp_path, "play/") == []
 
 
 def test_what_is_no_run_is_one_line(reversi: Reversi, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from actors.config import SearchActorConfig
 from reversi.errors import ConfigError
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
+from scripts.launch.preflight import check_cluster_job
 from scripts.ray.placement import Node, cluster_placement, local_placement
-from scripts.run.preflight import check_kept
 
 HEAD = Node(id="head", name="h", resources={"CPU": 4.0, "memory": 1e9, "node:1.2.3.4": 1.0})
 GPU = Node(id="gpu", name="g", resources={"CPU": 16.0, "GPU": 2.0}, labels={"zone": "a"})
@@ -120,6 +120,6 @@ def test_on_one_machine_gpus_are_shared_by_who_may_use_them() -> None:
 )
 def test_what_a_job_would_lose_is_refused(overrides: list[str], words: str) -> None:
     with pytest.raises(ConfigError) as error:
-        check_kept(job(*overrides))
+        check_cluster_job(job(*overrides))
     assert words in str(error.value)
-    check_kept(job("run.dir=/runs", "registry.url=s3://models"))
+    check_cluster_job(job("run.dir=/runs", "registry.url=s3://models"))

@@ -11,6 +11,7 @@ import pytest
 from reversi.errors import ConfigError
 from scripts.config.job import JobConfig
 from scripts.launch.serial import run_serial
+from scripts.run.exit_record import ExitRecorder
 from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
@@ -100,6 +101,7 @@ def sit(job: JobConfig, *, stop: int | None = None, kill: int | None = None) -> 
             session.load_checkpoint()
         folder.write_setup("kept: true\n")
         run_serial(session)
+        ExitRecorder(folder).record("stopped" if interrupt.requested else "finished")
     except Killed:
         pass
     finally:
@@ -154,7 +156,6 @@ def test_with_other_settings_versions_that_were_judged_are_not_made_again(tmp_pa
 def test_a_run_that_has_ended_wants_more_games_and_one_that_was_stopped_does_not(tmp_path: Path) -> None:
     job = job_in(tmp_path, "ended", *TABLE, "run.games=200")
     turns = sit(job)
-    (tmp_path / "ended" / "summary.json").write_text("{}")
     with pytest.raises(ConfigError, match=r"has played its 200 games; give it more, as in .* run.games=400"):
         sit(job)
     assert sit(job_in(tmp_path, "ended", *TABLE, "run.games=220")) > 0

@@ -11,17 +11,20 @@ import pytest
 
 from actors.worker import ActorReport
 from evaluator.gate_report import GateReport
+from learner.algorithms.reports import FullValidation
 from learner.learner import LearnerReport
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import POSITIONS
 from reversi.errors import ConfigError, CorruptFileError, RunError
 from reversi.games.rules import game_named
+from scripts.run.exit_record import ExitRecorder
 from scripts.run.folder import RunFolder
 from scripts.run.session import Session
 from scripts.run.stopping_criteria import IDLE_ROUNDS
 from tests.configs import replay_config
 from tests.scripts.sessions import PARTS, session
 
-HELD = MemoryReplay(game_named("reversi4"), replay_config(), 1, None).report()
+HELD = MemoryReplay(game_named("reversi4"), replay_config(), POSITIONS, 1).report()
 
 
 def after(folder: RunFolder, *overrides: str) -> Session:
@@ -38,15 +41,15 @@ def folder(tmp_path: Path) -> RunFolder:
 def trained(folder: RunFolder, *overrides: str, games: int = 0) -> Session:
     """A session in which all that `overrides` ask for has been done."""
     done = session(folder, *overrides)
-    done.stopping.before_s = 120.0
-    done.stopping.games = games
+    done.criteria.before_s = 120.0
+    done.criteria.games = games
     done.begin()
     return done
 
 
 def played(games: int) -> ActorReport:
     """A round in which so many games ended."""
-    return ActorReport(games=games, version=0, playing_s=1.0, waiting_s=0.0, between_s=0.0)
+    return ActorReport(games=games, version=0, playing_s=1.0)
 
 
 def learned(steps: int, step: int) -> LearnerReport:
@@ -76,13 +79,13 @@ def test_what_a_start_takes_is_no_training(folder: RunFolder, monkeypatch: pytes
     now_s += 100
     second.begin()
     now_s += 30
-    assert second.stopping.elapsed_s == 30
+    assert second.criteria.elapsed_s == 30
 
 
 def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
     assert not first.goes_on
-    first.offered(None)
+    first.offered(FullValidation())
     first.interrupt.requested = True
     first.save(PARTS, judged=True)  # a match that a signal has cut short is not over
     second = after(folder, "run.minutes=2")
@@ -92,30 +95,30 @@ def test_a_run_stopped_in_its_last_match_does_not_offer_again(folder: RunFolder)
     third = after(folder, "run.minutes=2")  # it was killed before its summary, which is still to be made
     assert third.last_offered
     assert not third.goes_on
-    folder.write_json("summary.json", {})
+    ExitRecorder(folder).record("finished")
     with pytest.raises(ConfigError, match="has trained 2 min of 2 min; give it more"):
         after(folder, "run.minutes=2")
 
 
 def test_a_run_that_has_trained_says_for_how_long(folder: RunFolder) -> None:
     first = session(folder, "run.minutes=0.05")
-    first.stopping.before_s = 72_000.0
+    first.criteria.before_s = 72_000.0
     first.save(PARTS, judged=True)
-    folder.write_json("summary.json", {})
+    ExitRecorder(folder).record("finished")
     with pytest.raises(ConfigError, match=r"has trained 20 h of 3 s; give it more, as in .* run\.minutes="):
         after(folder, "run.minutes=0.05")
 
 
 def test_a_run_killed_in_its_last_match_has_not_ended(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
-    first.offered(None)
+    first.offered(FullValidation())
     first.save(PARTS)
     assert after(folder, "run.minutes=2").last_offered
 
 
 def test_a_run_that_is_given_more_has_another_last_candidate(folder: RunFolder) -> None:
     first = trained(folder, "run.minutes=2")
-    first.offered(None)
+    first.offered(FullValidation())
     first.save(PARTS)
     second = after(folder, "run.minutes=4")
     assert second.goes_on
@@ -128,7 +131,7 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
         assert first.goes_on
         first.learner(learned(steps=0, step=7))
     assert not first.goes_on
-    first.offered(None)
+    first.offered(FullValidation())
     first.save(PARTS)
     assert not after(folder, "run.minutes=9", "run.games=100").goes_on
     second = after(folder, "run.minutes=9", "run.games=200")
@@ -139,7 +142,7 @@ def test_a_run_that_is_given_more_games_plays_on(folder: RunFolder) -> None:
 
 def test_game_files_are_read_again_to_their_end(folder: RunFolder) -> None:
     run = trained(folder, "experiment=wthor", "run.minutes=9")
-    read = ActorReport(games=9, version=-1, playing_s=1, waiting_s=0, between_s=0, finished=True)
+    read = ActorReport(games=9, version=-1, playing_s=1, finished=True)
     assert not run.checkpoint_due
     run.actor(read)
     assert run.checkpoint_due
@@ -190,12 +193,12 @@ def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFo
         run.actor(played(games=0))
     assert (folder.trained, folder.disposable) == (True, False)
     run.save(PARTS)
-    assert not run.saved_all, "more may be trained"
+    assert not folder.saved_all, "more may be trained"
     run.save(PARTS, at_end=True)
-    assert run.saved_all
+    assert folder.saved_all
 
 
-def test_without_any_checkpoint_a_refused_save_names_none(
+def test_a_refused_save_is_one_line_and_the_next_is_another_try(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(number: int, files: object) -> None:
@@ -205,9 +208,11 @@ def test_without_any_checkpoint_a_refused_save_names_none(
     assert run.goes_on
     with monkeypatch.context() as disk:
         disk.setattr(folder, "save_checkpoint", full)
-        assert run.save(PARTS) == "none yet"
+        run.save(PARTS)
     assert capsys.readouterr().err == "not saved, tried again until it is: no space left\n"
-    assert run.save(PARTS) == str(folder.path / "checkpoints" / "000001")
+    assert folder.checkpoints() == []
+    run.save(PARTS)
+    assert folder.checkpoints() == [folder.path / "checkpoints" / "000001"]
 
 
 def test_a_checkpoint_of_another_version_is_refused_in_one_line(folder: RunFolder) -> None:

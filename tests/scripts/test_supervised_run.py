@@ -9,6 +9,7 @@ import pytest
 
 from actors.worker import Worker
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import POSITIONS
 from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
 from reversi.record import REACH
@@ -38,7 +39,7 @@ def test_a_replay_that_lost_games_takes_them_from_the_files_again(tmp_path: Path
     overrides = ["experiment=wthor", f"actors.paths=[{path}]", "actors.round_games=1", "actors.validation_share=0"]
     job = job_of(compose(overrides))
     game = game_named(job.game.name)
-    replay = MemoryReplay(game, job.replay, 1, None)
+    replay = MemoryReplay(game, job.replay, POSITIONS, 1)
     deliveries: list[bytes] = []
 
     class Sink:
@@ -62,7 +63,7 @@ def test_a_replay_that_lost_games_takes_them_from_the_files_again(tmp_path: Path
     read_to_the_end()
     assert replay.report().games_total == games
     assert replay.report().positions >= sum(len(transcript(seed)) // 2 for seed in range(games))
-    replay = MemoryReplay(game, job.replay, 1, None)
+    replay = MemoryReplay(game, job.replay, POSITIONS, 1)
     replay.add(deliveries[0])  # what the checkpoint has
     replay.add(deliveries[-1])  # on its way as the replay died
     read_to_the_end()

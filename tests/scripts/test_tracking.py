@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scripts.run.tracking import open_trackers, tensorboard
-from scripts.run.tracking.jsonl import JsonlTracker
+from scripts.run.tracking.jsonl import JsonlTracker, rows_of
 from scripts.run.tracking.metrics import flatten
 from scripts.run.tracking.tensorboard import TensorboardTracker
 from scripts.run.tracking.wandb import WandbTracker
@@ -206,3 +206,11 @@ def test_tensorboard_goes_on_in_another_file_once_the_disk_takes_it(
     tracker.close()
     assert len(list(tmp_path.iterdir())) == 2
     assert [event.step for event in EventAccumulator(str(tmp_path)).Reload().Scalars("run/games")] == [2]
+
+
+def test_only_what_is_asked_for_is_kept_of_a_runs_metrics(tmp_path: Path) -> None:
+    row = {"step": 1, "elapsed_s": 2.0, "gate/champion_elo": 3.0, "learner/losses/value": 4.0, "run/games": 5.0}
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (row, {"elapsed_s": 9.0})))
+    kept = {"elapsed_s": 2.0, "gate/champion_elo": 3.0, "learner/losses/value": 4.0}
+    assert rows_of(tmp_path, "gate/champion_elo", "learner/losses/") == [kept]
+    assert rows_of(tmp_path, "play/") == []

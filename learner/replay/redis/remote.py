@@ -9,12 +9,11 @@ from collections.abc import Callable
 
 import ray
 
-from learner.algorithms.config import AlgorithmConfig
-from learner.replay.columns import SampleColumns
+from learner.replay.columns import SampleColumns, SampleKind
 from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer
-from learner.replay.remote import SAMPLE_WAIT_S, rebuilt_memory
+from learner.replay.remote import SAMPLE_WAIT_S, restored_memory
 
 THREADS = 4
 """Calls served at once: a waiting sample, a report, a state and a stop."""
@@ -28,16 +27,17 @@ class StreamedReplay(RedisReplay):
         *,
         game: str,
         config: RedisReplayConfig,
+        kind: SampleKind,
         seed: int,
         rejected_dir: str | None,
         server: RedisServer,
         key: str,
-        algorithm: AlgorithmConfig | None,
         saved: Callable[[], bytes | None],
+        restarted: Callable[[], bool],
     ) -> None:
-        """`saved` returns the state to begin with after a restart by Ray; None if there is none."""
-        memory, restarted = rebuilt_memory(game, config, seed, rejected_dir, algorithm, saved)
-        super().__init__(memory, config, server, key, learner_lives=restarted)
+        """`saved` returns the state to begin with, None if there is none; `restarted` whether this is after a death."""
+        memory = restored_memory(game, config, kind, seed, rejected_dir, saved)
+        super().__init__(memory, config, server, key, learner_lives=restarted())
 
     def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return samples as soon as there are tokens, or None after `SAMPLE_WAIT_S`."""

@@ -54,10 +54,10 @@ class RedisSink:
         """
         fields, producer = entry_of(data)
         stream = self._streams[shard_of(producer, len(self._streams))]
-        has_room = self._asked(stream, fields)
+        has_room = self._send(stream, fields)
         pause_s = POLL_S
         while not has_room and not self._stopped.wait(pause_s):
-            has_room = self._asked(stream, None)
+            has_room = self._send(stream, None)
             pause_s = min(2 * pause_s, LONGEST_POLL_S)
 
     def close(self) -> None:
@@ -66,13 +66,13 @@ class RedisSink:
         if self._client is not None:
             self._client.close()
 
-    def _asked(self, stream: str, fields: dict[str, Any] | None) -> bool:
+    def _send(self, stream: str, fields: dict[str, Any] | None) -> bool:
         """Add an entry of `fields`, if any; return whether there is room for the next one, True after `close`."""
         backoff = OutageBackoff(self._server, self._patience_s, self._stopped)
-        has_room = backoff.until_answered(lambda: self._exchanged(stream, fields))
+        has_room = backoff.until_answered(lambda: self._exchange(stream, fields))
         return has_room is None or has_room
 
-    def _exchanged(self, stream: str, fields: dict[str, Any] | None) -> bool:
+    def _exchange(self, stream: str, fields: dict[str, Any] | None) -> bool:
         """Do one round trip; raise the first error in the answers."""
         if self._client is None:
             self._client = self._server.client()

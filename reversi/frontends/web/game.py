@@ -64,8 +64,8 @@ class WebGame:
         text = text.strip()
         if len(text) > MOST_TEXT:
             raise NotationError(f"expected at most {MOST_TEXT} characters, got {len(text)}")
-        found = parse_game(text, [game]) if text else GameText(Position.start(game))
-        return cls.of(found.start, found.moves)
+        parsed = parse_game(text, [game]) if text else GameText(Position.start(game))
+        return cls.of(parsed.start, parsed.moves)
 
     @property
     def position(self) -> Position:

@@ -61,16 +61,16 @@ class Selections:
     """The current selection, and the last ones before it."""
 
     def __init__(self, selection: Selection) -> None:
-        self._kept = [selection]
+        self._selections = [selection]
 
     @property
     def current(self) -> Selection:
         """The newest selection."""
-        return self._kept[0]
+        return self._selections[0]
 
     def replace(self, selection: Selection) -> None:
         """Make another selection the current one."""
-        self._kept = [selection, *self._kept][:KEPT]
+        self._selections = [selection, *self._selections][:KEPT]
 
     def opponent(self, name: str, model: int | None) -> Opponent:
         """Return an opponent with that version of its model, or, if it is None or no longer kept, with the newest.
@@ -81,5 +81,5 @@ class Selections:
         if newest is None:
             names = ", ".join(opponent.name for opponent in self.current.opponents)
             raise UsageError(f"expected one of {names}, got {name!r}")
-        found = (selection.find(name) for selection in self._kept)
-        return next((each for each in found if each is not None and each.model == model), newest)
+        opponents = (selection.find(name) for selection in self._selections)
+        return next((each for each in opponents if each is not None and each.model == model), newest)

@@ -216,11 +216,11 @@ class Connection:
         """Answer one request, errors included."""
         number = None
         try:
-            asked = parse_object(text)
-            number = asked.get("id")
-            if asked.get("do") == "stop":
+            request = parse_object(text)
+            number = request.get("id")
+            if request.get("do") == "stop":
                 return
-            async for answer in self._answers(asked, stop):
+            async for answer in self._answers(request, stop):
                 if stop():
                     return
                 await self._send({"id": number, **answer})
@@ -232,16 +232,16 @@ class Connection:
             log.exception("a request failed")
             await self._send({"id": number, "error": "the request failed; the server's log says why", "final": True})
 
-    async def _answers(self, asked: Mapping[str, Any], stop: Stop) -> AsyncIterator[dict[str, Any]]:
+    async def _answers(self, request: Mapping[str, Any], stop: Stop) -> AsyncIterator[dict[str, Any]]:
         """Yield the answers to a request; raises ReversiError for one that is wrong."""
-        thinker, selection, do = self._thinker, self._selections.current, asked.get("do")
-        game = WebGame.from_json(asked, selection.game)
+        thinker, selection, do = self._thinker, self._selections.current, request.get("do")
+        game = WebGame.from_json(request, selection.game)
         if do not in ("choose", "analyse", "review"):
             raise UsageError(f"expected choose, analyse, review or stop, got {do!r}")
         if do != "review" and game.position.is_over:
             raise UsageError("expected a position with a move: the game is over")
         if do == "choose":
-            opponent = self._selections.opponent(str(asked.get("opponent")), _model_asked(asked.get("model")))
+            opponent = self._selections.opponent(str(request.get("opponent")), _model_version(request.get("model")))
             analysis = await thinker.choose(opponent, game.position, stop)
             yield {"analysis": analysis_json(selection.game, analysis), "opponent": opponent.as_json()}
         elif selection.analyzer is None:
@@ -250,7 +250,7 @@ class Connection:
             async for analysis in thinker.analyse(selection.analyzer, game.position, stop):
                 yield {"analysis": analysis_json(selection.game, analysis)}
         else:
-            plies = _plies_to_review(game, asked.get("plies"))
+            plies = _plies_to_review(game, request.get("plies"))
             left = iter(plies)
             async for analysis in thinker.review(selection.analyzer, [game.positions[ply] for ply in plies], stop):
                 yield {"ply": next(left), "analysis": analysis_json(selection.game, analysis)}
@@ -260,24 +260,24 @@ class Connection:
             await self._socket.send_json(answer)
 
 
-def _model_asked(asked: object) -> int | None:
-    """Return the version of a model that is `asked` for, which may be None; UsageError for anything else."""
-    if asked is not None and type(asked) is not int:
-        raise UsageError(f"expected the version of a model or null, got {asked!r:.60}")
-    return asked
+def _model_version(version: object) -> int | None:
+    """Return the `version` of a model, which may be None; UsageError for anything else."""
+    if version is not None and type(version) is not int:
+        raise UsageError(f"expected the version of a model or null, got {version!r:.60}")
+    return version
 
 
-def _plies_to_review(game: WebGame, asked: object) -> list[int]:
-    """Return the plies of the unfinished positions, in their order, or those `asked` for, which may be None.
+def _plies_to_review(game: WebGame, plies: object) -> list[int]:
+    """Return the plies of the unfinished positions, in their order, or those of `plies`, which may be None.
 
     Raises UsageError for anything but a list of such plies.
     """
     unfinished = [ply for ply, position in enumerate(game.positions) if not position.is_over]
-    if asked is None:
+    if plies is None:
         return unfinished
-    if not isinstance(asked, list) or not all(type(ply) is int and ply in unfinished for ply in asked):
-        raise UsageError(f"expected plies of unfinished positions, got {asked!r:.60}")
-    return [ply for ply in unfinished if ply in asked]
+    if not isinstance(plies, list) or not all(type(ply) is int and ply in unfinished for ply in plies):
+        raise UsageError(f"expected plies of unfinished positions, got {plies!r:.60}")
+    return [ply for ply in unfinished if ply in plies]
 
 
 async def serve(server: WebServer, host: str, port: int, ready: Callable[[str], None]) -> None:

@@ -28,7 +28,7 @@ class NBoardEngine:
         """Start `command`; raises EngineError if it does not start in time."""
         self._game, self._limits = game, limits
         self._process = EngineProcess(command)
-        self._told: list[int] | None = None  # the actions of the program's game, None before the first game
+        self._history: list[int] | None = None  # the actions of the program's game, None before the first game
         self._pings = 0
         try:
             self._process.send("nboard 2")
@@ -55,14 +55,14 @@ class NBoardEngine:
 
     def _tell(self, history: Sequence[int]) -> None:
         """Send the moves that the program does not know, or the whole game if its game is another one."""
-        told = self._told
-        if told is None or told != list(history[: len(told)]):
+        known = self._history
+        if known is None or known != list(history[: len(known)]):
             plies = tuple(GgfMove(action) for action in history)
             self._process.send(f"set game {GgfGame(Position.start(self._game), plies)}")
         else:
-            for action in history[len(told) :]:
+            for action in history[len(known) :]:
                 self._process.send(f"move {name_of(self._game, action)}")
-        self._told = list(history)
+        self._history = list(history)
 
     def _synchronise(self, deadline: float) -> None:
         """Wait until the program has processed everything sent, and drop its output until then."""

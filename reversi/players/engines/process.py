@@ -124,8 +124,8 @@ class EngineProcess:
 
     def _complained(self) -> str:
         lines = self._complaint.decode(errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f" and complained {said!r}" if said else ""
+        complaint = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f" and complained {complaint!r}" if complaint else ""
 
 
 def _end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> None:

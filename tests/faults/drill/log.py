@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 WORKS_AGAIN = re.compile(r": (\S+) works again$")
-"""Message of `scripts/ray/lifecycle.py` about a role that was restarted (`lifecycle.RECOVERED`)."""
+"""Message of `scripts/ray/supervisor.py` about a role that was restarted (`supervisor.RECOVERED`)."""
 
 
 class LogFollower:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import POSITIONS
 from reversi.record import Records, encode
 from scripts.bench.setup import Settings, default_job, records_of
 from tests.faults.drill.outcome import Outcome
@@ -30,7 +31,7 @@ def deliver_damaged(folder: Path, rounds: int) -> Outcome:
     """
     records = records_of(PLAYED)
     config = replace(default_job(PLAYED.size).replay, min_positions=1, reuse=1e6, bucket_capacity=10**9)
-    replay = MemoryReplay(PLAYED.game, config, 0, folder / "rejected")
+    replay = MemoryReplay(PLAYED.game, config, POSITIONS, 0, folder / "rejected")
     chance = random.Random(1)
     good = taken = 0
     refused: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scripts.run.metric_rows import Row
+from scripts.run.tracking.jsonl import Row
 from tests.faults.soak.trend import slope_of
 
 ROLES = ("learner", "gate", "replay", "weights")

@@ -16,7 +16,7 @@ from typing import Literal
 
 from reversi.errors import RunError
 from scripts.curves import Curve, Panel, draw
-from scripts.run.metric_rows import rows_of
+from scripts.run.tracking.jsonl import rows_of
 from tests.faults.soak.memory_series import READ, ROLES, Series, series_of
 from tests.faults.soak.trend import slope_of
 

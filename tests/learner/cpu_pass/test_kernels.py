@@ -1,4 +1,4 @@
-"""The kernels of norm, residual and ReLU: equal to torch's, blind to separators, rounded as torch rounds."""
+"""The kernels of norm, residual, ReLU and lines: equal to torch's, blind to separators, rounded as torch rounds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from learner.cpu_pass.kernels import activate, finish_gradient, finish_norm, norm_gradient, relu_gradient, sum_features
-from tests.learner.cpu_pass.strip_rows import CHANNELS, FILLED, PERIOD, separators, squares, stored
+from learner.cpu_pass.kernels import (
+    activate,
+    add_lines,
+    finish_gradient,
+    finish_norm,
+    norm_gradient,
+    relu_gradient,
+    scatter_lines,
+    sum_features,
+)
+from reversi.games.rules import game_named
+from reversi.model.line_patterns import table_rows
+from reversi.model.line_table import LineRows, summed_rows
+from tests.learner.cpu_pass.rows import CHANNELS, FILLED, PERIOD, planes_of, separators, squares, stored
 
 
 def some(seed: int, dtype: torch.dtype = torch.float32, rows: int = 6 * 3 * 8) -> Tensor:
-    """SampleColumns [R, C]: boards of three columns, and a separator after each."""
+    """Rows [R, C]: boards of three columns, and a separator after each."""
     return (torch.randn(rows, CHANNELS, generator=torch.Generator().manual_seed(seed)) * 2 + 1).to(dtype)
 
 
@@ -126,3 +138,32 @@ def test_a_nan_stays_a_nan(dtype: torch.dtype) -> None:
     out, _ = forward(copy.deepcopy(norm()), features, None)
     assert squares(out)[:, 2].isnan().all()
     assert squares(out)[:, [0, 1, 3, 4]].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("boards", [0, 6])
+def test_lines_are_added_and_taken_back_between_separators_that_nobody_touches(dtype: torch.dtype, boards: int) -> None:
+    """Three boards of tic-tac-toe and a separator after each in a strip."""
+    across, channels = 3, 5
+    game = game_named("tictactoe")
+    rows = LineRows(3)(planes_of(game, boards))
+    features = torch.randn(boards * 12, channels, generator=torch.Generator().manual_seed(1)).to(dtype)
+    table = torch.randn(table_rows(3), channels, generator=torch.Generator().manual_seed(2))
+
+    def side_by_side(each: Tensor) -> Tensor:
+        """[B, C, 3, 3] as the squares [R, C] of strips."""
+        return each.view(-1, across, channels, 3, 3).permute(0, 3, 1, 4, 2).reshape(-1, channels)
+
+    added = features.clone()
+    add_lines(stored(added), table.numpy(), rows.numpy(), 3, across)
+    expected = squares(features).float() + side_by_side(summed_rows(table, rows))
+    torch.testing.assert_close(
+        squares(added), expected.to(dtype), rtol=0, atol=1e-6 if dtype == torch.float32 else 0.02
+    )
+    assert separators(added).equal(separators(features))
+
+    d_table = torch.full_like(table, torch.nan)
+    scatter_lines(stored(features), rows.numpy(), 3, across, d_table.numpy())
+    twin = table.clone().requires_grad_()
+    (side_by_side(summed_rows(twin, rows)) * squares(features).float()).sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(d_table, twin.grad, rtol=1e-5, atol=1e-5)

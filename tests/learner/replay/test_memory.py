@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from learner.algorithms.config import DqnConfig, QTableConfig
+from learner.algorithms.sample_kinds import sample_kind
+from learner.replay.columns import SampleKind
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay, check_capacity
+from learner.replay.samples import POSITIONS
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi import archive
 from reversi.errors import ConfigError, CorruptFileError
@@ -27,7 +30,7 @@ Q_TABLE = QTableConfig(name="q_table", learning_rate=0.5, discount=0.9)
 
 
 def filled() -> MemoryReplay:
-    replay = MemoryReplay(GAME, CONFIG, 0, None)
+    replay = MemoryReplay(GAME, CONFIG, POSITIONS, 0)
     for sequence in range(4):
         replay.add(encode(random_records("reversi4", 10, seed=sequence), "a", sequence))
     return replay
@@ -39,27 +42,26 @@ def decided(seed: int) -> Records:
     return replace(records, ply_kind=np.full(records.positions, UNSEARCHED, np.uint8))
 
 
-@pytest.mark.parametrize("algorithm", [None, DQN])
+@pytest.mark.parametrize(("kind", "size"), [(POSITIONS, 54), (sample_kind(DQN), 41)], ids=["positions", "transitions"])
 def test_the_largest_ring_can_be_saved_and_a_larger_one_is_refused(
-    algorithm: DqnConfig | None, monkeypatch: pytest.MonkeyPatch
+    kind: SampleKind, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replay = MemoryReplay(GAME, replace(CONFIG, min_positions=1), 0, None, algorithm)
+    replay = MemoryReplay(GAME, replace(CONFIG, min_positions=1), kind, 0)
     for sequence in range(20):
         replay.add(encode(decided(sequence), "a", sequence))
     assert replay.report().fill == 1.0
     monkeypatch.setattr(archive, "MAX_HEADER_BYTES", 4000)
-    size = {None: 54, DQN: 41}[algorithm]
     monkeypatch.setattr(archive, "MAX_BYTES", 4000 + 500 * size)
-    check_capacity(GAME, CONFIG, algorithm)
+    check_capacity(GAME, CONFIG, kind)
     replay.restore(replay.state())
     says = rf"capacity_positions must be at most 500: {size} bytes a position, .* room for {500 * size}, got 501"
     with pytest.raises(ConfigError, match=says):
-        check_capacity(GAME, replace(CONFIG, capacity_positions=501), algorithm)
+        check_capacity(GAME, replace(CONFIG, capacity_positions=501), kind)
 
 
 def test_positions_that_are_counted_and_gone_are_not_drawn() -> None:
     """As when only receipts are left of what other runs on the server crowded out."""
-    replay = MemoryReplay(GAME, CONFIG, 0, None)
+    replay = MemoryReplay(GAME, CONFIG, POSITIONS, 0)
     replay.count_evicted(Receipt("a", 0, games=100, positions=5000, rejected=0))
     assert (replay.sample(1, 8), replay.room()) == (None, True)
     replay.add(encode(random_records("reversi4", 1, seed=0), "a", 1))
@@ -69,7 +71,7 @@ def test_positions_that_are_counted_and_gone_are_not_drawn() -> None:
 @pytest.mark.parametrize("capacity", [100, 500, 900])
 def test_a_run_resumed_with_another_capacity_keeps_the_newest_that_fit(capacity: int) -> None:
     before = filled()
-    after = MemoryReplay(GAME, replace(CONFIG, capacity_positions=capacity), 0, None)
+    after = MemoryReplay(GAME, replace(CONFIG, capacity_positions=capacity), POSITIONS, 0)
     after.restore(before.state())
     held = before.report().positions
     assert held > 400
@@ -82,7 +84,7 @@ def test_a_run_resumed_with_another_capacity_keeps_the_newest_that_fit(capacity:
 
 @pytest.mark.parametrize("algorithm", [DQN, Q_TABLE])
 def test_an_algorithm_decides_what_a_sample_is(algorithm: DqnConfig | QTableConfig) -> None:
-    replay = MemoryReplay(GAME, CONFIG, 0, None, algorithm)
+    replay = MemoryReplay(GAME, CONFIG, sample_kind(algorithm), 0)
     expected = Transitions.concatenate(
         [
             transitions_of(decided(seed), TargetConfig(n_step=3, discount=0.9, win=True, every_move=True))
@@ -103,7 +105,7 @@ def test_an_algorithm_decides_what_a_sample_is(algorithm: DqnConfig | QTableConf
 
 
 def test_a_restored_replay_of_transitions_goes_on_as_if_nothing_had_happened() -> None:
-    one, two = (MemoryReplay(GAME, CONFIG, seed, None, DQN) for seed in (1, 2))
+    one, two = (MemoryReplay(GAME, CONFIG, sample_kind(DQN), seed) for seed in (1, 2))
     for seed in range(4):  # the ring has gone round
         one.add(encode(decided(seed), "a", seed))
         one.sample(1, 77)
@@ -125,24 +127,24 @@ def test_samples_of_one_algorithm_are_refused_by_another() -> None:
     with pytest.raises(
         CorruptFileError, match=r"^replay state: expected transitions for this algorithm, got positions$"
     ):
-        MemoryReplay(GAME, CONFIG, 0, None, DQN).restore(filled().state())
+        MemoryReplay(GAME, CONFIG, sample_kind(DQN), 0).restore(filled().state())
     with pytest.raises(CorruptFileError, match="expected positions for this algorithm, got transitions"):
-        filled().restore(MemoryReplay(GAME, CONFIG, 0, None, Q_TABLE).state())
+        filled().restore(MemoryReplay(GAME, CONFIG, sample_kind(Q_TABLE), 0).state())
 
 
 def test_the_state_of_another_game_is_refused() -> None:
-    other = MemoryReplay(GAMES["reversi6"], CONFIG, 0, None)
+    other = MemoryReplay(GAMES["reversi6"], CONFIG, POSITIONS, 0)
     with pytest.raises(CorruptFileError, match="expected one of reversi6, got one of 'reversi4'"):
         other.restore(filled().state())
 
 
 def test_the_first_sample_comes_with_exactly_the_least_positions() -> None:
     data = encode(random_records("reversi4", 10, seed=0), "a", 0)
-    held = MemoryReplay(GAME, CONFIG, 0, None)
+    held = MemoryReplay(GAME, CONFIG, POSITIONS, 0)
     held.add(data)
     count = held.report().positions
     for least, there in ((count, True), (count + 1, False)):
-        replay = MemoryReplay(GAME, replace(CONFIG, min_positions=least), 0, None)
+        replay = MemoryReplay(GAME, replace(CONFIG, min_positions=least), POSITIONS, 0)
         replay.add(data)
         assert (replay.sample(1, 10) is not None) == there
 

@@ -8,6 +8,7 @@ import pytest
 
 from learner.replay.config import ReplayConfig
 from learner.replay.memory import MemoryReplay
+from learner.replay.samples import POSITIONS
 from tests.learner.replay.laws import *  # noqa: F403
 from tests.learner.replay.laws import CONFIG, GAME, Opened
 
@@ -15,6 +16,6 @@ from tests.learner.replay.laws import CONFIG, GAME, Opened
 @pytest.fixture
 def opened(tmp_path: Path) -> Opened:
     def opened(config: ReplayConfig = CONFIG, seed: int = 7) -> MemoryReplay:
-        return MemoryReplay(GAME, config, seed, tmp_path / "rejected")
+        return MemoryReplay(GAME, config, POSITIONS, seed, tmp_path / "rejected")
 
     return opened

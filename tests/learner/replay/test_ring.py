@@ -15,7 +15,7 @@ def numbered(first: int, count: int) -> Samples:
     """Samples whose every column tells their number."""
     numbers = np.arange(first, first + count)
     samples = Samples.empty(count, 5)
-    for name, dtype in Samples.COLUMNS.items():
+    for name, (dtype, _) in Samples.COLUMNS.items():
         column = (numbers % 100).astype(dtype)
         getattr(samples, name)[...] = column[:, None] if name == "policy" else column
     return replace(samples, own=numbers.astype(np.uint64))

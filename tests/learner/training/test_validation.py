@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from learner.algorithms.config import SupervisedConfig
-from learner.algorithms.reports import SupervisedLosses, ValidationPart, ValidationReport
+from learner.algorithms.reports import FullValidation, SupervisedLosses
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.replay.samples import samples_of
@@ -80,9 +80,10 @@ def test_games_learned_by_heart_end_the_training_and_the_best_network_is_the_can
     again = made.round(0.0)
     assert (again.steps, again.finished) == (0, True)
     offered = made.offer_candidate()
-    assert isinstance(offered, ValidationReport)
+    assert offered.done
+    assert offered.report is not None
     assert made.offer_candidate() == offered
-    assert offered.loss == pytest.approx(report.validation.best_loss, rel=1e-5)
+    assert offered.report.loss == pytest.approx(report.validation.best_loss, rel=1e-5)
     last = Weights.from_bytes(sink.taken[-1][0], "test")
     newest = made.trainer.averaged(0)
     assert any((last.arrays[name] != newest.arrays[name]).any() for name in newest.arrays)
@@ -127,27 +128,29 @@ def test_a_validation_in_parts_gives_what_one_call_gives(monkeypatch: pytest.Mon
         each.round(0.0)
     made.config = replace(made.config, round_s=1e-6)
     taken, parts = len(sink.taken), []
-    while isinstance(answer := made.offer_candidate(), ValidationPart):
+    while not (answer := made.offer_candidate()).done:
         parts.append(answer.positions)
+        assert answer.report is None
         assert len(sink.taken) == taken
         successor = learner(sink, round_s=1e-6)
         successor.restore(made.state())
         made = successor
     assert answer == whole.offer_candidate()
-    assert isinstance(answer, ValidationReport)
+    assert answer.report is not None
+    assert answer.report.positions == answer.all_positions
     assert parts == list(range(64, answer.positions, 64))
     assert [candidate for _, candidate in sink.taken[taken:]] == [True]
 
 
 def test_another_best_network_is_validated_from_the_first_position() -> None:
     made = learner(Shelf(), round_s=60)
-    untrained = made.offer_candidate()
-    assert isinstance(untrained, ValidationReport)
+    untrained = made.offer_candidate().report
+    assert untrained is not None
     assert made._validation is not None
     made._validation.newest = replace(untrained, best_loss=float("inf"))  # so that the next one is better
     report = made.round(0.0).validation
-    trained = made.offer_candidate()
-    assert isinstance(trained, ValidationReport)
+    trained = made.offer_candidate().report
+    assert trained is not None
     assert report is not None
     assert trained.loss == pytest.approx(report.best_loss, rel=1e-5)
     assert trained.loss != pytest.approx(untrained.loss, rel=1e-3)
@@ -167,7 +170,7 @@ def test_no_kept_games_are_no_reason_to_stop() -> None:
     validation = Validation(none, ALGORITHM, Trainer(GAME, NETWORK, CONFIG, ALGORITHM, 7))
     validation.validate_if_due(2)
     assert validation.newest is None
-    assert validation.validate_best() is None
+    assert validation.validate_best() == FullValidation()
     assert validation.best(1) is None
     assert not validation.finished
 

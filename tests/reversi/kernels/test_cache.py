@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,69 +12,38 @@ import numpy as np
 import pytest
 from numba.core import caching
 
+import actors.config
 import reversi.kernels.kernel
 from reversi.kernels import cache
-from reversi.kernels.cache import KEPT_FOLDERS, USED_S, Sources, cache_folder, may_cache
+from reversi.kernels.cache import KEPT_FOLDERS, USED_S, cache_folder, may_cache
+from reversi.kernels.sources import Sources
 
-KERNEL = """\
-from actors.config import LEAST_EMPTIES
-from reversi.games import (
-    bitboard,
-)
 
-@kernel
-def double(number: int) -> int:
-    return 2 * number
-"""
+class Named(Sources):
+    """Sources with a given hash and key."""
+
+    def __init__(self, name: str, key: str = "key") -> None:
+        self.hash, self.key = name, key
 
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    (tmp_path / "reversi" / "games").mkdir(parents=True)
     (tmp_path / "actors").mkdir()
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "reversi" / "games" / "rules.py").write_text(KERNEL)
-    (tmp_path / "actors" / "config.py").write_text("LEAST_EMPTIES = 6\nimport reversi.far\n")
-    (tmp_path / "reversi" / "games" / "bitboard.py").write_text("")
-    (tmp_path / "reversi" / "far.py").write_text("")
-    (tmp_path / "reversi" / "console.py").write_text("from reversi.games import rules\n")
+    (tmp_path / "actors" / "config.py").write_text("LEAST_EMPTIES = 6\n")
     return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("reversi/games/rules.py", KERNEL.replace("2", "3")),
-        ("actors/config.py", "LEAST_EMPTIES = 7\n"),  # a file without a kernel: others compile its constants in
-        ("reversi/games/bitboard.py", "A = 1\n"),
-        ("reversi/far.py", "A = 1\n"),  # imported by what a kernel's file imports
-        ("learner/new.py", "@inlined_kernel\ndef new() -> None: ...\n"),
-    ],
-)
-def test_an_edit_of_what_kernels_use_takes_another_folder(sources: Path, file: str, text: str) -> None:
-    before = Sources(sources).hash
-    (sources / file).parent.mkdir(exist_ok=True)
-    (sources / file).write_text(text)
-    assert Sources(sources).hash != before
-
-
-def test_a_file_that_moves_takes_another_folder(sources: Path) -> None:
-    before = Sources(sources).hash
-    (sources / "reversi" / "games" / "rules.py").rename(sources / "reversi" / "rules.py")
-    assert Sources(sources).hash != before
-
-
-def test_what_no_kernel_can_use_keeps_the_folder(sources: Path) -> None:
-    before = Sources(sources).hash
-    (sources / "scripts" / "cli.py").write_text("")
-    (sources / "reversi" / "console.py").write_text("from reversi.games import rules  # edited\n")
-    (sources / "reversi" / "README.md").write_text("")
-    assert Sources(sources).hash == before
 
 
 def test_numba_uses_the_folder_of_these_sources() -> None:
     root = Path(reversi.kernels.kernel.__file__).parents[2]
     assert Path(numba.config.CACHE_DIR).name == Sources(root).hash
+
+
+def test_the_same_texts_have_their_folder_without_another_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    folder = cache_folder(Named("abc", key="text"))
+    assert cache_folder(Named("not looked at", key="text")) == folder
+    assert cache_folder(Named("abc", key="text with another docstring")) == folder
+    assert cache_folder(Named("def", key="text with another constant")) != folder
 
 
 def test_processes_that_start_together_share_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,13 +55,7 @@ def test_processes_that_start_together_share_the_folder(tmp_path: Path, monkeypa
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(Path, "mkdir", mkdir_second)
-    assert cache_folder("abc") == tmp_path / "reversi-zero-kernels" / "abc"
-
-
-def test_checked_kernels_have_a_folder_of_their_own(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Sources(sources).hash
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
-    assert Sources(sources).hash != before
+    assert cache_folder(Named("abc")) == tmp_path / "reversi-zero-kernels" / "abc"
 
 
 def test_nothing_is_kept_once_a_source_has_changed(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,20 +63,14 @@ def test_nothing_is_kept_once_a_source_has_changed(sources: Path, monkeypatch: p
     monkeypatch.setattr(cache, "_cacheable", {})
     file = sources / "actors" / "config.py"
     stamp = file.stat()
+    assert actors.config.__name__ in sys.modules  # other files could not have been compiled from
     assert may_cache("one")
     file.write_text("LEAST_EMPTIES = 77\n")
     assert may_cache("one")
     assert not may_cache("two")
-    file.write_text("LEAST_EMPTIES = 6\nimport reversi.far\n")
+    file.write_text("LEAST_EMPTIES = 6\n")
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert not may_cache("three")  # it may use what was imported meanwhile
-
-
-def test_a_source_that_is_removed_has_changed(sources: Path) -> None:
-    before = Sources(sources)
-    assert before.unchanged()
-    (sources / "reversi" / "far.py").unlink()
-    assert not before.unchanged()
 
 
 def test_processes_that_compile_a_kernel_at_once_do_not_mix_its_signatures(tmp_path: Path) -> None:
@@ -144,8 +102,8 @@ def test_folders_that_others_use_are_not_removed(tmp_path: Path, monkeypatch: py
     old = [folder_of(tmp_path, f"old{n}", USED_S * (2 + n)) for n in range(3)]
     new = [folder_of(tmp_path, f"new{n}", n) for n in range(KEPT_FOLDERS)]
     again = folder_of(tmp_path, "again", USED_S * 9)
-    assert cache_folder("again") == again  # a process starts with it
-    cache_folder("next")
+    assert cache_folder(Named("again")) == again  # a process starts with it
+    cache_folder(Named("next"))
     assert again.is_dir()
     assert all(folder.is_dir() for folder in new)
     assert not any(folder.is_dir() for folder in old)
@@ -162,17 +120,17 @@ def unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_without_a_home_the_folder_is_in_tmp_and_nobody_else_can_write_it(unwritable: Path) -> None:
-    folder = cache_folder("abc")
+    folder = cache_folder(Named("abc"))
     assert folder is not None
     assert folder.parent.parent == unwritable
     assert folder.parent.stat().st_mode & 0o777 == 0o700
-    assert cache_folder("abc") == folder
+    assert cache_folder(Named("abc")) == folder
 
 
 def test_a_folder_in_tmp_that_others_can_write_is_not_used(unwritable: Path) -> None:
     (unwritable / f"reversi-zero-kernels-{os.getuid()}").mkdir()
     (unwritable / f"reversi-zero-kernels-{os.getuid()}").chmod(0o777)
-    assert cache_folder("abc") is None
+    assert cache_folder(Named("abc")) is None
 
 
 @pytest.mark.parametrize("folder", [None, "a file"])

@@ -10,7 +10,7 @@ from reversi.errors import CorruptFileError, IncompatibleModelError
 from reversi.games.planes import PLANES_VERSION
 from reversi.games.rules import GAMES, RULES_VERSION, game_named
 from reversi.model.config import network_to_json
-from reversi.model.weights import FORMAT, Weights, array_shapes
+from reversi.model.weights import FORMAT, Weights, array_shapes, version_of
 from tests.reversi.model.samples import LINES, SMALL, weights
 
 
@@ -58,6 +58,16 @@ def test_a_truncated_model_is_corrupt(sample, keep):
     cut = data[: int(len(data) * keep)] if isinstance(keep, float) else data[:keep]
     with pytest.raises(CorruptFileError, match=r"^here: "):
         Weights.from_bytes(cut, "here")
+
+
+def test_the_version_is_read_from_the_header_alone(sample, monkeypatch):
+    data = sample.to_bytes()
+    monkeypatch.setattr(archive, "unpack", None)
+    assert version_of(data, "here") == sample.version
+    with pytest.raises(CorruptFileError, match=r"^here: expected a version from 0 to 2147483647, got 'x'$"):
+        version_of(packed(sample, version="x"), "here")
+    with pytest.raises(CorruptFileError, match=r"^here: expected a version from 0 to 2147483647, got None$"):
+        version_of(archive.pack("weights", 1, {}, {}), "here")
 
 
 def test_any_flipped_byte_is_refused(sample):

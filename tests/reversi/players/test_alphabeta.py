@@ -17,7 +17,7 @@ from reversi.players.alphabeta import CORNER, DIAGONAL, DISC, DISCS, MOBILITY, A
 
 def search(positions: list[Position], depth: int, seed: int = 1, threads: int = 1) -> AlphaBetaResult:
     own, opp = (np.array([getattr(p, side) for p in positions], np.uint64) for side in ("own", "opp"))
-    return alphabeta(positions[0].game, own, opp, depth, seed, Threads(threads))
+    return alphabeta(positions[0].game, own, opp, depth, seed=seed, threads=Threads(threads))
 
 
 def judged(position: Position) -> int:
@@ -105,7 +105,7 @@ def test_the_seed_decides_among_equals_alone_and_batch_and_threads_nothing() -> 
     assert [search([position], 3).action[0] for position in positions] == one.action.tolist()
     assert (search(positions, 3, seed=2).score == one.score).all()
     empty = np.zeros(0, np.uint64)
-    assert alphabeta(GAMES["reversi6"], empty, empty, 3, 1, Threads(1)).action.shape == (0,)
+    assert alphabeta(GAMES["reversi6"], empty, empty, 3, seed=1, threads=Threads(1)).action.shape == (0,)
 
 
 def test_it_beats_weaker_players_by_far() -> None:

@@ -33,11 +33,11 @@ def masks(*positions: Position) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 def search(positions: list[Position], playouts: int, seed: int = 1, threads: int = 1) -> FlatMcResult:
     game = positions[0].game
-    return flat_monte_carlo(game, *masks(*positions), playouts, seed, Threads(threads))
+    return flat_monte_carlo(game, *masks(*positions), playouts, seed=seed, threads=Threads(threads))
 
 
 def playouts(position: Position, count: int, seed: int = 1, threads: int = 1) -> NDArray[np.int16]:
-    return random_playouts(position.game, position.own, position.opp, count, seed, Threads(threads))
+    return random_playouts(position.game, position.own, position.opp, count, seed=seed, threads=Threads(threads))
 
 
 def exact(position: Position) -> tuple[float, float]:
@@ -128,7 +128,7 @@ def test_positions_are_counted_in_runs_as_in_one(monkeypatch: pytest.MonkeyPatch
 
 def test_no_positions_need_no_playouts() -> None:
     empty = np.zeros(0, np.uint64)
-    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, 1, Threads(1))
+    wins, tried = flat_monte_carlo(GAMES["reversi6"], empty, empty, 150, seed=1, threads=Threads(1))
     assert wins.shape == tried.shape == (0, 37)
 
 

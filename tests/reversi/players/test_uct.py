@@ -22,7 +22,7 @@ from reversi.players.uct import EXPANSION, Nodes, UctResult, best_child, grow_tr
 
 def search(positions: list[Position], playouts: int, seed: int = 1, threads: int = 1) -> UctResult:
     own, opp = (np.array([getattr(p, side) for p in positions], np.uint64) for side in ("own", "opp"))
-    return uct(positions[0].game, own, opp, playouts, seed, Threads(threads))
+    return uct(positions[0].game, own, opp, playouts, seed=seed, threads=Threads(threads))
 
 
 def tree(position: Position, playouts: int) -> Nodes:
@@ -101,7 +101,7 @@ def test_a_position_gets_the_same_tree_in_any_batch_and_on_any_threads() -> None
     assert (search(positions, 60, seed=2).visits != search(positions, 60).visits).any()
     assert len(search(positions, 60).action) == 30
     empty = np.zeros(0, np.uint64)
-    assert uct(GAMES["reversi8"], empty, empty, 10, 1, Threads(1)).visits.shape == (0, 65)
+    assert uct(GAMES["reversi8"], empty, empty, 10, seed=1, threads=Threads(1)).visits.shape == (0, 65)
 
 
 def test_random_games_are_those_of_flat_monte_carlo_on_average() -> None:
@@ -112,7 +112,7 @@ def test_random_games_are_those_of_flat_monte_carlo_on_average() -> None:
         )
         for number in range(20_000)
     ]
-    expected = random_playouts(position.game, position.own, position.opp, 20_000, 6, Threads(1))
+    expected = random_playouts(position.game, position.own, position.opp, 20_000, seed=6, threads=Threads(1))
     spread = math.hypot(np.std(margins), np.std(expected)) / math.sqrt(20_000)
     assert abs(np.mean(margins) - expected.mean()) < 4.5 * spread
     over = Position.parse("XXXXXXXXXXXXXXOO X")

@@ -11,7 +11,7 @@ from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.evaluate import Evaluate
 from reversi.search.params import SearchParams
 from reversi.search.signature import HashEvaluator
-from reversi.search.simulation import expand, walk
+from reversi.search.simulation import expand, select_leaf
 from reversi.search.tree import PENDING, Tree, back_up, make_trees, tree_of
 
 Answer = tuple[dict[str, float], float]
@@ -67,7 +67,7 @@ def make_tree(game: Game, simulations: int) -> Tree:
 def grow(tree: Tree, game: Game, params: SearchParams, simulations: int, evaluate: Evaluate) -> None:
     """Let a new or kept tree grow to so many visits of its root's actions, a leaf at a time, as self-play does."""
     while tree.edges["visits"][0] <= simulations:
-        node = 0 if tree.nodes["degree"][0] == PENDING else walk(tree, game.id, params, simulations)
+        node = 0 if tree.nodes["degree"][0] == PENDING else select_leaf(tree, game.id, params, simulations)
         if is_settled(tree, node):
             back_up_settled(tree, params, node)
         else:

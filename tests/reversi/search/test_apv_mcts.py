@@ -107,7 +107,7 @@ def test_many_leaves_of_one_tree_need_few_batches() -> None:
     evaluate = CountingHashEvaluator(game)
     Search(game, search_config(simulations=400, leaves=16), evaluate, 1).run(own, opp)
     assert sum(evaluate.batches) == 401
-    assert len(evaluate.batches) <= 40  # 26 if no walk ever ended on a waiting leaf
+    assert len(evaluate.batches) <= 40  # 26 if no simulation ever ended on a waiting leaf
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -16,7 +16,7 @@ from reversi.search.gumbel import considered_visits
 from reversi.search.params import params_of
 from reversi.search.root import draw_root_noise, root_action, root_policy, root_value, set_root
 from reversi.search.signature import HashEvaluator
-from reversi.search.simulation import expand, walk
+from reversi.search.simulation import expand, select_leaf
 from reversi.search.tree import TERMINAL, Tree, back_up
 from tests.configs import search_config
 from tests.reversi.search.gumbel_reference import Node, schedule
@@ -99,7 +99,7 @@ def test_every_choice_is_the_references(name: str, noisy: bool, simulations: int
         tree.gumbels[:] = rng.gumbel(size=game.actions) if noisy else 0
         gumbel = {action: float(tree.gumbels[action]) for action in legal}
         for visits in schedule(min(considered, len(legal)), simulations):
-            node = walk(tree, game.id, params, simulations)
+            node = select_leaf(tree, game.id, params, simulations)
             path = path_to(tree, node)
             clear.append(is_best(root.root_scores(config, gumbel, visits), path[0]))
             below = root

@@ -11,7 +11,7 @@ from reversi.kernels.exponential import exponential
 from reversi.search.apv_mcts import Search
 from reversi.search.params import params_of
 from reversi.search.root import root_value, set_root, set_roots
-from reversi.search.simulation import expand, expand_leaves, select_leaves, walk
+from reversi.search.simulation import expand, expand_leaves, select_leaf, select_leaves
 from reversi.search.tree import back_up, make_leaves, make_trees, tree_of
 from tests.configs import search_config
 from tests.reversi.search.stubs import Answer, TableEvaluator, arrays, random_positions
@@ -159,7 +159,7 @@ def test_a_walk_goes_on_through_forced_replies_and_signs_flip_at_each() -> None:
             set_root(tree, game.id, params, own, opp)
             expand(tree, game.id, params, 0, np.where(np.arange(game.actions) == action, np.float32(5), np.float32(0)))
             back_up(tree, params, 0, np.float32(0), 0)
-            node = walk(tree, game.id, params, 32)
+            node = select_leaf(tree, game.id, params, 32)
             assert (int(tree.nodes[node]["own"]), int(tree.nodes[node]["opp"])) == (leaf.own, leaf.opp)
             assert node == plies
             back_up(tree, params, node, np.float32(0.5), 0)

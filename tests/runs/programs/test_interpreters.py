@@ -100,12 +100,12 @@ def test_the_recursive_kernel_comes_from_the_disk_cache_in_a_new_process() -> No
         "from reversi.kernels.threads import Threads\n"
         "game = game_named('reversi6')\n"
         "own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)\n"
-        "result = alphabeta.alphabeta(game, own, opp, 4, 1, Threads(1))\n"
+        "result = alphabeta.alphabeta(game, own, opp, 4, seed=1, threads=Threads(1))\n"
         "print(sum(alphabeta.choose_actions.stats.cache_misses.values()), result.score[0])"
     )
     game = GAMES["reversi6"]
     own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
-    score = alphabeta(game, own, opp, 4, 1, Threads(1)).score[0]
+    score = alphabeta(game, own, opp, 4, seed=1, threads=Threads(1)).score[0]
     assert [printed(program) for _ in range(2)][1] == f"0 {score}\n"
 
 

@@ -16,6 +16,7 @@ from learner.replay.redis.embedded import EmbeddedServer
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.sink import RedisSink
+from learner.replay.samples import POSITIONS
 from reversi.games.rules import GAMES
 from reversi.record import Records, encode
 from tests.configs import redis_config
@@ -67,7 +68,7 @@ def opened(
 ) -> Iterator[RedisReplay]:
     """A replay over `server`, closed in the end."""
     config = replace(CONFIG, **changes)
-    replay = RedisReplay(MemoryReplay(GAME, config, seed, rejected), config, server, key)
+    replay = RedisReplay(MemoryReplay(GAME, config, POSITIONS, seed, rejected), config, server, key)
     try:
         yield replay
     finally:

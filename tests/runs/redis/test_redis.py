@@ -11,6 +11,7 @@ import pytest
 from redis.exceptions import OutOfMemoryError
 
 from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
+from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
 from learner.replay.redis.consumer import Consumer, Taken
@@ -64,8 +65,8 @@ def test_what_a_sink_pushes_the_learner_draws(redis_server: RedisServer) -> None
 def test_transitions_come_through_the_stream_as_they_do_in_memory(
     redis_server: RedisServer, algorithm: AlgorithmConfig
 ) -> None:
-    memory = MemoryReplay(GAME, CONFIG, 7, None, algorithm)
-    over = RedisReplay(MemoryReplay(GAME, CONFIG, 7, None, algorithm), CONFIG, redis_server, key := fresh_key())
+    memory = MemoryReplay(GAME, CONFIG, sample_kind(algorithm), 7)
+    over = RedisReplay(MemoryReplay(GAME, CONFIG, sample_kind(algorithm), 7), CONFIG, redis_server, key := fresh_key())
     with contextlib.closing(over):
         for sequence in range(6):
             assert over.add(batch(sequence, count=4)) == memory.add(batch(sequence, count=4))
@@ -74,7 +75,7 @@ def test_transitions_come_through_the_stream_as_they_do_in_memory(
         assert expected is not None
         for name, column in expected.columns().items():
             np.testing.assert_array_equal(drawn.columns()[name], column, err_msg=name)
-    again = RedisReplay(MemoryReplay(GAME, CONFIG, 8, None, algorithm), CONFIG, redis_server, key)
+    again = RedisReplay(MemoryReplay(GAME, CONFIG, sample_kind(algorithm), 8), CONFIG, redis_server, key)
     with contextlib.closing(again):
         until(lambda: again.report().games_total == 24)
         assert again.report().positions == memory.report().positions > 0

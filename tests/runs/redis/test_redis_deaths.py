@@ -19,6 +19,7 @@ from learner.replay.redis.consumer import Taken
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.stream import count_in, drawn_key, streams
+from learner.replay.samples import POSITIONS
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.runs.redis.redis_setup import (
@@ -57,7 +58,7 @@ def test_a_replay_that_died_beside_the_learner_gives_no_sample_that_is_not_paid_
         until(lambda: count_in(client.get(drawn_key(key))) == drawn)
 
     def again(learner_lives: bool) -> RedisReplay:
-        memory = MemoryReplay(GAME, CONFIG, 7, None)
+        memory = MemoryReplay(GAME, CONFIG, POSITIONS, 7)
         if state is not None:
             memory.restore(state)
         return RedisReplay(memory, CONFIG, redis_server, key, learner_lives=learner_lives)
@@ -176,7 +177,7 @@ def test_a_server_that_stays_away_ends_the_run_with_one_line(tmp_path: Path) -> 
         until(lambda: gave_up(replay))
         with pytest.raises(UnreachableError, match=r"^redis at unix://.*: gave up after 0 s of .*$"):
             replay.sample(1, 8)
-        saved = MemoryReplay(GAME, CONFIG, 7, None)
+        saved = MemoryReplay(GAME, CONFIG, POSITIONS, 7)
         saved.restore(replay.state())
         assert saved.report().games_total == games_taken(replay) > 0, "what it holds can still be saved"
         with pytest.raises(UnreachableError, match="gave up after"):

@@ -10,6 +10,7 @@ from learner.replay.redis import remote
 from learner.replay.redis.remote import StreamedReplay
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.sink import RedisSink
+from learner.replay.samples import POSITIONS
 from tests.runs.redis.redis_setup import CONFIG, GAME, batch, fresh_key, until
 
 
@@ -26,8 +27,9 @@ def test_a_sample_waits_for_records_that_come_through_the_stream(
         rejected_dir=None,
         server=redis_server,
         key=key,
-        algorithm=None,
+        kind=POSITIONS,
         saved=lambda: None,
+        restarted=lambda: False,
     )
     sizes: list[int | None] = []
 

@@ -21,11 +21,11 @@ from reversi.errors import ConfigError, RunError, UnreachableError
 from reversi.record import encode
 from scripts.config.compose import compose
 from scripts.config.job import job_of
+from scripts.launch.preflight import check_machine
 from scripts.launch.redis_run import forget, redis_of
 from scripts.launch.train import train
-from scripts.run.preflight import check_machine
 from scripts.run.session import Session
-from scripts.run.status import read_run
+from scripts.run.status import read_status
 from tests.configs import redis_config
 from tests.random_games import random_records
 from tests.runs.redis.redis_contents import counted, deliveries
@@ -181,7 +181,7 @@ def test_a_stopped_run_with_a_model_and_no_checkpoint_is_not_offered_to_be_resum
         overrides = [*TINY, replay, "cluster=serial", f"run.name={name}", f"run.dir={tmp_path}"]
         assert not train(overrides).finished
         said.append(capsys.readouterr().out.splitlines()[-1])
-        assert read_run(tmp_path / name).state == "empty"
+        assert read_status(tmp_path / name).state == "empty"
     words = "stopped before training continued; nothing is lost"
     assert said == [
         f"{words}; start it again under a new run.name",

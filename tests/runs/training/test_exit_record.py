@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import RunError, TrainingDivergedError
-from scripts.run.exit_record import ENDED, Ending, read_ending, recorded_ending
+from scripts.run.exit_record import EXIT_RECORD, read_exit_record, recorded_exit
 from scripts.run.folder import RunFolder
-from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S
+from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S, Interrupt
 from scripts.run.session import Session
-from scripts.run.status import read_run
-from tests.scripts.sessions import PARTS, driver, session
+from scripts.run.status import read_status
+from tests.scripts.sessions import PARTS, driver, session, wait_until_stopping
 
 End = Callable[[Session], None]
 
@@ -49,7 +49,7 @@ def saved_all(run: Session) -> None:
 
 
 def fails(run: Session, error: BaseException, does: End = trained) -> None:
-    with recorded_ending(run):
+    with recorded_exit(run.folder, run.interrupt):
         does(run)
         raise error
 
@@ -57,7 +57,7 @@ def fails(run: Session, error: BaseException, does: End = trained) -> None:
 def state_of(run: RunFolder) -> str:
     """Return the state of a run whose process has gone."""
     run.close()
-    return read_run(run.path).state
+    return read_status(run.path).state
 
 
 @pytest.mark.parametrize(
@@ -79,27 +79,27 @@ def test_a_run_says_how_it_ended(how: str, does: End, state: str, words: str, fo
         with pytest.raises(RunError):
             fails(run, RunError("no room\nand more"), does)
     else:
-        with recorded_ending(run) as recorder:
+        with recorded_exit(folder, run.interrupt) as recorder:
             does(run)
             assert recorder.record("finished" if how == "finished" else "stopped").summary == words
-    ending = read_ending(folder.path)
-    assert ending is not None
-    assert (ending.how, ending.summary) == (how, words)
-    assert ending.checkpoint == ("000001" if does in (saved, saved_all) else None)
+    record = read_exit_record(folder.path)
+    assert record is not None
+    assert (record.how, record.summary) == (how, words)
+    assert record.checkpoint == ("000001" if does in (saved, saved_all) else None)
     assert state_of(folder) == state
 
 
 def test_while_a_session_goes_on_and_after_it_was_killed_nothing_is_said(folder: RunFolder) -> None:
     first = session(folder)
-    with recorded_ending(first) as recorder:
+    with recorded_exit(folder, first.interrupt) as recorder:
         saved_all(first)
         recorder.record("finished")
     folder.write_json("summary.json", {})
-    with recorded_ending(session(folder)):
-        assert read_ending(folder.path) is None
+    with recorded_exit(folder, Interrupt()):
+        assert read_exit_record(folder.path) is None
         copy = shutil.copytree(folder.path, folder.path.parent / "copy")  # as if it had been killed now
-        assert read_run(copy).state == "died"
-        assert read_run(folder.path).state == "training"
+        assert read_status(copy).state == "died"
+        assert read_status(folder.path).state == "training"
 
 
 def test_the_first_word_is_the_last(folder: RunFolder) -> None:
@@ -107,25 +107,25 @@ def test_the_first_word_is_the_last(folder: RunFolder) -> None:
     run = session(folder)
 
     def says_that_it_is_saved() -> None:
-        with recorded_ending(run) as recorder:
+        with recorded_exit(folder, run.interrupt) as recorder:
             saved_all(run)
             recorder.record("stopped")
             raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):
         says_that_it_is_saved()
-    ending = read_ending(folder.path)
-    assert ending is not None
-    assert ending.how == "stopped"
+    record = read_exit_record(folder.path)
+    assert record is not None
+    assert record.how == "stopped"
 
 
 def test_an_error_that_is_none_of_ours_is_named(folder: RunFolder) -> None:
     run = session(folder)
     with pytest.raises(KeyError):
         fails(run, KeyError("missing"))
-    ending = read_ending(folder.path)
-    assert ending is not None
-    assert ending.error == "KeyError: 'missing'"
+    record = read_exit_record(folder.path)
+    assert record is not None
+    assert record.error == "KeyError: 'missing'"
 
 
 def test_a_disk_that_takes_no_last_word_is_no_lie(
@@ -142,7 +142,7 @@ def test_a_disk_that_takes_no_last_word_is_no_lie(
 
     with pytest.raises(TrainingDivergedError):
         fails(run, TrainingDivergedError("step 3"), saved_on_the_last_room)
-    assert read_ending(folder.path) is None
+    assert read_exit_record(folder.path) is None
     assert state_of(folder) == "died"
     assert caplog.messages == ["how the run ended is not recorded: no space left"]
 
@@ -151,7 +151,7 @@ def test_a_run_in_which_nothing_was_trained_says_nothing_of_an_error(folder: Run
     """It is removed as a whole."""
     with pytest.raises(RunError):
         fails(session(folder), RunError("no room"), nothing)
-    assert read_ending(folder.path) is None
+    assert read_exit_record(folder.path) is None
     assert folder.disposable
     folder.discard()
     assert not folder.path.exists()
@@ -159,7 +159,7 @@ def test_a_run_in_which_nothing_was_trained_says_nothing_of_an_error(folder: Run
 
 def test_a_copy_says_what_the_original_said(folder: RunFolder) -> None:
     run = session(folder)
-    with recorded_ending(run) as recorder:
+    with recorded_exit(folder, run.interrupt) as recorder:
         saved_all(run)
         recorder.record("stopped")
     copy = folder.path.parent / "copy"
@@ -169,23 +169,23 @@ def test_a_copy_says_what_the_original_said(folder: RunFolder) -> None:
             target = copy / file.relative_to(folder.path)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
-    state = read_run(copy)
-    assert (state.state, state.ended) == ("stopped", read_ending(folder.path))
+    state = read_status(copy)
+    assert (state.state, state.ended) == ("stopped", read_exit_record(folder.path))
     assert state.resume_command == f"reversi train resume={copy}"
 
 
 @pytest.mark.parametrize("change", ["removed", "newer"])
 def test_what_was_said_of_another_checkpoint_is_void(change: str, folder: RunFolder) -> None:
     run = session(folder)
-    with recorded_ending(run) as recorder:
+    with recorded_exit(folder, run.interrupt) as recorder:
         saved(run)
         saved_all(run)
         recorder.record("stopped")
     if change == "removed":
         shutil.rmtree(folder.path / "checkpoints" / "000002")
-    else:  # by an older version of this program, which went on with the run and did not void the file
+    else:
         folder.save_checkpoint(3, PARTS)
-    assert read_ending(folder.path) is None
+    assert read_exit_record(folder.path) is None
     assert state_of(folder) == "died"
 
 
@@ -207,27 +207,27 @@ def test_what_was_said_of_another_checkpoint_is_void(change: str, folder: RunFol
 )
 def test_a_file_that_no_run_wrote_says_nothing(text: str, folder: RunFolder) -> None:
     saved_all(session(folder))
-    (folder.path / ENDED).write_text(text)
-    assert read_ending(folder.path) is None
+    (folder.path / EXIT_RECORD).write_text(text)
+    assert read_exit_record(folder.path) is None
     assert state_of(folder) == "died"
 
 
-def test_of_a_run_of_an_older_version_only_the_summary_tells(folder: RunFolder) -> None:
+def test_without_a_record_a_summary_does_not_make_a_run_finished(folder: RunFolder) -> None:
     saved_all(session(folder))
-    assert read_ending(folder.path) is None
     folder.write_json("summary.json", {})
-    assert read_ending(folder.path) == Ending(how="finished", trained=True, lost=False, checkpoint="000001", error=None)
-    assert state_of(folder) == "finished"
+    assert read_exit_record(folder.path) is None
+    assert state_of(folder) == "died"
 
 
 def test_a_second_signal_says_that_something_is_lost(folder: RunFolder) -> None:
     folder.close()
     with driver(folder.path, "hangs") as process:
         process.send_signal(signal.SIGINT)
-        time.sleep(2 * TOGETHER_S)
+        wait_until_stopping(folder.path)
+        time.sleep(1.2 * TOGETHER_S)  # sooner it would be the same signal
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == EXIT_INTERRUPTED
-    said = json.loads((folder.path / ENDED).read_text())
+        assert process.wait(timeout=50) == EXIT_INTERRUPTED
+    said = json.loads((folder.path / EXIT_RECORD).read_text())
     assert (said["how"], said["lost"]) == ("stopped", True)
 
 
@@ -235,5 +235,5 @@ def test_a_killed_run_says_nothing(folder: RunFolder) -> None:
     folder.close()
     with driver(folder.path, "hangs") as process:
         process.kill()
-    assert json.loads((folder.path / ENDED).read_text())["how"] is None
-    assert read_ending(folder.path) is None
+    assert json.loads((folder.path / EXIT_RECORD).read_text())["how"] is None
+    assert read_exit_record(folder.path) is None

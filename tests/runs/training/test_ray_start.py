@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from scripts.ray import cluster as ray_cluster
 from scripts.run.processes import children
 
 CONFIG = LocalClusterConfig(kind="local", object_store_mb=100, max_restarts=0, stall_s=60)
+GROUP_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 LATE = "The current node timed out during startup."
 
 
@@ -66,35 +69,61 @@ def test_what_is_always_late_or_wrong_is_one_line(says: list[str], inits: list[s
     assert str(error.value) == f"cannot use Ray at this machine: {says[0]}"
 
 
-def test_a_worker_is_not_waited_for_while_ray_ends(inits: list[str]) -> None:
-    """It may crash or hang on its way out."""
+def test_what_ray_has_started_is_not_waited_for_while_it_ends(
+    inits: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its processes may crash or hang on their way out; what the run started before goes on."""
     inits += [""]
-    code = "import time; print(flush=True); time.sleep(60)"
-    with ray_cluster.ray_of(CONFIG):
-        worker = subprocess.Popen(["ray::Worker", "-c", code], executable=sys.executable, stdout=subprocess.PIPE)
-        worker.stdout.readline()  # type: ignore[union-attr]
-    end_sleepers()
-    assert worker.wait(5) == -signal.SIGKILL
-    worker.stdout.close()  # type: ignore[union-attr]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        monkeypatch.setattr(ray_cluster.ray, "shutdown", lambda: left.append(sleepers()))
+        left: list[int] = []
+        with ray_cluster.ray_of(CONFIG):
+            assert sleepers() == 1
+        assert left == [0]
+        assert other.poll() is None
 
 
-def test_rays_processes_and_signal_handlers_do_not_take_the_runs_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signals_to_the_whole_group_reach_the_run_alone_and_its_handlers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A SIGTERM to the run's group would end Ray before the run has saved, and Ray's handler the run itself."""
-    groups, handler = list[tuple[int, int]](), signal.getsignal(signal.SIGTERM)
+    received: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in GROUP_SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in GROUP_SIGNALS}
+    children: list[subprocess.Popen[bytes]] = []
 
     def init(**_: Any) -> None:
-        ray_cluster.ray_utils.set_sigterm_handler(lambda *_: None)
-        with ray_cluster.ray_services.ConsolePopen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-            groups.append((child.pid, os.getpgid(child.pid)))
-            assert signal.getsignal(signal.SIGTERM) is handler
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        children.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+        for number in GROUP_SIGNALS:
+            signal.pthread_kill(threading.get_ident(), number)  # another thread of the tests might take it
+        assert received == []
 
     def shutdown() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     monkeypatch.setattr(ray_cluster.ray, "init", init)
     monkeypatch.setattr(ray_cluster.ray, "shutdown", shutdown)
-    with ray_cluster.ray_of(CONFIG):
+    monkeypatch.setattr(ray_cluster, "kill", lambda processes: None)
+    try:
+        with ray_cluster.ray_of(CONFIG):
+            assert sorted(received) == sorted(GROUP_SIGNALS), "they came as soon as the handlers were back"
+            for number in GROUP_SIGNALS:
+                children[0].send_signal(number)
+            time.sleep(0.2)
+            assert children[0].poll() is None
+        assert {number: signal.getsignal(number) for number in GROUP_SIGNALS} == handlers
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+    finally:
+        children[0].communicate(b"\n")
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_a_sigterm_that_ray_takes_while_it_starts_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come to another thread of the process, where it is not blocked."""
+
+    def init(**_: Any) -> None:
+        sys.exit(signal.SIGTERM)
+
+    monkeypatch.setattr(ray_cluster.ray, "init", init)
+    with pytest.raises(KeyboardInterrupt), ray_cluster.ray_of(CONFIG):
         pass
-    ((pid, group),) = groups
-    assert pid == group != os.getpgid(0)
-    assert signal.getsignal(signal.SIGTERM) is handler

@@ -90,7 +90,7 @@ def silence(store: Any) -> dict[str, Any]:
     import ray
 
     from learner.remote import RemoteSink
-    from scripts.ray.roles import measure_process
+    from scripts.ray.actor_calls import measure_process
 
     sink, process = RemoteSink(store), psutil.Process(ray.get(measure_process(store)).pid)
     process.suspend()

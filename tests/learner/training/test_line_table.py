@@ -1,4 +1,4 @@
-"""Lines in training: what is added to strips and taken back, and a table that learns, decays and is saved."""
+"""A table of lines in training: it learns, decays and is saved."""
 
 from __future__ import annotations
 
@@ -9,62 +9,16 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from learner.cpu_pass.cpu_pass import StripPass
-from learner.cpu_pass.kernels import add_lines, scatter_lines
 from learner.training.trainer import Trainer
-from reversi.games.rules import game_named
-from reversi.kernels.threads import Threads
 from reversi.model.config import ResNetConfig
-from reversi.model.line_patterns import shared_rows, table_rows
-from reversi.model.line_table import LineRows, summed_rows
+from reversi.model.line_patterns import shared_rows
+from reversi.model.line_table import LineRows
 from reversi.model.network import DualNetwork
 from tests.learner import jobs
-from tests.learner.cpu_pass.strip_rows import gradients, network, planes_of, separators, squares, stored
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, batch
 
 SMALL = replace(jobs.NETWORK, lines=True)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_table_gets_the_same_gradient_bit_for_bit_every_time(threads: int) -> None:
-    planes, runs = planes_of(game_named("reversi6"), 64), []
-    made = network(6, SMALL)
-    strips = StripPass(made, 64, torch.bfloat16, Threads(threads))
-    for _ in range(5):
-        runs.append(gradients(made, strips.outputs(planes))["lines.table"])
-    assert runs[0].any()
-    assert all(run.equal(runs[0]) for run in runs)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("boards", [0, 6])
-def test_lines_are_added_and_taken_back_between_separators_that_nobody_touches(dtype: torch.dtype, boards: int) -> None:
-    """Three boards of tic-tac-toe and a separator after each in a strip, in the layout of `test_fused`."""
-    across, channels = 3, 5
-    game = game_named("tictactoe")
-    rows = LineRows(3)(planes_of(game, boards))
-    features = torch.randn(boards * 12, channels, generator=torch.Generator().manual_seed(1)).to(dtype)
-    table = torch.randn(table_rows(3), channels, generator=torch.Generator().manual_seed(2))
-
-    def in_strips(each: Tensor) -> Tensor:
-        """[B, C, 3, 3] as the squares [R, C] of strips."""
-        return each.view(-1, across, channels, 3, 3).permute(0, 3, 1, 4, 2).reshape(-1, channels)
-
-    added = features.clone()
-    add_lines(stored(added), table.numpy(), rows.numpy(), 3, across)
-    expected = squares(features).float() + in_strips(summed_rows(table, rows))
-    torch.testing.assert_close(
-        squares(added), expected.to(dtype), rtol=0, atol=1e-6 if dtype == torch.float32 else 0.02
-    )
-    assert separators(added).equal(separators(features))
-
-    d_table = torch.full_like(table, torch.nan)
-    scatter_lines(stored(features), rows.numpy(), 3, across, d_table.numpy())
-    twin = table.clone().requires_grad_()
-    (in_strips(summed_rows(twin, rows)) * squares(features).float()).sum().backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(d_table, twin.grad, rtol=1e-5, atol=1e-5)
 
 
 def trainer(network: ResNetConfig = SMALL, **changes: Any) -> Trainer:

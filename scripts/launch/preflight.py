@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actors.config import GamesActorConfig, actor_threads
+from actors.config import GamesActorConfig
 from actors.recorded import game_files
 from evaluator.openings import load_openings, random_openings
+from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.memory import check_capacity
 from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.server import RedisServer
@@ -19,7 +20,7 @@ from reversi.games.rules import TICTACTOE, game_named
 from reversi.model.machine import has_nvidia_gpu
 from reversi.model.registry import Registry
 from scripts.config.cluster import LocalClusterConfig, RayClusterConfig
-from scripts.config.job import JobConfig
+from scripts.config.job import JobConfig, check_threads
 
 
 def check_machine(job: JobConfig) -> None:
@@ -46,8 +47,9 @@ def check_machine(job: JobConfig) -> None:
             device_of(job.learner)
 
 
-def check_kept(job: JobConfig) -> None:
-    """Raise ConfigError for relative output paths of a job on a cluster: its working directory is a cache of Ray."""
+def check_cluster_job(job: JobConfig) -> None:
+    """Raise ConfigError for a job on a cluster with relative output paths, as its working directory is a cache of Ray,
+    or with settings of actors that do not fit."""
     places = {"run.dir": job.run.dir, "registry.url": job.registry.url}
     for key, place in places.items():
         if place is not None and not Path(place).is_absolute() and "://" not in place:
@@ -60,21 +62,9 @@ def check_kept(job: JobConfig) -> None:
                 job.actors_of(name)
 
 
-def check_threads(job: JobConfig, cores: int) -> None:
-    """Raise ConfigError for a job with more threads than `cores`: Ray would wait for cores, or all would be slow."""
-    each = actor_threads(job.actors)
-    wanted = job.actor_count * each + job.learner.threads
-    if wanted > max(2, cores):
-        raise ConfigError(
-            f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors.count={job.actor_count} "
-            f"of {each} each (the larger of actors.threads and actors.tree_threads), and "
-            f"learner.threads={job.learner.threads}; lower one"
-        )
-
-
 def check_replay(job: JobConfig) -> None:
     """Raise ConfigError for a replay whose state could not be saved."""
-    check_capacity(game_named(job.game.name), job.replay, job.algorithm)
+    check_capacity(game_named(job.game.name), job.replay, sample_kind(job.algorithm))
 
 
 def check_openings(job: JobConfig) -> None:

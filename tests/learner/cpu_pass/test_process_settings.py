@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from learner.algorithms.config import AlgorithmConfig
-from learner.cpu_pass.subnormals import subnormals_as_zero
+from learner.cpu_pass.process_settings import subnormals_as_zero
 from learner.training.trainer import Trainer
 from reversi.model.config import NetworkConfig
 from tests.learner.jobs import ALGORITHM, CONFIG, GAME, NETWORK, SUPERVISED, batch, stack

@@ -1,4 +1,4 @@
-"""Rows of strips, and a network whose pass runs on them."""
+"""Rows as the kernels store them, and a network whose pass runs on them."""
 
 from __future__ import annotations
 

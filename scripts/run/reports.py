@@ -1,13 +1,10 @@
-"""What a run counts while it trains, and the metrics made from it."""
+"""What a run counts while it trains, and its reports, whose fields are its metrics."""
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-if TYPE_CHECKING:
-    from actors.worker import ActorReport
+from actors.worker import RoundCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,52 +54,49 @@ class PlayReport:
     """Games of this row lost by the side that learns."""
 
 
-@dataclass
-class Counters:
+@dataclass(frozen=True, kw_only=True)
+class HealthReport:
+    """One role under Ray, or all actors together, as the driver sees it."""
+
+    alive: int
+    """Processes that have answered since their start and have not died."""
+    wanted: int
+    """Processes that should be alive; for actors the target number.  The others are starting, waiting for a node with
+    room, or dead."""
+    restarts: int
+    """Restarts after a death since the driver started."""
+    pending_s: float
+    """Seconds since the pending request was sent; of several processes the longest, 0 if none is pending."""
+    rss_mb: float
+    """Resident memory in MB, measured every ten seconds; of several processes the sum."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryReport:
+    """Memory of a run under Ray outside its roles."""
+
+    driver_mb: float
+    """Resident memory of the driver's process in MB, measured every ten seconds."""
+    object_store_mb: float
+    """Used memory of Ray's object stores in MB, over all nodes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counters(RoundCounts):
     """Sums since the run began; differences of two of them give rates."""
 
     at_s: float = 0.0
-    games: int = 0
-    positions: int = 0
-    simulations: int = 0
-    asked: int = 0
-    looked_up: int = 0
-    found: int = 0
-    playing_s: float = 0.0
-    waiting_s: float = 0.0
-    between_s: float = 0.0
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
+    """Seconds of training."""
     steps: int = 0
+    """Steps of the learner."""
     samples: int = 0
+    """Samples trained on."""
     restarts: int = 0
-
-    def copy(self) -> Counters:
-        """Return the sums as they are now."""
-        return dataclasses.replace(self)
-
-    def add(self, report: ActorReport) -> None:
-        """Count one actor's round."""
-        self.games += report.games
-        self.positions += report.positions
-        self.simulations += report.simulations
-        self.asked += report.asked
-        self.looked_up += report.looked_up
-        self.found += report.found
-        self.playing_s += report.playing_s
-        self.waiting_s += report.waiting_s
-        self.between_s += report.between_s
-        self.wins += report.wins
-        self.draws += report.draws
-        self.losses += report.losses
+    """Restarts of roles that died."""
 
     def since(self, then: Counters) -> Counters:
         """Return what was counted since `then`; `at_s` is the seconds between, at least a nanosecond."""
-        change = {
-            field.name: getattr(self, field.name) - getattr(then, field.name) for field in dataclasses.fields(self)
-        }
-        return Counters(**change | {"at_s": max(change["at_s"], 1e-9)})
+        return replace(self - then, at_s=max(self.at_s - then.at_s, 1e-9))
 
     def run_report(self, then: Counters, session_s: float, resident_mb: float) -> RunReport:
         """Return the row of metrics of the run; rates are since `then`, the row before."""
