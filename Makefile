@@ -5,24 +5,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
-# All tests: runs with faults, some of which must end within seconds, with those that only compute beside them at a
-# lower priority; then everything else in two processes, whole files in this order, as most of that waits.
-FAULTS  := tests/faults
-COMPUTE := tests/actors tests/evaluator tests/fuzz tests/learner tests/reversi
-REST    := -n 2 --dist loadfile --no-loadscope-reorder tests/scripts tests/figures $(wildcard tests/test_*.py)
+# Whole files in as many processes as there are cores; those of runs and faults mostly wait, so one more of them.
+CORES   := $(shell nproc)
+PYTEST  := $(BIN)/python -m pytest
+RUNS    := tests/runs tests/faults
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test check bench clean
+.PHONY: help install train test test-all check bench clean
 
 help:            ## print this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "expected Python 3.11 or newer, got $$($(PYTHON) --version); set PYTHON=..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	@$(BIN)/reversi signature > /dev/null  # compiles the engine once, so that every command answers at once
+	@echo "compiling the engine (about two minutes), so that every command answers at once"
+	@$(BIN)/python -m scripts.compile_kernels
 	@touch $(STAMP)
 
 $(DEV): $(STAMP)
@@ -35,16 +35,11 @@ install: $(STAMP)  ## install into .venv
 train: $(STAMP)  ## train a 6x6 model from nothing: 10 minutes on two cores (ARGS='run.minutes=5' changes the job)
 	@$(BIN)/reversi train $(ARGS)
 
-test: $(DEV)   ## run every test
-ifdef ARGS
-	@$(BIN)/python -m pytest $(ARGS)
-else
-	@log=$$(mktemp); nice $(BIN)/python -m pytest $(COMPUTE) > $$log 2>&1 & computing=$$!; \
-	trap 'kill $$computing 2> /dev/null; rm -f $$log' EXIT; trap 'exit 130' INT TERM; \
-	$(BIN)/python -m pytest $(FAULTS); faults=$$?; \
-	wait $$computing; computed=$$?; cat $$log; \
-	$(BIN)/python -m pytest $(REST); rest=$$?; exit $$((faults | computed | rest))
-endif
+test: $(DEV)     ## run every test that starts no process (ARGS=tests/evaluator/test_gate.py runs some)
+	@$(PYTEST) $(or $(ARGS),-n $(CORES) --dist loadfile $(RUNS:%=--ignore %) tests)
+
+test-all: test   ## run those of whole runs and of faults too: Ray, Redis, Chromium, kills
+	@$(PYTEST) -n $$(($(CORES) + 1)) --dist loadfile $(RUNS)
 
 check: $(DEV)  ## lint and type-check
 	@$(BIN)/ruff check .

@@ -1,10 +1,20 @@
-"""What every test needs."""
+"""What every test needs, and the rule of this folder: only tests in `runs/` and `faults/` start processes."""
 
 from __future__ import annotations
 
+import multiprocessing.util
 import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
+
+pytest.register_assert_rewrite("tests.learner.replay.laws")
+
+PROCESSES = tuple(Path(__file__).with_name(name) for name in ("runs", "faults"))
+"""Folders whose tests start processes."""
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -12,3 +22,17 @@ def _ctrl_c_is_heard() -> None:
     """Let the programs that tests start be interrupted: one that is started in the background inherits deafness."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let no test, nor its fixtures, start a process elsewhere, except the one that is marked as the real Ray run."""
+    with pytest.MonkeyPatch.context() as patched:
+        if not any(folder in item.path.parents for folder in PROCESSES) and not item.get_closest_marker("ray"):
+            patched.setattr(subprocess.Popen, "__init__", _refuse)
+            patched.setattr(multiprocessing.util, "spawnv_passfds", _refuse)
+        return (yield)
+
+
+def _refuse(*_: Any, **__: Any) -> NoReturn:
+    pytest.fail("a test that starts a process belongs in tests/runs or tests/faults")

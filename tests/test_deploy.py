@@ -7,18 +7,13 @@ itself defines (resources, volumes) are not checked deeper than their type.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import secrets
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-import psutil
 import pytest
 import yaml
 
@@ -26,7 +21,6 @@ from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.launch.preflight import check_cluster_job
 from scripts.ray.placement import Node, cluster_placement
-from tests.scripts.runs import wait_for
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 TEXT, WHOLE, FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}
@@ -116,52 +110,6 @@ def parts() -> dict[str, list[Any]]:
     for document in yaml.safe_load_all((DEPLOY / "rayjob.yaml").read_text()):
         found.setdefault(document["kind"], []).append(document)
     return found
-
-
-def keepers(head: str) -> list[psutil.Process]:
-    """Return what watches over a worker of the cluster with this head."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            words = process.cmdline()
-            if f"--address={head}:6379" in words and any(word.endswith("keep-worker.sh") for word in words):
-                found.append(process)
-    return found
-
-
-def test_ray_is_started_again_on_a_worker_and_a_second_up_takes_the_place_of_the_first(tmp_path: Path) -> None:
-    head, told = f"10.255.{os.getpid() % 251}.{secrets.randbelow(255)}", tmp_path / "told"
-    ray = tmp_path / ".venv" / "bin" / "ray"
-    ray.parent.mkdir(parents=True)
-    ray.write_text(f'#!/bin/sh\necho "$@" >> {told}\n')  # ends at once, as a Ray does whose node was given up
-    ray.chmod(0o755)
-    (tmp_path / ".ray").mkdir()
-    (tmp_path / "deploy").symlink_to(DEPLOY)
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "RAY_HEAD_IP": head}
-    commands = yaml.safe_load((DEPLOY / "ray-cluster.yaml").read_text())["worker_start_ray_commands"]
-    assert any("keep-worke[r].sh" in line for line in commands)
-
-    def up() -> None:
-        for line in commands:
-            here = line.replace("/opt/reversi", str(tmp_path)).replace("ulimit -n 65536", "ulimit -n")
-            mine = here.replace("keep-worke[r].sh", f"addres[s]={head}")  # those of a cluster on this machine live on
-            subprocess.run(["bash", "-c", mine], env=environment, check=True, timeout=30)
-
-    def starts() -> int:
-        return told.read_text().count(f"start --address={head}:6379 --object-store-memory=")
-
-    try:
-        up()
-        wait_for(lambda: told.exists() and starts() == 2, 60)
-        (first,) = keepers(head)
-        up()
-        wait_for(lambda: starts() >= 3, 60)
-        (second,) = keepers(head)
-        assert second != first
-        assert told.read_text().splitlines()[0] == "stop"
-    finally:
-        for process in keepers(head):
-            process.kill()
 
 
 def test_the_cluster_of_machines_fits_the_schema_that_ray_brings() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -122,21 +121,3 @@ def page_of(path: Path) -> Path:
 def test_the_table_of_metrics_is_current_and_complete() -> None:
     assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == text()
     assert " |  |" not in text(), "a metric without a meaning"
-
-
-def test_the_two_commands_of_the_readme_are_targets() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for target in ("train", "test"):
-        assert f"    make {target} " in readme
-        done = subprocess.run(["make", "-n", target], cwd=ROOT, text=True, capture_output=True, check=False)
-        assert done.returncode == 0
-        assert {"train": "reversi train", "test": "pytest"}[target] in done.stdout
-
-
-def test_make_test_runs_every_test_once() -> None:
-    done = subprocess.run(["make", "-n", "test", "ARGS="], cwd=ROOT, text=True, capture_output=True, check=True)
-    named = [ROOT / word for word in re.findall(r"\btests/[\w/.]+", done.stdout)]
-    files = list((ROOT / "tests").rglob("test_*.py"))
-    assert len(files) > 100
-    for file in files:
-        assert sum(file == each or each in file.parents for each in named) == 1, file

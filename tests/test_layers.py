@@ -55,8 +55,8 @@ LADDERS = {
 }
 """Parts of a package, files and folders; each imports only itself and those before it."""
 
-ON_TOP = {"scripts.cli"}
-"""On no ladder: the command line, which nothing imports."""
+ON_TOP = {"scripts.cli", "scripts.compile_kernels"}
+"""On no ladder: the command line, and what calls it once for all kernels."""
 
 LIGHT = {"numpy", "numba", "llvmlite", "safetensors"}
 """What `reversi` outside `reversi/model` and the front ends may need; safetensors frames its records."""

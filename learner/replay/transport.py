@@ -1,6 +1,6 @@
 """The interface of all replay transports: their methods and reports.
 
-`tests/learner/replay/test_conformance.py` tests every transport against it.
+`tests/learner/replay/laws.py` tests every transport against it.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ def test_fast_searches_have_no_noise() -> None:
     fast = dataclasses.replace(SEARCH, full_share=1e-9, fast_simulations=8)
     noisy, quiet = (
         played(selfplay("reversi6", search=dataclasses.replace(fast, dirichlet_weight=weight)), 400)
-        for weight in (0.25, 0)
+        for weight in (0.25, 0.0)
     )
     assert same(noisy, quiet)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -231,21 +231,26 @@ def test_a_reader_that_lost_its_state_delivers_the_same_again_under_the_same_nam
     assert not replay.add(other.data[0]).duplicate, "other games have another name"
 
 
-class Slow(Sink):
-    """A replay that keeps its producers waiting."""
+def test_waiting_is_told_from_playing(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 1.0
 
-    def push(self, data: bytes) -> None:
-        time.sleep(0.5)
-        super().push(data)
+    class Slow(Sink):
+        """A replay that keeps its producers waiting."""
 
+        def push(self, data: bytes) -> None:
+            nonlocal now_s
+            now_s += 0.5
+            super().push(data)
 
-def test_waiting_is_told_from_playing() -> None:
+    monkeypatch.setattr("actors.worker.time", SimpleNamespace(monotonic=lambda: now_s))
     source, sink = Source(), Slow()
     source.data = weights(0)
     player = worker(source, sink)
     reports = [player.round(0.0) for _ in range(6)]
-    assert sum(report.waiting_s for report in reports) >= 0.5 * len(sink.data) > 0
-    assert all(report.waiting_s < 0.25 for report in reports if not report.games)
+    assert sum(report.waiting_s for report in reports) == 0.5 * len(sink.data) > 0
+    assert [report.waiting_s for report in reports if not report.games] == [0.0] * sum(
+        not report.games for report in reports
+    )
 
 
 def test_answers_of_other_weights_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

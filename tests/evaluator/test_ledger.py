@@ -116,7 +116,7 @@ def test_another_file_is_refused(file: Path, text: str, reason: str) -> None:
         Ledger(file)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(100)
 def test_only_a_file_of_some_size_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device such as /dev/zero has no end, and a pipe would be waited for."""
     os.mkfifo(tmp_path / "pipe")

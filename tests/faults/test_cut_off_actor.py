@@ -15,7 +15,8 @@ from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
 from scripts.cli import main
 from tests.faults.drill.network import Relay
-from tests.scripts.runs import command, metrics, wait_for
+from tests.runs.training.processes import command, wait_for
+from tests.scripts.tiny_job import metrics
 
 
 class Door(Relay):

@@ -30,7 +30,7 @@ from tests.faults.drill.log import LogFollower
 from tests.faults.drill.network import Relay
 from tests.faults.drill.outcome import Outcome, write
 from tests.faults.drill.run import DrillRun
-from tests.scripts.runs import wait_for
+from tests.runs.training.processes import wait_for
 
 DRILL = Outcome(drill="actor", asked=2, kills=2, went_on_s=[1.5, 4.0], lost_games=0, kept=True, seen="nothing")
 

@@ -17,7 +17,7 @@ from reversi.errors import ConfigError
 from tests.faults.drill import namespaces as drill_namespaces
 from tests.faults.drill.machines import FAR, NEAR, spread_run
 from tests.faults.drill.namespaces import Machine, Network, network
-from tests.scripts.runs import wait_for
+from tests.runs.training.processes import wait_for
 
 PORT, SENT = 9999, 2000
 

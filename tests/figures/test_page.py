@@ -9,13 +9,11 @@ from xml.etree import ElementTree
 import pytest
 
 from reversi.errors import UsageError
-from scripts.bench import measure
 from scripts.bench.measure import row
-from scripts.bench.rows import ROWS
 from scripts.bench.setup import Settings
 from tests.figures import __main__ as figures
 from tests.figures import page as figures_page
-from tests.figures import programs, sweeps
+from tests.figures import sweeps
 from tests.figures.limits import flop_per_position, limits
 
 PAGE = "# Speed\n\n<!-- measured: machine -->\nold\n<!-- end -->\n\nProse.\n\n<!-- measured: games -->\n<!-- end -->\n"
@@ -75,31 +73,6 @@ def test_the_page_of_the_documentation_is_made_from_its_figures(tmp_path: Path) 
     assert page.read_text(encoding="utf-8") == figures.PAGE.read_text(encoding="utf-8")
     for picture in page.with_suffix("").glob("*.svg"):
         assert picture.read_text() == (figures.PAGE.with_suffix("") / picture.name).read_text()
-
-
-def test_every_sweep_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(measure, "MEASUREMENT_S", 0.01)
-    monkeypatch.setattr(measure, "STRETCH_S", 0.05)
-    monkeypatch.setattr(figures, "ROWS", {"tree_simulations_per_s": ROWS["tree_simulations_per_s"]})
-    monkeypatch.setattr(programs, "missing", lambda: ["all"])
-    for name, points in {"BATCHES": (1, 8), "GAMES": (1, 4), "SIMULATIONS": (2, 4), "BOARDS": (4, 6)}.items():
-        monkeypatch.setattr(sweeps, name, points)
-    page = tmp_path / "speed.md"
-    page.write_text("".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in sweeps.SWEEPS))
-    tiny = ["--size", "6", "--blocks", "1", "--channels", "8", "--batch", "8", "--simulations", "2", "--repeats", "1"]
-    assert figures.main(["page", "--page", str(page), *tiny]) == 0
-    measured = json.loads((tmp_path / "speed.json").read_text())
-    assert [row["name"] for row in measured["rows"]] == ["tree_simulations_per_s"]
-    assert [sweep["name"] for sweep in measured["sweeps"]] == list(sweeps.SWEEPS)
-    for sweep in measured["sweeps"]:
-        for values in sweep["series"].values():
-            assert len(values) == len(sweep["points"])
-            assert min(values) > 0
-        assert (tmp_path / "speed" / f"{sweep['name']}.svg").exists()
-    text = page.read_text()
-    page.write_text("".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in sweeps.SWEEPS))
-    assert figures.main(["page", "--page", str(page), "--again"]) == 0
-    assert page.read_text() == text
 
 
 def test_a_page_that_is_not_there_is_refused_before_anything_is_measured() -> None:

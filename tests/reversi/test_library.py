@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -34,15 +32,6 @@ def test_type_checkers_see_the_names_that_python_finds() -> None:
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'reversi' has no attribute 'Positions'"):
         reversi.Positions  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_importing_the_package_imports_nothing_heavy() -> None:
-    program = (
-        "import reversi, sys; print([name for name in ('numpy', 'numba', 'torch', 'fsspec') if name in sys.modules]);"
-        "reversi.Position, reversi.Solver, reversi.make_player, reversi.load_model; print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\nFalse\n"
 
 
 def test_annotations_are_packaged() -> None:

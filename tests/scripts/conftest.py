@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +15,8 @@ import pytest
 from reversi.model.registry import Registry
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
-from tests.scripts.page import CHROMIUM, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
     from tests.scripts.driver_scene import Clock, Scene
 
 TINY = Settings(size=6, blocks=1, channels=16)
@@ -75,29 +72,3 @@ def scene(tmp_path: Path, clock: Clock) -> Scene:
     from tests.scripts.driver_scene import Scene
 
     return Scene(tmp_path, clock).begin()
-
-
-@pytest.fixture(scope="module")
-def address(registry: Path) -> Iterator[str]:
-    """Return the address of a server with a 6x6 model."""
-    with served("--registry", registry, "--simulations", 8) as url:
-        yield url
-
-
-@pytest.fixture
-def page(address: str) -> Iterator[Page]:
-    """Return the page in a browser; no error may have come up there in the end."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium")
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address)
-        page.locator("#status", has_text="Your move").wait_for()
-        yield page
-        browser.close()
-        assert [error for error in errors if "400 (Bad Request)" not in error] == []  # a game that was refused

@@ -13,7 +13,7 @@ from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.session import Session
-from tests.scripts.runs import wait_for
+from tests.runs.training.processes import wait_for
 
 PARTS = {"learner.safetensors": b"weights", "replay.safetensors": b"games"}
 

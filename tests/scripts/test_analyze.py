@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -18,7 +16,6 @@ from reversi.model.registry import Registry, load_model
 from tests.reversi.model.samples import weights
 from tests.scripts.conftest import Reversi
 
-ROOT = Path(__file__).parents[2]
 START = "--------------OX----XO-------------- X"
 FULL = "X" * 36 + " O"
 PASS = "XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXO- X"
@@ -125,18 +122,6 @@ def test_a_game_may_hold_a_number_sign_and_follow_a_byte_order_mark(reversi: Rev
     after = str(Position.parse(START).play("c2").play("d2"))
     assert [found["position"] for found in analyzed(reversi, registry, games, 4)] == [after, after]
     assert [found["position"] for found in analyzed(reversi, registry, [f"\ufeff{START}"], 4)] == [START]
-
-
-def test_a_position_is_answered_before_the_next_one_arrives(registry: Path) -> None:
-    command = [sys.executable, "-m", "scripts.cli", "analyze", "--registry", registry, "--simulations", "4", "--json"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=ROOT, text=True, bufsize=1, **pipes) as program:
-        assert program.stdin is not None
-        assert program.stdout is not None
-        for line in (START, "c2", START):
-            program.stdin.write(line + "\n")
-            assert "value" in json.loads(program.stdout.readline())
-        assert program.communicate(timeout=30) == ("", "")
 
 
 def test_nothing_in_is_nothing_out(reversi: Reversi, registry: Path) -> None:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.scripts.conftest import Answer, Reversi
-
-ROOT = Path(__file__).parents[2]
 
 
 def complaint(answer: Answer) -> tuple[int, str]:
@@ -158,11 +154,3 @@ def test_a_run_that_is_not_there_cannot_be_resumed(reversi: Reversi, tmp_path: P
     code, message = complaint(reversi("train", f"resume={tmp_path / 'none'}"))
     assert code in (1, 2)
     assert "none" in message
-
-
-def test_a_whole_process_leaves_no_traceback() -> None:
-    command = [sys.executable, "-m", "scripts.cli", "match", "--a", "nobody", "--b", "random", "--games", "2"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: unknown player")
-    assert "Traceback" not in done.stderr

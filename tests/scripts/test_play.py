@@ -7,7 +7,6 @@ import pytest
 
 from reversi.formats.ggf import parse_ggf
 from reversi.games.notation import action_name
-from tests.reversi.players.engines.commands import spec
 from tests.scripts.conftest import Reversi
 
 
@@ -29,17 +28,6 @@ def test_a_whole_game_can_be_scripted(reversi: Reversi) -> None:
     assert answer.code == 0
     assert "game over" in answer.out
     assert answer.out.splitlines()[-1].startswith("The game: ")
-
-
-def test_another_program_plays_a_whole_game(reversi: Reversi) -> None:
-    lines = "".join(f"{column}{row}\n" for column in "abcd" for row in "1234") * 16
-    answer = reversi("play", spec("gtp", "--dialect", "refused"), "--size", 4, "--ascii", stdin="undo\nhint\n" + lines)
-    assert answer.code == 0
-    assert "game over" in answer.out
-    answer = reversi("play", spec("nboard", "--fault", "crash", "--at", 2), "--size", 4, stdin=lines)
-    assert answer.code == 1
-    assert answer.err.startswith("error: nboard:")
-    assert "it ended with exit code 7" in answer.err
 
 
 def test_white_lets_black_begin(reversi: Reversi) -> None:
@@ -191,16 +179,6 @@ def test_a_start_is_one_game_without_a_fault(reversi: Reversi, tmp_path: Path) -
         answer = reversi("play", "greedy", "--start", games)
         assert answer.err.startswith(f"error: {games}")
         assert words in answer.err
-
-
-def test_another_program_goes_on_with_moves_but_not_from_a_position(reversi: Reversi) -> None:
-    program = spec("gtp", "--dialect", "refused")
-    answer = reversi("play", program, "--start", "b1a1", "--ascii", stdin="a2\n")
-    assert answer.code == 0
-    assert f"{program} plays " in answer.out
-    refused = reversi("play", program, "--start", "-XOXOO-O-XOOXOOO O")
-    assert refused.code == 2
-    assert "which follows games, got a position" in refused.err
 
 
 @pytest.mark.parametrize(

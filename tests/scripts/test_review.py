@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,6 @@ from tests.configs import resnet
 from tests.scripts.conftest import Answer, Reversi
 from tests.scripts.reviewed_game import MARKS, Judged, ending
 
-ROOT = Path(__file__).parents[2]
 FOUR = "c4b4a1d2d4d3a2c1a4a3b1d1"
 OPENING = "c2d2"
 
@@ -187,34 +182,3 @@ def test_what_cannot_be_reviewed_is_one_line(arguments: list[str], says: str, re
     assert answer.err.startswith("error: ")
     assert says in answer.err
     assert answer.err.count("\n") == 1
-
-
-def whole_game() -> GgfGame:
-    """Return a game of 6x6 of random moves."""
-    start, rng = Position.start("reversi6"), random.Random(1)
-    position, moves = start, list[GgfMove]()
-    while not position.is_over:
-        moves.append(GgfMove(rng.choice(position.legal_actions())))
-        position = position.play(moves[-1].action)
-    return GgfGame(start, tuple(moves))
-
-
-def test_ctrl_c_prints_what_is_done(registry: Path, tmp_path: Path) -> None:
-    path = tmp_path / "games.ggf"
-    path.write_text(f"{ending(6, 1)[0]}\n{whole_game()}\n{whole_game()}\n")
-    command = [sys.executable, "-m", "scripts.cli", "review", str(path), "--registry", str(registry), "--seconds", "4"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        while not process.stdout.readline().startswith("Final score"):
-            assert process.poll() is None
-        try:
-            process.wait(6)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "error: interrupted\n")
-    assert "Game 2 of 3" in out
-    assert "Game 3 of 3" not in out
-    rows = [line.split() for line in out.splitlines() if re.match(" *[0-9]+  (Black|White)", line)]
-    assert rows[0][3] == "-", "the end is reviewed first"
-    assert rows[-1][3] == "0", "the last move is forced"

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -191,36 +187,6 @@ def test_wrong_arguments_are_named(reversi: Reversi) -> None:
         answer = reversi("solve", *arguments)
         assert answer.code == 2
         assert str(arguments[1]) in answer.err
-
-
-COMMAND = [sys.executable, "-m", "scripts.cli", "solve", "--json"]
-ROOT = Path(__file__).parents[2]
-
-
-def test_a_line_is_answered_before_the_next_one_arrives() -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(COMMAND, cwd=ROOT, text=True, bufsize=1, **pipes) as program:
-        assert program.stdin is not None
-        assert program.stdout is not None
-        for line, answer in ((LAST, ("score", 36)), ("nonsense", ("line", 2)), (PASS, ("score", -36))):
-            program.stdin.write(line + "\n")
-            assert answer in json.loads(program.stdout.readline()).items()
-        _, complaint = program.communicate(timeout=30)
-    assert (program.returncode, complaint) == (1, "error: 1 of 3 lines could not be parsed as positions\n")
-
-
-def test_ctrl_c_stops_the_solvers_while_more_lines_may_come() -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*COMMAND, "--threads", "1"], cwd=ROOT, text=True, bufsize=1, **pipes) as program:
-        assert program.stdin is not None
-        assert program.stdout is not None
-        program.stdin.write(f"{LAST}\n{HARD}\n{HARD}\n")
-        assert json.loads(program.stdout.readline())["score"] == 36
-        time.sleep(0.5)
-        program.send_signal(signal.SIGINT)
-        program.wait(20)
-        assert program.stderr is not None
-        assert (program.returncode, program.stderr.read()) == (130, "error: interrupted\n")
 
 
 def test_more_lines_than_are_read_ahead_are_answered(reversi: Reversi) -> None:

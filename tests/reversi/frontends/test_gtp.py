@@ -275,9 +275,9 @@ def test_an_interrupt_ends_the_thinking() -> None:
     serving = threading.Thread(target=Gtp(session, InputLines(lambda: os.read(reading, 1000)), said.append).serve)
     serving.start()
     os.write(writing, b"1 genmove b\n")
-    assert session.analyzer.begun.wait(5)  # type: ignore[attr-defined]
+    assert session.analyzer.begun.wait(100)  # type: ignore[attr-defined]
     os.write(writing, b"# interrupt\n2 quit\n")
-    serving.join(5)
+    serving.join(100)
     os.close(writing)
     assert session.analyzer.stopped  # type: ignore[attr-defined]
     assert said == ["=1 b1\n\n", "=2 \n\n"]

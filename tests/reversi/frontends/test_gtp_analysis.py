@@ -62,7 +62,7 @@ class Conversation:
 
     def end(self) -> str:
         os.close(self._writing)
-        self._serving.join(10)
+        self._serving.join(100)
         assert not self._serving.is_alive()
         return "".join(self.said)
 
@@ -121,7 +121,7 @@ def test_anything_that_arrives_ends_even_the_first_analysis(line: str) -> None:
     session = session_of(analyzer=ThinksUntilStopped)
     conversation = Conversation(session)
     conversation.type("lz-analyze 10\n")
-    assert session.analyzer.begun.wait(5)  # type: ignore[attr-defined]
+    assert session.analyzer.begun.wait(100)  # type: ignore[attr-defined]
     assert conversation.said == ["=\n"]
     conversation.type(line)
     conversation.wait_for(lambda said: "\n" in said)

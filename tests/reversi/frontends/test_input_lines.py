@@ -58,14 +58,14 @@ def test_what_waits_can_be_seen_before_it_is_taken() -> None:
 
     def read() -> Iterator[bytes]:
         yield b"go\n"
-        arrived.wait(5)
+        arrived.wait(100)
         yield b"ping 1\n"
 
     lines = lines_of(read())
     assert lines.next() == "go"
     assert not lines.holds(lambda line: line == "ping 1")
     arrived.set()
-    for _ in range(500):
+    for _ in range(10_000):
         if lines.holds(lambda line: line == "ping 1"):
             break
         threading.Event().wait(0.01)
@@ -80,6 +80,6 @@ def test_what_is_closed_stops_reading_a_flood() -> None:
     (reader,) = set(threading.enumerate()) - before
     assert lines.next() == "0"
     lines.close()
-    reader.join(5)
+    reader.join(100)
     assert not reader.is_alive()
     assert lines.next() is None

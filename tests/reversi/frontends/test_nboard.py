@@ -177,9 +177,9 @@ def test_a_ping_stops_the_thinking(command: str, answer: list[str], ends: str) -
     serving = threading.Thread(target=NBoard(session, InputLines(lambda: os.read(reading, 1000)), said.append).serve)
     serving.start()
     os.write(writing, f"{command}\n".encode())
-    assert session.analyzer.begun.wait(5)  # type: ignore[attr-defined]
+    assert session.analyzer.begun.wait(100)  # type: ignore[attr-defined]
     os.write(writing, f"{ends}\nquit\n".encode())
-    serving.join(5)
+    serving.join(100)
     os.close(writing)
     assert session.analyzer.stopped  # type: ignore[attr-defined]
     found = [line.strip() for line in said]

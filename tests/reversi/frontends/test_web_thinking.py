@@ -119,7 +119,7 @@ def test_a_long_step_of_one_page_makes_way_for_another_page_and_is_not_lost(do: 
                 assert answers[0]["analysis"]["moves"][0]["move"] == "b1"
                 await asyncio.to_thread(long.begun.acquire)
             long.may_end.set()
-            assert "analysis" in await one.receive_json(timeout=30)
+            assert "analysis" in await one.receive_json(timeout=100)
 
     ask(test, selection_of(long))
 
@@ -196,10 +196,10 @@ def test_new_games_get_the_newer_model_and_others_go_on_against_theirs() -> None
 
     async def test(page: Page) -> None:
         async with page.ws_connect("/api/think?info") as told, page.ws_connect("/api/think") as line:
-            assert (await told.receive_json(timeout=30))["info"]["name"] == "model 0"
+            assert (await told.receive_json(timeout=100))["info"]["name"] == "model 0"
             for version in range(1, KEPT + 1):
                 source.waiting.append(of_model(version))
-                info = (await told.receive_json(timeout=30))["info"]
+                info = (await told.receive_json(timeout=100))["info"]
                 assert info == await (await page.get("/api/info")).json()
                 assert (info["name"], info["opponents"][0]["model"]) == (f"model {version}", version)
                 assert await played(line) == ("c4" if version % 2 else "b1", version)
@@ -238,7 +238,7 @@ def test_a_server_that_ends_stops_what_runs() -> None:
         await line.send_json({"id": 1, "do": "analyse", "moves": []})
         await asyncio.to_thread(slow.begun.wait, 30)
         await page.server.close()
-        assert (await line.receive(timeout=30)).type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED)
+        assert (await line.receive(timeout=100)).type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED)
 
     ask(test, selection_of(slow))
     assert slow.stopped
@@ -262,7 +262,7 @@ def test_a_wrong_request_is_answered_in_words_and_the_next_one_works(request_: s
     async def test(page: Page) -> None:
         async with page.ws_connect("/api/think") as line:
             await line.send_str(request_)
-            answer = await line.receive_json(timeout=30)
+            answer = await line.receive_json(timeout=100)
             assert message in answer["error"]
             assert answer["final"]
             assert len(await answers_of(line, {"id": 1, "do": "choose", "opponent": "first", "moves": []})) == 2

@@ -50,6 +50,6 @@ async def answers_of(line: ClientWebSocketResponse, request: dict[str, Any]) -> 
     await line.send_json(request)
     answers = []
     while not answers or not answers[-1].get("final"):
-        answers.append(await line.receive_json(timeout=30))
+        answers.append(await line.receive_json(timeout=100))
         assert answers[-1]["id"] == request["id"]
     return answers

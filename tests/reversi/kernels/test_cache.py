@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -148,24 +147,3 @@ def test_kernels_work_without_a_folder(folder: str | None, tmp_path: Path, monke
 
     assert reversi.kernels.kernel.kernel(double)(np.arange(3)).tolist() == [0, 2, 4]
     assert list(tmp_path.rglob("*.nbi")) == []
-
-
-def test_kernels_of_a_program_are_loaded_by_the_next_one(tmp_path: Path) -> None:
-    program = (
-        "from reversi.games import passes, rules\n"
-        "rules.play(2, rules.game_named('reversi8').start_own, rules.game_named('reversi8').start_opp, 19)\n"
-        "print(sum(rules.play.stats.cache_hits.values()), sum(rules.play.stats.cache_misses.values()))\n"
-    )
-    counts = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-            cwd=Path(reversi.kernels.kernel.__file__).parents[2],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=300,
-        ).stdout.split()
-        for _ in range(2)
-    ]
-    assert counts == [["0", "1"], ["1", "0"]]

@@ -25,7 +25,7 @@ def test_every_row_is_worked_on_once(count: int, rows: int) -> None:
 @pytest.mark.parametrize("count", [3, 8])
 def test_the_parts_run_at_the_same_time(count: int) -> None:
     """With fewer rows than threads too."""
-    meet, met = threading.Barrier(3, timeout=10), []
+    meet, met = threading.Barrier(3, timeout=100), []
 
     def work(start: int, stop: int) -> None:
         meet.wait()

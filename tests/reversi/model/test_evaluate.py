@@ -1,9 +1,5 @@
 """Both backends against the unfolded float32 network in eval mode, at every kind of batch size, and their opening."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -206,19 +202,3 @@ def test_torch_keeps_the_thread_count_of_the_learner_beside_it():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-
-
-@pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
-def test_openvino_needs_no_torch(tmp_path, config):
-    weights("reversi6", version=9, config=config).save(tmp_path / "model.safetensors")
-    program = (
-        "import sys, pathlib, numpy as np\n"
-        "from reversi.model.weights import Weights\n"
-        "from reversi.model.evaluate import open_evaluator\n"
-        "evaluator = open_evaluator(Weights.load(pathlib.Path(sys.argv[1])), batch=8)\n"
-        "evaluator(np.ones(3, np.uint64), np.full(3, 2, np.uint64))\n"
-        "print(evaluator.name, evaluator.version, 'torch' in sys.modules)\n"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path / "model.safetensors")]
-    result = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": os.getcwd()})
-    assert result.stdout.split() == ["openvino", "9", "False"], result.stderr

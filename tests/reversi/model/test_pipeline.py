@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,57 +124,3 @@ def test_preparing_another_game_or_network_is_refused_and_the_old_one_stays(back
         evaluator.prepare(weights(GAME, 3, config=resnet(blocks=1, channels=8)))
     assert evaluator.version == 1
     assert same(evaluator(*positions(GAME, 3)), expected(backend, OLD, *positions(GAME, 3)))
-
-
-DROPPED = """
-import dataclasses
-from reversi.games.rules import game_named
-from reversi.model.evaluate import open_evaluator
-from tests.reversi.model.samples import SMALL, positions, weights
-game = game_named("reversi8")
-version = weights(game, config=dataclasses.replace(SMALL, channels=64, blocks=6))
-own, opp = positions(game, 256)
-for _ in range(3):
-    evaluator = open_evaluator(version, backend="openvino", precision="float32", batch=256, slots=2)
-    evaluator.submit(0, own, opp)
-    evaluator.submit(1, own, opp)
-    del evaluator
-print("goes on")
-"""
-
-
-def test_batches_that_nobody_collects_are_not_written_into_freed_memory():
-    root = Path(__file__).parents[3]
-    ran = subprocess.run([sys.executable, "-c", DROPPED], cwd=root, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout) == (0, "goes on\n"), ran.stderr
-
-
-PROGRAM = """
-import ctypes, sys, time, pathlib, numpy as np
-from reversi.model.weights import Weights
-from reversi.model.evaluate import open_evaluator
-from reversi.games.rules import game_named
-from tests.configs import resnet
-game = game_named("reversi6")
-own, opp = np.full(64, game.start_own, np.uint64), np.full(64, game.start_opp, np.uint64)
-evaluator = open_evaluator(Weights.load(pathlib.Path(sys.argv[1])), backend="openvino", batch=64, slots=2)
-def both(held_us):
-    start = time.perf_counter()
-    evaluator.submit(0, own, opp)
-    evaluator.submit(1, own, opp)
-    ctypes.PyDLL(None).usleep(held_us)  # this call keeps the GIL
-    held = time.perf_counter()
-    evaluator.collect(0), evaluator.collect(1)
-    end = time.perf_counter()
-    return end - start, end - held
-print(min(both(0)[0] for _ in range(20)), min(both(200_000)[1] for _ in range(3)))
-"""
-
-
-def test_openvino_follows_one_batch_with_the_next_without_python(tmp_path):
-    weights(GAME, config=resnet(blocks=4, channels=64)).save(tmp_path / "model")
-    root = str(Path(__file__).parents[3])
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "model")]
-    done = subprocess.run(command, cwd=root, text=True, capture_output=True, check=True)
-    computing_s, left_s = map(float, done.stdout.split())
-    assert left_s < computing_s / 2, "both should be done when the GIL is free again"

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -119,21 +115,6 @@ def test_the_table_that_was_opened_stays_until_another_is_loaded():
     assert evaluator(own, opp)[1] != before
     with pytest.raises(IncompatibleModelError, match="expected weights of table, got 2 blocks x 16 channels"):
         evaluator.load(weights(GAME, 3))
-
-
-def test_a_table_needs_neither_torch_nor_openvino(tmp_path):
-    weights(GAME, 9, config=TableConfig()).save(tmp_path / "model.safetensors")
-    program = (
-        "import sys, pathlib, numpy as np\n"
-        "from reversi.model.weights import Weights\n"
-        "from reversi.model.evaluate import open_evaluator\n"
-        "evaluator = open_evaluator(Weights.load(pathlib.Path(sys.argv[1])), batch=8)\n"
-        "evaluator(np.ones(3, np.uint64), np.full(3, 2, np.uint64))\n"
-        "print(evaluator.name, evaluator.version, {'torch', 'openvino'} & set(sys.modules))\n"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path / "model.safetensors")]
-    result = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": os.getcwd()})
-    assert result.stdout.split() == ["table", "9", "set()"], result.stderr
 
 
 def test_games_without_a_table_are_the_reversi_ones():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -109,21 +106,6 @@ def test_the_seed_decides_among_equals_alone_and_batch_and_threads_nothing() -> 
     assert (search(positions, 3, seed=2).score == one.score).all()
     empty = np.zeros(0, np.uint64)
     assert alphabeta(GAMES["reversi6"], empty, empty, 3, seed=1, threads=Threads(1)).action.shape == (0,)
-
-
-def test_the_recursive_kernel_comes_from_the_disk_cache_in_a_new_process() -> None:
-    """Called with a literal number it would be cached, and end the next process (`reversi/solver/last.py`)."""
-    code = (
-        "import numpy as np; from reversi.games.rules import game_named; from reversi.players import alphabeta\n"
-        "from reversi.kernels.threads import Threads\n"
-        "game = game_named('reversi6')\n"
-        "own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)\n"
-        "found = alphabeta.alphabeta(game, own, opp, 4, seed=1, threads=Threads(1))\n"
-        "print(sum(alphabeta.choose_actions.stats.cache_misses.values()), found.score[0])"
-    )
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
-    score = search([Position.start("reversi6")], 4).score[0]
-    assert runs[1].stdout.split() == ["0", str(score)]
 
 
 def test_it_beats_weaker_players_by_far() -> None:

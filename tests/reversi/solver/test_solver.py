@@ -138,13 +138,15 @@ def test_what_was_scored_before_a_limit_is_exact() -> None:
 
 
 def test_a_time_limit_is_kept() -> None:
-    position, late_s = hard(40), []
-    for _ in range(5):
+    position = hard(40)
+
+    def late_s() -> float:
         start_s = time.perf_counter()
-        found = solver("reversi8").solve(position.own, position.opp, seconds=0.1)
-        late_s.append(time.perf_counter() - start_s - 0.1)
-        assert (found.solved, found.score) == (False, None)
-    assert 0 <= min(late_s) < 0.05  # the least: the machine may be busy
+        solution = solver("reversi8").solve(position.own, position.opp, seconds=0.1)
+        assert (solution.solved, solution.score) == (False, None)
+        return time.perf_counter() - start_s - 0.1
+
+    assert any(0 <= late_s() < 0.05 for _ in range(100)), "at the latest when the machine has nothing else to do"
 
 
 def test_another_thread_can_stop_it() -> None:

@@ -1,0 +1,194 @@
+"""`train`: a training job from its overrides to its summary, as `reversi train`, tests and notebooks call it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reversi.errors import RunError
+from reversi.runs import find_run
+from scripts.config.compose import RESUME, compose, recompose, to_yaml
+from scripts.ray.environment import in_job
+from scripts.run.exit_record import NOTHING_KEPT, recorded_exit
+from scripts.run.interrupt import Interrupt
+
+if TYPE_CHECKING:
+    from scripts.config.job import JobConfig
+    from scripts.run.folder import RunFolder
+    from scripts.run.session import Session
+
+
+log = logging.getLogger(__name__)
+
+LOG_BYTES, OLD_LOGS = 8 << 20, 3
+"""Size at which `logs/run.log` is rotated, and the number of old files kept: at most 32 MB per run."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What `train` returns."""
+
+    folder: Path
+    """The run's folder; it is gone if the run was stopped before anything was trained."""
+    finished: bool
+    """False if the run was stopped by a signal, `reversi stop` or the page of a job."""
+
+
+def train(overrides: list[str]) -> Trained:
+    """Train the job that `overrides` of `conf/` describe, or go on with the run that `resume=` among them names.
+
+    It takes the main thread, whose signals stop the run.  What goes wrong is raised as a ReversiError.
+    """
+    from scripts.run.control import sets_actors
+
+    folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
+    rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
+    if folders and folders[-1] not in ("", "null"):
+        values = recompose(find_run(folders[-1]) / "config.yaml", rest)
+        return train_composed(values, folders[-1], counts_actors=any(map(sets_actors, rest)))
+    return train_composed(compose(rest))
+
+
+def train_composed(values: dict[str, Any], resume: str | None = None, counts_actors: bool = False) -> Trained:
+    """Train the job of a composed configuration, new or in the folder `resume`.
+
+    counts_actors  whether the command line sets the number of actors, which then overrides what `reversi scale` set
+    """
+    from learner.algorithms.compatibility import check_fit, check_learner
+    from reversi.games.rules import game_named
+    from scripts.config.job import job_of
+    from scripts.launch.preflight import (
+        check_cluster_job,
+        check_game_files,
+        check_machine,
+        check_openings,
+        check_replay,
+    )
+    from scripts.run.control import forget_target
+    from scripts.run.folder import RunFolder
+
+    job = job_of(values)
+    check_fit(job.algorithm, job.network, job.actors.kind, game_named(job.game.name))
+    check_learner(job.algorithm, job.learner)
+    check_machine(job)
+    if in_job():
+        check_cluster_job(job)
+    check_replay(job)
+    check_openings(job)
+    check_game_files(job)
+    with Interrupt() as interrupt:
+        folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
+        interrupt.on_request = folder.note_stop
+        if interrupt.requested:
+            folder.note_stop()
+        if counts_actors:
+            forget_target(folder.path)
+        try:
+            with _logged_to(folder.path / "logs" / "run.log"):
+                return Trained(folder.path, _session(job, folder, values, interrupt, bool(resume)))
+        except BaseException:
+            if folder.disposable:
+                _discard(job, folder)
+            raise
+        finally:
+            folder.close()
+
+
+def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> bool:
+    """Train until the run ends or is stopped; return whether it ended."""
+    from scripts.launch.preflight import check_registry
+    from scripts.launch.warm import warm
+    from scripts.run.progress import Progress
+    from scripts.run.session import Session
+    from scripts.run.summary import announce, summarise
+    from scripts.run.tracking import open_trackers
+
+    session = Session(
+        job,
+        folder,
+        interrupt,
+        Progress(open_trackers(job.tracking, folder.path, values), sys.stdout, hang_up=interrupt.request),
+    )
+    if resumed:
+        session.load_checkpoint()
+    check_registry(job, session.open_registry())
+    folder.write_setup(to_yaml(values))
+    with recorded_exit(folder, interrupt) as recorder:
+        announce(session)
+        warm(job)
+        if not interrupt.requested:
+            try:
+                _launch(session)
+            finally:
+                session.progress.end()
+        if not interrupt.requested:
+            summarise(session)
+        if not interrupt.requested:
+            recorder.record("finished")
+            return True
+        if folder.disposable:
+            _discard(job, folder)
+            print(NOTHING_KEPT)
+        else:
+            again = f"go on with:  {session.resume_command}" if session.resumable else folder.start_again
+            print(f"{recorder.record('stopped').summary}; {again}")
+        return False
+
+
+def _discard(job: JobConfig, folder: RunFolder) -> None:
+    """Remove all of a run in which nothing was trained: its name stays free."""
+    from scripts.launch.redis_run import forget
+
+    forget(job.replay, folder.path)
+    folder.discard()
+
+
+def _launch(session: Session) -> None:
+    if session.job.cluster.kind == "serial":
+        from scripts.launch.serial import run_serial
+
+        run_serial(session)
+    else:
+        from scripts.ray.environment import prepare
+
+        prepare(session.job.cluster)
+        from scripts.launch.ray import run_ray
+
+        run_ray(session)
+
+
+@contextmanager
+def _logged_to(path: Path) -> Iterator[None]:
+    """Write the process's log to a file in the meantime; RunError if that cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    before = root.level, logging.raiseExceptions, threading.excepthook
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.raiseExceptions = False  # what a full disk does not take is not worth a traceback on the terminal
+    threading.excepthook = _log_end_of_thread
+    try:
+        yield
+    finally:
+        root.setLevel(before[0])
+        logging.raiseExceptions, threading.excepthook = before[1:]
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
+    """Note a thread's last exception in the log, and not on the terminal: those who wait for the thread tell of it."""
+    name = end.thread.name if end.thread is not None else "a thread"
+    log.error("%s ended by %s", name, end.exc_type.__name__, exc_info=end.exc_value)

@@ -1,0 +1,38 @@
+"""The smallest of training jobs, and what is read of its run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+TINY = (
+    "game=reversi4",
+    "network.blocks=1",
+    "network.channels=8",
+    "search.simulations=4",
+    "actors.games=16",
+    "actors.opening_plies=2",
+    "actors.precision=float32",
+    "replay.min_positions=200",
+    "replay.bucket_capacity=5000",
+    "learner.batch=64",
+    "learner.publish_every_steps=10",
+    "learner.candidate_every_steps=40",
+    "gate.games=20",
+    "gate.wins=11",
+    "gate.simulations=4",
+    "gate.opening_plies=4",
+    "run.summary_games=20",
+    "tracking=[jsonl,tensorboard]",
+)
+
+
+def metrics(run: Path, prefix: str) -> list[dict[str, float]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if any(name.startswith(f"{prefix}/") for name in row)]
+
+
+def elapsed_s(run: Path) -> float:
+    """Return the seconds of training that the last checkpoint of `run` has counted."""
+    newest = max((run / "checkpoints").glob("0*"))
+    return float(json.loads((newest / "run.json").read_text())["elapsed_s"])
