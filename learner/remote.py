@@ -14,6 +14,7 @@ from learner.learner import Learner
 from learner.replay.columns import SampleColumns
 from learner.weight_store import WeightStore
 from reversi.games.rules import game_named
+from reversi.record import Records
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +98,7 @@ class RemoteLearner(Learner):
         sink: Any,
         newest: Callable[[], int],
         saved: Callable[[], bytes | None],
+        validation: Callable[[], Records | None],
         **rest: Any,
     ) -> None:
         """Begin with the state that `saved` returns, if any.
@@ -106,7 +108,14 @@ class RemoteLearner(Learner):
         """
         self._samples, self._weights = RemoteSamples(source), RemoteSink(sink)
         version = max(newest(), self._weights.newest())
-        super().__init__(game=game_named(game), source=self._samples, sink=self._weights, newest=version, **rest)
+        super().__init__(
+            game=game_named(game),
+            source=self._samples,
+            sink=self._weights,
+            newest=version,
+            validation=validation(),
+            **rest,
+        )
         if (state := saved()) is not None:
             self.restore(state)
 

@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ray
+
 from actors.remote import RemoteRecords, SelfPlayActor
 from actors.worker import ActorReport
 from evaluator.remote import GateActor
@@ -24,7 +26,7 @@ from scripts.ray.actor_pool import ActorPool, Parts, group_of, trimmed
 from scripts.ray.cluster import options, placement_of, ray_of
 from scripts.ray.driver import Driver
 from scripts.ray.placement import ActorPlace, Placement, another_place
-from scripts.ray.recovery import incarnation, newest_version, nothing_saved, restarted, saved_games, saved_state
+from scripts.ray.recovery import Held, incarnation, newest_version, nothing_saved, restarted, saved_games, saved_state
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.role import Role
 from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
@@ -68,7 +70,7 @@ class _Wiring:
         self.stateless = redis is not None
         first_incarnation = INCARNATIONS_PER_START * (redis.start if redis else session.starts)
         self.incarnations: dict[int, Iterator[int]] = defaultdict(lambda: itertools.count(first_incarnation))
-        self.validation = validation_games(session)
+        self.validation = ray.put(validation_games(session))
         self.common = {"game": session.job.game.name, "seed": session.job.run.seed}
 
     def parts(self, watcher: TargetWatcher) -> Parts:
@@ -125,11 +127,11 @@ class _Wiring:
             config=job.learner,
             algorithm=job.algorithm,
             network=job.network,
-            source=self.replay,
-            sink=self.weights,
+            source=Held(self.replay),
+            sink=Held(self.weights),
             newest=newest_version(registry_url(job, folder)),
             saved=saved_state(folder, "learner"),
-            validation=self.validation,
+            validation=Held(functools.partial(ray.get, self.validation)),
             **self.common,
         )
 
@@ -140,7 +142,7 @@ class _Wiring:
             config=job.gate,
             registry=registry_url(job, folder),
             saved=saved_state(folder, "gate"),
-            store=self.weights,
+            store=Held(self.weights),
             keep_rejected=job.registry.keep_rejected,
             **self.common,
         )
@@ -152,8 +154,8 @@ class _Wiring:
             index=index,
             config=actor.config,
             search=self.session.job.search,
-            weights=self.weights,
-            records=self.records,
+            weights=Held(self.weights),
+            records=Held(self.records),
             incarnation=functools.partial(incarnation, next(self.incarnations[index])),
             saved=saved_games(folder, f"actor-{index}") if resumes else nothing_saved,
             background=True,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
+from ray import cloudpickle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.errors import UnreachableError
@@ -38,7 +39,20 @@ class OnDriverNode:
         if ray.get_runtime_context().get_node_id() == self._node:
             return self._function()
         there = NodeAffinitySchedulingStrategy(self._node, soft=False)
-        return ray.get(ray.remote(num_cpus=0)(self._function).options(scheduling_strategy=there).remote())
+        return ray.get(ray.remote(num_cpus=0)(_called).options(scheduling_strategy=there).remote(self._function))
+
+
+class Held:
+    """An argument of an actor that arrives there as `value`, with handles and references that this process holds.
+
+    Without this Ray prints an error at every start, that an actor whose arguments are lost could not be started again.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._data = cloudpickle.dumps(value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return cloudpickle.loads, (self._data,)
 
 
 def restarted() -> bool:
@@ -68,6 +82,10 @@ def incarnation(first: int) -> int:
 def newest_version(url: str) -> Callable[[], int]:
     """Return a function that reads the highest version in a registry, -1 if it is empty, as soon as it is reachable."""
     return OnDriverNode(functools.partial(_newest_version, url))
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    return function()
 
 
 def _saved(folder: Path, file: str) -> bytes | None:

@@ -9,8 +9,8 @@ import pytest
 
 from actors import remote
 from actors.remote import MAX_PUSHES, RemoteRecords, RemoteWorker
-from reversi.search.config import SearchConfig
 from tests.actors.workers import SEARCHING
+from tests.configs import search_config
 
 
 @dataclass
@@ -88,7 +88,7 @@ def test_a_worker_begins_with_saved_games_or_under_a_name_of_its_own(replay: Rep
             index=0,
             game="reversi4",
             config=SEARCHING,
-            search=SearchConfig(simulations=4),
+            search=search_config(simulations=4),
             seed=5,
             weights=None,
             records=RemoteRecords(replay),

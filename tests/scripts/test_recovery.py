@@ -77,15 +77,15 @@ def test_on_another_node_the_folder_is_read_by_a_task_on_the_drivers(
     asked: list[object] = []
 
     class Task:
-        def __init__(self, function: Callable[[], str]) -> None:
+        def __init__(self, function: Callable[..., str]) -> None:
             self.function = function
 
         def options(self, scheduling_strategy: object) -> Task:
             asked.append(scheduling_strategy)
             return self
 
-        def remote(self) -> str:
-            return self.function()
+        def remote(self, *arguments: object) -> str:
+            return self.function(*arguments)
 
     read = OnDriverNode(lambda: "state")
     monkeypatch.setattr(recovery.ray, "remote", lambda **_: Task)

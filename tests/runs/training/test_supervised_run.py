@@ -28,10 +28,12 @@ def test_a_replay_that_dies_after_all_games_were_read_does_not_end_the_run(tmp_p
         step = metrics(run, "learner")[-1]["learner/step"]
         wait_for(lambda: metrics(run, "learner")[-1]["learner/step"] > step)
         wait_for(lambda: metrics(run, "replay")[-1]["replay/positions"] == held)
+        os.kill(processes(process.pid, "learner")[0].pid, signal.SIGKILL)  # the next one gets the validation games too
+        wait_for(lambda: "learner works again" in (run / "logs" / "run.log").read_text())
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
     assert "the game files are read again from the first" in (run / "logs" / "run.log").read_text()
     rows = metrics(run, "run")
-    assert rows[-1]["run/restarts"] == 1
+    assert rows[-1]["run/restarts"] == 2
     assert {row["run/games"] for row in rows[1:]} == {rows[-1]["run/games"]}, "no game is counted twice"
