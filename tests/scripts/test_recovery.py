@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from reversi.model.registry import Registry
 from scripts.ray import recovery
 from scripts.ray.recovery import (
     REGISTRY_RETRY_S,
+    Held,
     OnDriverNode,
     incarnation,
     newest_version,
@@ -97,6 +99,10 @@ def test_on_another_node_the_folder_is_read_by_a_task_on_the_drivers(
     (there,) = asked
     assert there.node_id == DRIVER  # type: ignore[attr-defined]
     assert not there.soft  # type: ignore[attr-defined]
+
+
+def test_what_is_held_arrives_as_it_is() -> None:
+    assert pickle.loads(pickle.dumps({"sink": Held((1, b"two"))})) == {"sink": (1, b"two")}
 
 
 def test_the_newest_version_is_read_once_the_registry_can_be_reached(
