@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing.util
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+
+from scripts.config.cluster import LocalClusterConfig
+from scripts.ray.environment import prepare
 
 pytest.register_assert_rewrite("tests.learner.replay.laws")
 
@@ -24,11 +28,17 @@ def _ctrl_c_is_heard() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+prepare(LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1, stall_s=60))  # before any test imports Ray
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let no test, nor its fixtures, start a process elsewhere, except the one that is marked as the real Ray run."""
     with pytest.MonkeyPatch.context() as patched:
-        if not any(folder in item.path.parents for folder in PROCESSES) and not item.get_closest_marker("ray"):
+        if any(folder in item.path.parents for folder in PROCESSES):
+            for name in [name for name in os.environ if name.startswith("RAY_")]:
+                patched.delenv(name)  # its processes prepare themselves
+        elif not item.get_closest_marker("ray"):
             patched.setattr(subprocess.Popen, "__init__", _refuse)
             patched.setattr(multiprocessing.util, "spawnv_passfds", _refuse)
         return (yield)
