@@ -15,7 +15,7 @@ from scripts import cli
 from scripts.bench import measure
 from scripts.ray.jobs import Job
 from tests.scripts.conftest import Reversi, registry, reversi  # noqa: F401 - fixtures
-from tests.scripts.written_runs import held, made
+from tests.scripts.run.written_runs import held, made
 
 PAGES = Path(__file__).parent.parent / "docs"
 

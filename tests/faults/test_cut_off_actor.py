@@ -16,7 +16,7 @@ from reversi.errors import ConfigError
 from scripts.cli import main
 from tests.faults.drill.network import Relay
 from tests.runs.training.processes import command, wait_for
-from tests.scripts.tiny_job import metrics
+from tests.scripts.launch.tiny_job import metrics
 
 
 class Door(Relay):

@@ -19,7 +19,7 @@ from scripts.run.interrupt import TOGETHER_S
 from scripts.run.processes import children
 from tests.faults.drill.run import is_alive
 from tests.runs.training.processes import REPLAY, ROLES, command, processes, resume, wait_for
-from tests.scripts.tiny_job import elapsed_s, metrics
+from tests.scripts.launch.tiny_job import elapsed_s, metrics
 
 
 def test_killed_roles_come_back_and_the_run_still_ends_with_a_champion(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.session import Session
-from tests.scripts.run_states import TABLE, differences, job_in
+from tests.scripts.run.run_states import TABLE, differences, job_in
 
 OFTEN = 1e-9
 """Minutes between two checkpoints where one is to follow every turn."""

@@ -13,7 +13,7 @@ from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
 from tests.runs.redis.redis_contents import counted, deliveries
 from tests.runs.training.processes import command, resume, wait_for
-from tests.scripts.tiny_job import elapsed_s, metrics
+from tests.scripts.launch.tiny_job import elapsed_s, metrics
 
 
 def server(tmp_path: Path) -> contextlib.closing[EmbeddedServer]:

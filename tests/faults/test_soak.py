@@ -13,7 +13,7 @@ from tests.faults.soak.__main__ import main
 from tests.faults.soak.memory_series import FILLING_BYTES, Series, series_of
 from tests.faults.soak.trend import LEAST_POINTS, slope_of
 from tests.faults.soak.verdict import BOUND_MB_PER_H, WARM_UP_S, Finding, judge, measured
-from tests.scripts.written_runs import HOUR_S, rows, write
+from tests.scripts.run.written_runs import HOUR_S, rows, write
 
 
 def findings_of(run: Path, bound_mb_per_h: float = BOUND_MB_PER_H) -> dict[str, Finding]:

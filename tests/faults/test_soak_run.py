@@ -16,7 +16,7 @@ import psutil
 from scripts.run.processes import children
 from tests.faults.soak.verdict import GAIN, judge, measured
 from tests.runs.training.processes import command, wait_for
-from tests.scripts.tiny_job import metrics
+from tests.scripts.launch.tiny_job import metrics
 
 ON_REDIS = ("cluster=local", "replay=redis", "tracking=jsonl", "run.name=soak", "run.summary_games=0")
 STEADY = ("replay.capacity_positions=20000", "replay.window_start=1000")

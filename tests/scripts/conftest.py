@@ -17,7 +17,7 @@ from scripts import cli
 from scripts.bench.setup import Settings, random_weights
 
 if TYPE_CHECKING:
-    from tests.scripts.driver_scene import Clock, Scene
+    from tests.scripts.ray.driver_scene import Clock, Scene
 
 TINY = Settings(size=6, blocks=1, channels=16)
 
@@ -61,7 +61,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def clock() -> Clock:
     """Return the clock of a driver without Ray."""
-    from tests.scripts.driver_scene import Clock
+    from tests.scripts.ray.driver_scene import Clock
 
     return Clock()
 
@@ -69,6 +69,6 @@ def clock() -> Clock:
 @pytest.fixture
 def scene(tmp_path: Path, clock: Clock) -> Scene:
     """Return a driver without Ray whose training has begun."""
-    from tests.scripts.driver_scene import Scene
+    from tests.scripts.ray.driver_scene import Scene
 
     return Scene(tmp_path, clock).begin()

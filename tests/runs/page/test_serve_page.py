@@ -11,7 +11,7 @@ from reversi.formats.ggf import parse_ggf
 from reversi.games.position import Position
 from tests.reversi.analysis.gradings import GRADINGS, Grading
 from tests.runs.page.page import discs, load, play_on, review, status
-from tests.scripts.reviewed_game import MARKS, Judged, ending
+from tests.scripts.commands.reviewed_game import MARKS, Judged, ending
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -12,7 +12,7 @@ from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
 from tests.runs.page.page import load, review, status
-from tests.scripts.reviewed_game import ending
+from tests.scripts.commands.reviewed_game import ending
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute

@@ -16,8 +16,8 @@ from reversi.formats.ggf import GgfGame
 from reversi.games.position import Position
 from reversi.model.registry import load_model
 from scripts.arguments.engine import search_analyzer, solving
+from tests.scripts.commands.reviewed_game import ending
 from tests.scripts.conftest import Reversi
-from tests.scripts.reviewed_game import ending
 
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, "-m", "scripts.cli"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.position import Position
-from tests.scripts.reviewed_game import ending
+from tests.scripts.commands.reviewed_game import ending
 
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, "-m", "scripts.cli", "solve", "--json"]

@@ -30,7 +30,7 @@ from tests.configs import redis_config
 from tests.random_games import random_records
 from tests.runs.redis.redis_contents import counted, deliveries
 from tests.runs.training.processes import command, resume, wait_for
-from tests.scripts.tiny_job import TINY, elapsed_s
+from tests.scripts.launch.tiny_job import TINY, elapsed_s
 
 REDIS = ("replay=redis", "tracking=jsonl", "run.summary_games=0", "replay.reuse=0.5")
 """Over Redis, and with more play than learning: a serial run would learn from a delivery for ten seconds."""

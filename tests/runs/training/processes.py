@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from scripts.run.processes import children
-from tests.scripts.tiny_job import TINY
+from tests.scripts.launch.tiny_job import TINY
 
 ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGate"}
 REPLAY = "AsyncReplay"

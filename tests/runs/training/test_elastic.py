@@ -24,8 +24,8 @@ from scripts.run.processes import children, kill_children
 from tests.faults.drill.faults import AGENTS
 from tests.faults.drill.run import is_alive
 from tests.runs.training.processes import command, wait_for
-from tests.scripts.run_states import header
-from tests.scripts.tiny_job import metrics
+from tests.scripts.launch.tiny_job import metrics
+from tests.scripts.run.run_states import header
 
 FEW_CANDIDATES = ("learner.candidate_every_steps=1000000", "gate.games=60", "gate.wins=31", "gate.simulations=1000")
 """The first model and the last candidate are all that is judged, and the last match takes some seconds."""

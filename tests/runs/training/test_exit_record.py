@@ -17,7 +17,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.interrupt import EXIT_INTERRUPTED, TOGETHER_S, Interrupt
 from scripts.run.session import Session
 from scripts.run.status import read_status
-from tests.scripts.sessions import PARTS, driver, session, wait_until_stopping
+from tests.scripts.run.sessions import PARTS, driver, session, wait_until_stopping
 
 End = Callable[[Session], None]
 

@@ -10,7 +10,7 @@ import psutil
 
 from tests.faults.drill.nodes import ROOT, ray_nodes
 from tests.runs.training.processes import wait_for
-from tests.scripts.tiny_job import TINY, metrics
+from tests.scripts.launch.tiny_job import TINY, metrics
 
 
 def test_a_node_lost_while_a_run_starts_costs_its_actor_alone(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from reversi import __version__
 from tests.runs.training.processes import wait_for
 from tests.runs.training.two_nodes import TwoNodes, two_nodes
-from tests.scripts.run_states import header
-from tests.scripts.tiny_job import TINY, metrics
+from tests.scripts.launch.tiny_job import TINY, metrics
+from tests.scripts.run.run_states import header
 
 GROUPS = (
     "learner.threads=1",

@@ -17,7 +17,7 @@ from scripts.commands.launch import order_of
 from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import TOGETHER_S
 from tests.scripts.conftest import Reversi
-from tests.scripts.sessions import driver, wait_until_stopping
+from tests.scripts.run.sessions import driver, wait_until_stopping
 
 
 @pytest.fixture

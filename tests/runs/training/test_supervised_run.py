@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from tests.runs.training.processes import REPLAY, processes, wait_for
-from tests.scripts.supervised_job import job
-from tests.scripts.tiny_job import metrics
+from tests.scripts.launch.supervised_job import job
+from tests.scripts.launch.tiny_job import metrics
 
 
 def test_a_replay_that_dies_after_all_games_were_read_does_not_end_the_run(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs.training.processes import command, resume, train, wait_for
-from tests.scripts.tiny_job import metrics
+from tests.scripts.launch.tiny_job import metrics
 
 
 def test_a_stopped_run_saves_and_goes_on_counting(tmp_path: Path) -> None:

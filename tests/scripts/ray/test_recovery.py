@@ -27,7 +27,7 @@ from scripts.ray.recovery import (
 )
 from scripts.run.folder import RunFolder
 from tests.evaluator.gates import weights
-from tests.scripts.driver_scene import Clock, Scene
+from tests.scripts.ray.driver_scene import Clock, Scene
 
 DRIVER = "a" * 56
 

@@ -16,7 +16,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.session import Session
-from tests.scripts.run_states import TABLE, differences, job_in, whole_state
+from tests.scripts.run.run_states import TABLE, differences, job_in, whole_state
 
 TREES = (
     "game=reversi4",

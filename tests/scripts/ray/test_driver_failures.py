@@ -16,7 +16,7 @@ from learner.replay.transport import ReplayReport
 from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedError, UnreachableError
 from scripts.ray.health import health_of
 from scripts.ray.restart_policy import RestartPolicy
-from tests.scripts.driver_scene import ESSENTIAL, REPLAY, Clock, Scene
+from tests.scripts.ray.driver_scene import ESSENTIAL, REPLAY, Clock, Scene
 
 
 def lost() -> Any:

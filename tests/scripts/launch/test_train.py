@@ -14,7 +14,7 @@ from reversi.errors import ConfigError, RunError
 from scripts.commands import train as train_command
 from scripts.launch.train import Trained, _log_end_of_thread, train
 from tests.scripts.conftest import Reversi
-from tests.scripts.tiny_job import TINY, metrics
+from tests.scripts.launch.tiny_job import TINY, metrics
 
 GAMES = 400
 """Enough for two candidates and more."""

@@ -21,7 +21,7 @@ from tests.documents import blocks
 from tests.reversi.model.samples import LINES, STACKS, positions, weights
 from tests.scripts.conftest import Reversi
 
-PAGE = Path(__file__).parents[2] / "docs" / "export.md"
+PAGE = Path(__file__).parents[3] / "docs" / "export.md"
 
 
 def test_export_writes_the_gated_model(reversi: Reversi, registry: Path, tmp_path: Path) -> None:

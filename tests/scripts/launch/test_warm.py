@@ -10,7 +10,7 @@ from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.launch.warm import warm
 
-EXPERIMENTS = sorted(path.stem for path in (Path(__file__).parents[2] / "conf" / "experiment").glob("*.yaml"))
+EXPERIMENTS = sorted(path.stem for path in (Path(__file__).parents[3] / "conf" / "experiment").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

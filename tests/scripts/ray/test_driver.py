@@ -17,7 +17,7 @@ from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.role import Role
 from scripts.ray.supervisor import START_S
 from scripts.run.control import write_target
-from tests.scripts.driver_scene import ESSENTIAL, Actor, Clock, Scene
+from tests.scripts.ray.driver_scene import ESSENTIAL, Actor, Clock, Scene
 
 
 def test_the_clock_does_not_wait_for_an_actor_whose_node_is_lost(tmp_path: Path, clock: Clock) -> None:

@@ -22,7 +22,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.session import Session
 from scripts.run.stopping_criteria import IDLE_ROUNDS
 from tests.configs import replay_config
-from tests.scripts.sessions import PARTS, session
+from tests.scripts.run.sessions import PARTS, session
 
 HELD = MemoryReplay(game_named("reversi4"), replay_config(), POSITIONS, 1).report()
 

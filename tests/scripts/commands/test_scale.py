@@ -9,7 +9,7 @@ import pytest
 
 from scripts.run.control import CONTROL, read_target, write_target
 from tests.scripts.conftest import Reversi
-from tests.scripts.written_runs import held, made
+from tests.scripts.run.written_runs import held, made
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ from reversi.model.registry import Registry
 from reversi.model.weights import Weights, array_shapes
 from scripts.bench.setup import Settings, random_weights
 from tests.configs import resnet
+from tests.scripts.commands.reviewed_game import MARKS, Judged, ending
 from tests.scripts.conftest import Answer, Reversi
-from tests.scripts.reviewed_game import MARKS, Judged, ending
 
 FOUR = "c4b4a1d2d4d3a2c1a4a3b1d1"
 OPENING = "c2d2"

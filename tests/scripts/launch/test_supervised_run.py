@@ -17,7 +17,7 @@ from scripts.config.compose import compose
 from scripts.config.job import job_of
 from scripts.launch.train import train
 from tests.reversi.formats.wthor_files import transcript, wtb
-from tests.scripts.supervised_job import job as supervised_job
+from tests.scripts.launch.supervised_job import job as supervised_job
 
 
 def test_the_last_candidate_is_offered_once_all_validation_games_are_validated(
