@@ -16,7 +16,7 @@ import numpy as np
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
 from actors.epsilon import EpsilonPlay
-from actors.recorded import RecordedGameSource, read_games
+from actors.recorded_games import RecordedGameSource, read_games
 from actors.selfplay import SelfPlay
 from actors.source import ActorCounts, GameSource
 from reversi import archive

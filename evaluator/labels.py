@@ -131,10 +131,10 @@ def draw_positions(
     rng, pool = np.random.default_rng(seed), Threads(threads)
     share, extra = divmod(positions, len(empties))
     wanted = {count: share + int(i < extra) for i, count in enumerate(empties)}
-    found: dict[int, dict[tuple[int, int], tuple[int, int]]] = {count: {} for count in empties}
+    drawn_by_count: dict[int, dict[tuple[int, int], tuple[int, int]]] = {count: {} for count in empties}
     have, games = 0, 0
     latest: deque[int] = deque(maxlen=PATIENCE)  # new positions of each round
-    while lacking := [count for count in empties if len(found[count]) < wanted[count]]:
+    while lacking := [count for count in empties if len(drawn_by_count[count]) < wanted[count]]:
         if len(latest) == PATIENCE and sum(latest) * LONGEST_WAIT <= positions - have:
             raise UsageError(
                 f"expected {positions} distinct positions of {game.name}, but found only {have} in {games} games: "
@@ -142,13 +142,13 @@ def draw_positions(
             )
         targets = np.resize(lacking, GAMES_AT_ONCE)
         for g, position in _play_to(game, targets, rng, pool).items():
-            known, same = found[int(targets[g])], canonical_key(game, *position)
+            known, same = drawn_by_count[int(targets[g])], canonical_key(game, *position)
             if same not in known and len(known) < wanted[int(targets[g])]:
                 known[same] = position
-        latest.append(sum(map(len, found.values())) - have)
+        latest.append(sum(map(len, drawn_by_count.values())) - have)
         have, games = have + latest[-1], games + GAMES_AT_ONCE
         progress(have, positions, "drawn")
-    rows = [position for count in sorted(empties) for position in found[count].values()]
+    rows = [position for count in sorted(empties) for position in drawn_by_count[count].values()]
     masks = np.array(rows, np.uint64).reshape(-1, 2)
     return np.ascontiguousarray(masks[:, 0]), np.ascontiguousarray(masks[:, 1])
 
@@ -161,7 +161,7 @@ def _play_to(
     A game without one, because it ends earlier or all moves there are forced, is left out.
     """
     own, opp = np.full(len(targets), game.start_own, np.uint64), np.full(len(targets), game.start_opp, np.uint64)
-    playing, found = np.arange(len(targets)), dict[int, tuple[int, int]]()
+    playing, reached = np.arange(len(targets)), dict[int, tuple[int, int]]()
     legal, result = np.zeros((len(targets), game.actions), np.bool_), np.zeros(len(targets), np.int16)
     while len(playing):
         here_own, here_opp = own[playing], opp[playing]
@@ -170,14 +170,14 @@ def _play_to(
         left = game.squares - np.bitwise_count(here_own | here_opp) - targets[playing]
         choices = legal[: len(playing)].sum(1)
         for i in np.flatnonzero((left == 0) & (choices > 1)):
-            found[int(playing[i])] = int(here_own[i]), int(here_opp[i])
+            reached[int(playing[i])] = int(here_own[i]), int(here_opp[i])
         going = (result[: len(playing)] == UNFINISHED) & ((left > 0) | ((left == 0) & (choices == 1)))
         playing = playing[going]
         if len(playing):
             own[playing], opp[playing] = _next(
                 game, here_own[going], here_opp[going], legal[: len(going)][going], rng, threads
             )
-    return found
+    return reached
 
 
 def _next(

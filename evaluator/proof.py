@@ -94,19 +94,19 @@ def prove_both_sides(game: Game, player: Player, first_random: bool) -> dict[str
     return {side: prove(game, player, moves_first=first, first_random=first_random) for side, first in sides.items()}
 
 
-def as_json(game: Game, found: dict[str, Proof]) -> dict[str, Any]:
+def as_json(game: Game, proof: dict[str, Proof]) -> dict[str, Any]:
     """Return what `prove` found as JSON values, moves by their names."""
     sides: dict[str, Any] = {}
-    for side, games in found.items():
+    for side, games in proof.items():
         line = games.losing_line and [action_name(game, action) for action in games.losing_line]
         sides[side] = dataclasses.asdict(games) | {"losing_line": line}
     return sides
 
 
-def report(game: Game, found: dict[str, Proof]) -> list[str]:
+def report(game: Game, proof: dict[str, Proof]) -> list[str]:
     """Return a line for each side: how its games end, and a lost one if there is any."""
     lines = []
-    for side, games in found.items():
+    for side, games in proof.items():
         text = f"moving {side:<6}  {games.wins} won, {games.draws} drawn, {games.losses} lost"
         if games.losing_line is not None:
             text += ", such as " + " ".join(action_name(game, action) for action in games.losing_line)

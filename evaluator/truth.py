@@ -95,8 +95,8 @@ def ask(player: Player, labels: Labels, rows: slice = slice(None)) -> Answers:
     """Return the moves of `player` in the positions `rows`, by default all; for a model also its policy and values."""
     own, opp = labels.own[rows], labels.opp[rows]
     if isinstance(player, SearchPlayer):
-        found = player.judge(own, opp)
-        return Answers(found.action, found.prior, found.value)
+        answers = player.judge(own, opp)
+        return Answers(answers.action, answers.prior, answers.value)
     return Answers(player.choose(own, opp))
 
 

@@ -21,10 +21,10 @@ RUNS = Path("runs")
 def find_run(what: str | None) -> Path:
     """Return the folder of a run: `what` as a path or as a name in `RUNS`; for None the newest run."""
     if what is None:
-        found = _newest_first("config.yaml")
-        if not found:
+        runs = _newest_first("config.yaml")
+        if not runs:
             raise RunError(f"no run in {RUNS}/; start one with `reversi train` or name a folder")
-        return found[0].absolute()
+        return runs[0].absolute()
     for path in (Path(what), RUNS / what):
         if any((path / name).is_file() for name in ("config.yaml", "metrics.jsonl")):
             return path.absolute()
@@ -37,15 +37,15 @@ def registry_with_champion() -> str:
     Only folders `registry` of runs are looked at.  If another run is newer, a line of the log names both.  If no run
     has a champion, it is the registry of the newest run that has one.
     """
-    found = _newest_first("registry/gated.json") or _newest_first("registry")
-    if not found:
+    runs = _newest_first("registry/gated.json") or _newest_first("registry")
+    if not runs:
         raise NoGatedModelError(
             f"no run in {RUNS}/ has a registry; make one with `reversi train` or name one with --registry"
         )
     newest = _newest_first("config.yaml")[:1]
-    if newest and newest[0] != found[0] and _changed(newest[0]) > _changed(found[0]):
-        _say_which(found[0], newest[0])
-    return str(found[0] / "registry")
+    if newest and newest[0] != runs[0] and _changed(newest[0]) > _changed(runs[0]):
+        _say_which(runs[0], newest[0])
+    return str(runs[0] / "registry")
 
 
 @functools.cache  # said once, however often a command asks for its models
@@ -55,8 +55,8 @@ def _say_which(taken: Path, newest: Path) -> None:
 
 def _newest_first(mark: str) -> list[Path]:
     """Return the folders in `RUNS` that hold a file or folder `mark`, the newest first."""
-    found = (RUNS / path.relative_to(RUNS).parts[0] for path in RUNS.glob(f"*/{mark}"))
-    return sorted(found, key=_changed, reverse=True)
+    folders = (RUNS / path.relative_to(RUNS).parts[0] for path in RUNS.glob(f"*/{mark}"))
+    return sorted(folders, key=_changed, reverse=True)
 
 
 def _changed(run: Path) -> float:

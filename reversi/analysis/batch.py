@@ -53,26 +53,26 @@ class BatchAnalyzer:
     def analyse(self, positions: Sequence[Position]) -> list[Analysis]:
         """Return the analyses of at most `batch` unfinished positions."""
         few = [each for each in range(len(positions)) if self._empties and positions[each].empties <= self._empties]
-        found = self._solve(positions, few) if few else {}
-        left = [each for each in range(len(positions)) if each not in found]
+        solved = self._solve(positions, few) if few else {}
+        left = [each for each in range(len(positions)) if each not in solved]
         if left:
-            found |= self._searched(positions, left)
-        return [found[each] for each in range(len(positions))]
+            solved |= self._searched(positions, left)
+        return [solved[each] for each in range(len(positions))]
 
     def _solve(self, positions: Sequence[Position], few: list[int]) -> dict[int, Analysis]:
         """Return the analyses of those of the positions `few` that are solved, as far as SHARED_NODES suffice."""
-        found: dict[int, Analysis] = {}
+        solved: dict[int, Analysis] = {}
         nodes = SHARED_NODES
         with ThreadPoolExecutor(self._threads, "solve") as pool:
             for empties, alike in (levels := _by_empties(positions, few)).items():
                 share = nodes if empties == max(levels) else nodes // 2
                 solve = partial(self._solved, nodes=share // len(alike))
                 answers = list(pool.map(solve, [positions[each] for each in alike]))
-                found |= {each: answer for each, (answer, _) in zip(alike, answers, strict=True) if answer is not None}
+                solved |= {each: answer for each, (answer, _) in zip(alike, answers, strict=True) if answer is not None}
                 if sum(answer is not None for answer, _ in answers) < len(alike) / 2:
                     break
                 nodes -= sum(searched for _, searched in answers)
-        return found
+        return solved
 
     def _solved(self, position: Position, nodes: int) -> tuple[Analysis | None, int]:
         """Return the analysis of a position, None if it takes more than so many nodes, and the nodes searched."""

@@ -95,9 +95,9 @@ class SolverAnalyzer:
         self, position: Position, most_s: float, stop: Callable[[], bool], lines: bool
     ) -> tuple[tuple[MoveAnalysis, ...], int]:
         """Solve in a thread, which ends within milliseconds of `most_s`, `stop` or Ctrl-C."""
-        found: list[tuple[tuple[MoveAnalysis, ...], int]] = []
+        scored: list[tuple[tuple[MoveAnalysis, ...], int]] = []
         thread = threading.Thread(
-            target=lambda: found.append(exact_moves(self._solver, position, seconds=most_s, lines=lines)),
+            target=lambda: scored.append(exact_moves(self._solver, position, seconds=most_s, lines=lines)),
             name="solver",
             daemon=True,
         )
@@ -111,4 +111,4 @@ class SolverAnalyzer:
             while thread.is_alive():  # a line or a solve that was just starting misses the first call
                 self._solver.stop()
                 thread.join(POLL_S)
-        return found[0]
+        return scored[0]

@@ -138,13 +138,13 @@ def turning_all(own: np.uint64, opp: np.uint64, moves: np.uint64) -> np.uint64:
     while moves != ZERO and rest != ZERO:
         moves &= _LINES[lowest_square(rest)]
         rest &= rest - ONE
-    found = ZERO
+    turning = ZERO
     while moves != ZERO:
         square = lowest_square(moves)
         moves &= moves - ONE
         if flips(own, opp, square) == opp:
-            found |= ONE << np.uint64(square)
-    return found
+            turning |= ONE << np.uint64(square)
+    return turning
 
 
 @kernel

@@ -61,8 +61,8 @@ def read_transcript(game: Game, text: str) -> tuple[list[int], NotationError | I
     while at < len(text) or (text and not actions):
         match = _MOVE.match(text, at)
         if match is None:
-            found = text[at : at + 8] or text[:8]
-            return actions, NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {found!r}")
+            offending = text[at : at + 8] or text[:8]
+            return actions, NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {offending!r}")
         try:
             action = parse_action(game, match[0])
         except NotationError as error:

@@ -174,4 +174,4 @@ def _squares(game: Game) -> Iterator[int]:
 
 
 def _mask_of(game: Game, discs: str, symbol: str) -> int:
-    return sum(1 << square for square, found in zip(_squares(game), discs, strict=True) if found == symbol)
+    return sum(1 << square for square, disc in zip(_squares(game), discs, strict=True) if disc == symbol)

@@ -194,8 +194,8 @@ class _Graph:
             offset = self._constant(f"lines.{d}.offset", lines.offset[:, d], np.int32)
             through = self._node("Gather", f"lines.{d}.patterns", patterns, where, axis=1)
             rows = self._node("Add", f"lines.{d}.rows", through, offset)
-            found = self._node("Gather", f"lines.{d}", table, rows, axis=0)
-            total = self._node("Add", f"lines.{d}.sum", total, found) if total else found
+            row = self._node("Gather", f"lines.{d}", table, rows, axis=0)
+            total = self._node("Add", f"lines.{d}.sum", total, row) if total else row
         features = self._node("Transpose", "lines.features", total, perm=[0, 2, 1])
         shape = self._constant("lines.shape", [-1, channels, size, size])
         return self._node("Reshape", "lines.planes", features, shape)

@@ -67,10 +67,10 @@ class Folder:
         """Return the sorted names of the entries of the folder `name`; [] if there is no such folder."""
         with self._reaching():
             try:
-                found = self._files.ls(self._path(name), detail=False)
+                paths = self._files.ls(self._path(name), detail=False)
             except (FileNotFoundError, NotADirectoryError):
                 return []
-        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in found)
+        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
 
     def write(self, name: str, data: bytes) -> None:
         """Create or replace the file `name` atomically, and create the folders above it."""

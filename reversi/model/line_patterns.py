@@ -112,16 +112,16 @@ def _class_lengths(size: int) -> dict[_Class, int]:
 def _walks(size: int) -> list[tuple[int, _Class, list[int]]]:
     """Return direction, class and squares of every line, the squares in reading order."""
     side = range(size)
-    found: list[tuple[int, _Class, list[int]]] = []
+    lines: list[tuple[int, _Class, list[int]]] = []
     for at in side:
         key: _Class = ("straight", min(at, size - 1 - at))
-        found.append((0, key, [size * at + col for col in side]))
-        found.append((1, key, [size * row + at for row in side]))
+        lines.append((0, key, [size * at + col for col in side]))
+        lines.append((1, key, [size * row + at for row in side]))
     for at in range(2 * size - 1):
         diagonal = [size * row + col for row in side for col in side if col - row == at - size + 1]
         anti = [size * row + col for row in side for col in side if col + row == at]
-        found += [(2, ("diagonal", len(diagonal)), diagonal), (3, ("diagonal", len(anti)), anti)]
-    return found
+        lines += [(2, ("diagonal", len(diagonal)), diagonal), (3, ("diagonal", len(anti)), anti)]
+    return lines
 
 
 @kernel

@@ -103,8 +103,8 @@ def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:
 
     path = file_named(text)
     if path is None:
-        found = parse_game(text, BOARDS if game is None else [game])
-        start, moves, position = found.start, found.moves, found.end
+        parsed = parse_game(text, BOARDS if game is None else [game])
+        start, moves, position = parsed.start, parsed.moves, parsed.end
     else:
         games = read_games_of(path, game)
         if len(games) != 1:

@@ -138,10 +138,10 @@ def _parse(text: str, game: Game | None) -> Problem | NotationError:
     from reversi.formats.text import REVERSI, parse_game
 
     try:
-        found = parse_game(text, REVERSI if game is None else [game])
+        parsed = parse_game(text, REVERSI if game is None else [game])
     except (NotationError, IllegalMoveError) as error:
         return NotationError(str(error))
-    return Problem(found.end, found.scores)
+    return Problem(parsed.end, parsed.scores)
 
 
 def _is_whole(file: IO[bytes]) -> bool:

@@ -125,12 +125,12 @@ def run(args: argparse.Namespace) -> int:
         for batch in read_problems(game, args.file, most):
             problems = [line.problem for line in batch]
             positions = [each.position for each in problems if not isinstance(each, NotationError)]
-            found = iter(analyse([position for position in positions if not position.is_over]))
-            answers.extend(PositionAnalysis(each, None if each.is_over else next(found)) for each in positions)
+            analyses = iter(analyse([position for position in positions if not position.is_over]))
+            answers.extend(PositionAnalysis(each, None if each.is_over else next(analyses)) for each in positions)
             yield from batch
 
-    found = iter(answers.popleft, None)
-    return 0 if print_answers(lines(), found, as_json=args.json, expected=f"positions of {game.name}") else 1
+    analyses = iter(answers.popleft, None)
+    return 0 if print_answers(lines(), analyses, as_json=args.json, expected=f"positions of {game.name}") else 1
 
 
 def _judgement(move: MoveAnalysis, share: float) -> str:

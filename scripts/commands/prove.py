@@ -46,12 +46,12 @@ def run(args: argparse.Namespace) -> int:
     if game.name not in PROVABLE:
         raise UsageError(f"expected {' or '.join(PROVABLE)}, small enough to play every game, got {game.name}")
     player = player_of(args, args.player, game, seed=args.seed)
-    found = prove_both_sides(game, player, args.first_random)
+    proof = prove_both_sides(game, player, args.first_random)
     if args.json:
         settings = {"game": game.name, "player": player.name, "first_random": args.first_random}
-        print(json.dumps(settings | as_json(game, found)))
+        print(json.dumps(settings | as_json(game, proof)))
     else:
         print(f"{player.name}, every game of {game.name}:")
-        for line in report(game, found):
+        for line in report(game, proof):
             print(f"  {line}")
-    return int(any(games.losses for games in found.values()))
+    return int(any(games.losses for games in proof.values()))

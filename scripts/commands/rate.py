@@ -197,13 +197,13 @@ def _truth(args: argparse.Namespace) -> int:
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
     threads = args.threads or os.cpu_count() or 1
     options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations, "threads": threads}
-    found = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
+    truths = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
     if args.picture is not None:
         from reversi.files import write_output
 
-        write_output(args.picture, rate_truth.draw(found, labels).encode())
+        write_output(args.picture, rate_truth.draw(truths, labels).encode())
     show = rate_truth.as_json if args.json else rate_truth.as_text
-    print(show(labels, args.truth, found, brief=bool(args.brief)))
+    print(show(labels, args.truth, truths, brief=bool(args.brief)))
     return 0
 
 
@@ -309,8 +309,8 @@ def _play(ladder: Ladder, workers: int | None) -> None:
     try:
         for entry in ladder.play(workers or os.cpu_count() or 1):
             if shows:
-                said = f"\r\033[K{ladder.missing} games left; {entry.key.a} - {entry.key.b}"
-                print(said, end="", file=sys.stderr, flush=True)
+                line = f"\r\033[K{ladder.missing} games left; {entry.key.a} - {entry.key.b}"
+                print(line, end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print(f"\n{ladder.missing} games are left; run the same command again to continue", file=sys.stderr)
         raise

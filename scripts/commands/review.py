@@ -137,9 +137,9 @@ def run(args: argparse.Namespace) -> int:
             if analyses:
                 _print(_reviewed(games, index, positions, analyses), as_json=args.json)
             raise
-        found = _reviewed(games, index, positions, analyses)
-        _print(found, as_json=args.json)
-        broken += found.fault is not None
+        game_review = _reviewed(games, index, positions, analyses)
+        _print(game_review, as_json=args.json)
+        broken += game_review.fault is not None
     return 1 if broken else 0
 
 
@@ -160,14 +160,14 @@ def _reviewed(
     return GameReview(index + 1, len(games), games.title(index), positions, moves, fault)
 
 
-def _print(found: GameReview, *, as_json: bool) -> None:
-    """Print a review; a fault of the game is a line on standard error too."""
+def _print(game_review: GameReview, *, as_json: bool) -> None:
+    """Print a game_review; a fault of the game is a line on standard error too."""
     if as_json:
-        print(found.to_json(), flush=True)
-    elif found.moves or found.fault is None:
-        print(found, end="\n\n" if found.number < found.of else "\n", flush=True)
-    if found.fault is not None:
-        print(f"error: {found.fault}", file=sys.stderr, flush=True)
+        print(game_review.to_json(), flush=True)
+    elif game_review.moves or game_review.fault is None:
+        print(game_review, end="\n\n" if game_review.number < game_review.of else "\n", flush=True)
+    if game_review.fault is not None:
+        print(f"error: {game_review.fault}", file=sys.stderr, flush=True)
 
 
 def _move_json(ply: int, move: ReviewedMove) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from scripts.arguments.engine import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reversi.frontends.web.following import Source
+    from reversi.frontends.web.follower import Source
     from reversi.frontends.web.selection import Opponent, Selection
     from reversi.games.rules import Game
     from reversi.model.weights import Weights

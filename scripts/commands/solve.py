@@ -79,41 +79,41 @@ class Answer:
         A line may give the scores of some moves only: its best moves agree if they have that score (so far as we scored
         them), and ours if it gives it no lower one.
         """
-        found, best = self.solution, self.problem.best
-        if self.expected is None or found.score is None:
+        solution, best = self.solution, self.problem.best
+        if self.expected is None or solution.score is None:
             return None
-        if found.score != self.expected or self.wdl:
-            return found.score == self.expected
-        if found.best not in best and not best <= found.moves.keys():
+        if solution.score != self.expected or self.wdl:
+            return solution.score == self.expected
+        if solution.best not in best and not best <= solution.moves.keys():
             return None
-        as_good = all(found.moves.get(move, found.score) == found.score for move in best)
-        return as_good and (found.best in best or found.best not in self.problem.scores)
+        as_good = all(solution.moves.get(move, solution.score) == solution.score for move in best)
+        return as_good and (solution.best in best or solution.best not in self.problem.scores)
 
     def to_json(self) -> str:
         """Return the answer as a line of JSON."""
-        found = self.solution
+        solution = self.solution
         values: dict[str, Any] = {
             "position": str(self.problem.position),
             "game": self.problem.position.game.name,
-            "score": found.score,
-            "best": None if found.best is None else self._name(found.best),
-            "moves": {self._name(action): score for action, score in sorted(found.moves.items())},
+            "score": solution.score,
+            "best": None if solution.best is None else self._name(solution.best),
+            "moves": {self._name(action): score for action, score in sorted(solution.moves.items())},
             "line": [self._name(action) for action in self.line],
-            "nodes": found.nodes,
-            "seconds": round(found.seconds, 6),
-            "solved": found.solved,
+            "nodes": solution.nodes,
+            "seconds": round(solution.seconds, 6),
+            "solved": solution.solved,
         }
         if self.expected is not None:
             values |= {"expected": self.expected, "agrees": self.agrees}
         return json.dumps(values)
 
     def __str__(self) -> str:
-        found = self.solution
-        score = "not solved" if found.score is None else f"{found.score:+d}"
-        ranked = sorted(found.moves, key=lambda action: -found.moves[action])
-        moves = "  ".join(f"{self._name(action)} {found.moves[action]:+d}" for action in ranked)
+        solution = self.solution
+        score = "not solved" if solution.score is None else f"{solution.score:+d}"
+        ranked = sorted(solution.moves, key=lambda action: -solution.moves[action])
+        moves = "  ".join(f"{self._name(action)} {solution.moves[action]:+d}" for action in ranked)
         line = f"line: {' '.join(map(self._name, self.line))}" if self.line else ""
-        effort = f"({found.nodes:,} positions, {found.seconds:.3f} s)"
+        effort = f"({solution.nodes:,} positions, {solution.seconds:.3f} s)"
         check = {None: "", True: "as expected", False: f"NOT as expected: {self._known()}"}[self.agrees]
         return "  ".join(part for part in (str(self.problem.position), score, moves, line, effort, check) if part)
 
@@ -216,41 +216,46 @@ class _Solving:
         args, position = self._args, problem.position
         solver = _solver_of_thread(self._solvers, position, args.empties == "winner")
         ask: Callable[..., Solution] = solver.solve if args.best else solver.solve_moves
-        found = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
-        if not args.wdl and found.score is not None and found.best not in problem.best and found.score == problem.score:
-            found = _with_moves(solver, position, found, problem.best, args)
-        return Answer(problem, found, _line(solver, position, found, args), args.wdl)
+        solution = ask(position.own, position.opp, wdl=args.wdl, nodes=args.nodes, seconds=args.seconds)
+        if (
+            not args.wdl
+            and solution.score is not None
+            and solution.best not in problem.best
+            and solution.score == problem.score
+        ):
+            solution = _with_moves(solver, position, solution, problem.best, args)
+        return Answer(problem, solution, _line(solver, position, solution, args), args.wdl)
 
 
-def _line(solver: Solver, position: Position, found: Solution, args: argparse.Namespace) -> tuple[int, ...]:
+def _line(solver: Solver, position: Position, solution: Solution, args: argparse.Namespace) -> tuple[int, ...]:
     """Return perfect play from a position that has just been solved, within what is left of the limits."""
-    if found.score is None or found.best is None:
+    if solution.score is None or solution.best is None:
         return ()
-    after, score = position.play(found.best), -found.score
-    nodes, left_s = _left(found, args)
-    return found.best, *solver.line(after.own, after.opp, score, wdl=args.wdl, nodes=nodes, seconds=left_s)
+    after, score = position.play(solution.best), -solution.score
+    nodes, left_s = _left(solution, args)
+    return solution.best, *solver.line(after.own, after.opp, score, wdl=args.wdl, nodes=nodes, seconds=left_s)
 
 
 def _with_moves(
-    solver: Solver, position: Position, found: Solution, moves: set[int], args: argparse.Namespace
+    solver: Solver, position: Position, solution: Solution, moves: set[int], args: argparse.Namespace
 ) -> Solution:
     """Return the solution with the scores of `moves` too, so far as the limits allow: they may be as good as ours."""
-    for move in sorted(moves - found.moves.keys()):
-        nodes, left_s = _left(found, args)
+    for move in sorted(moves - solution.moves.keys()):
+        nodes, left_s = _left(solution, args)
         if nodes == 0 or left_s == 0:
             break
         after = position.play(move)
         reply = solver.solve(after.own, after.opp, nodes=nodes, seconds=left_s)
         scored = {} if reply.score is None else {move: -reply.score}
-        searched, spent_s = found.nodes + reply.nodes, found.seconds + reply.seconds
-        found = replace(found, moves={**found.moves, **scored}, nodes=searched, seconds=spent_s)
-    return found
+        searched, spent_s = solution.nodes + reply.nodes, solution.seconds + reply.seconds
+        solution = replace(solution, moves={**solution.moves, **scored}, nodes=searched, seconds=spent_s)
+    return solution
 
 
-def _left(found: Solution, args: argparse.Namespace) -> tuple[int | None, float | None]:
+def _left(solution: Solution, args: argparse.Namespace) -> tuple[int | None, float | None]:
     """Return what a solution has left of the limits on positions and seconds, None for each that is not set."""
-    nodes = None if args.nodes is None else max(0, args.nodes - found.nodes)
-    return nodes, None if args.seconds is None else max(0.0, args.seconds - found.seconds)
+    nodes = None if args.nodes is None else max(0, args.nodes - solution.nodes)
+    return nodes, None if args.seconds is None else max(0.0, args.seconds - solution.seconds)
 
 
 def _solver_of_thread(solvers: dict[tuple[int, str], Solver], position: Position, winner: bool) -> Solver:

@@ -61,8 +61,8 @@ def _stop_here(folder: Path, timeout_s: float) -> dict[str, Any]:
         if not (folder / "config.yaml").exists():  # nothing had been trained, so it has removed itself
             return {"run": folder.name, "said": NOTHING_KEPT, "saved": True, "resume": None}
     status = read_status(folder)
-    said = f"was not running: {_ended_before(status)}" if holder is None else _ended_now(status, began)
-    return {"run": folder.name, "said": said, "saved": status.is_saved, "resume": status.resume_command}
+    message = f"was not running: {_ended_before(status)}" if holder is None else _ended_now(status, began)
+    return {"run": folder.name, "said": message, "saved": status.is_saved, "resume": status.resume_command}
 
 
 def _end(holder: LockHolder, folder: Path, timeout_s: float) -> None:
@@ -97,10 +97,10 @@ def _stop_job(args: argparse.Namespace) -> dict[str, Any]:
     answer = {"run": job.run, "job": job.id}
     if status is None:
         kept_nothing = job.state == "stopped" and not was_over
-        said = NOTHING_KEPT if kept_nothing else f"{job.state}: nothing in {job.folder}; {job.message}"
-        return answer | {"said": said, "saved": kept_nothing, "resume": None}
-    said = f"was not running: {job.state}; {_ended_before(status)}" if was_over else _ended_now(status, began)
-    return answer | {"said": said, "saved": status.is_saved, "resume": launch_command(status, jobs.address)}
+        message = NOTHING_KEPT if kept_nothing else f"{job.state}: nothing in {job.folder}; {job.message}"
+        return answer | {"said": message, "saved": kept_nothing, "resume": None}
+    message = f"was not running: {job.state}; {_ended_before(status)}" if was_over else _ended_now(status, began)
+    return answer | {"said": message, "saved": status.is_saved, "resume": launch_command(status, jobs.address)}
 
 
 def _ended_now(status: RunStatus, began: float) -> str:

@@ -158,12 +158,12 @@ def plain(config: Any) -> dict[str, Any]:
 def _one_line(error: Exception, overrides: list[str]) -> str:
     """Return Hydra's error as one line: the bad key or value, and the valid ones."""
     text = str(error)
-    if found := re.search(r"Could not override '([^']+)'", text):
-        return f"unknown key {found[1]!r}{_valid_keys(_chosen_config(overrides), found[1])}"
-    if found := re.search(r"Could not find '([^']+)'", text):
-        return f"unknown choice {found[1]!r}{_valid_choices(found[1])}"
-    if found := re.search(r"Could not override '?([\w/]+)'?\. *No match in the defaults list", text, re.S):
-        return f"unknown group {found[1]!r}; valid: {', '.join(_groups())}"
+    if match := re.search(r"Could not override '([^']+)'", text):
+        return f"unknown key {match[1]!r}{_valid_keys(_chosen_config(overrides), match[1])}"
+    if match := re.search(r"Could not find '([^']+)'", text):
+        return f"unknown choice {match[1]!r}{_valid_choices(match[1])}"
+    if match := re.search(r"Could not override '?([\w/]+)'?\. *No match in the defaults list", text, re.S):
+        return f"unknown group {match[1]!r}; valid: {', '.join(_groups())}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"cannot read {' '.join(overrides)!r}: {lines[0] if lines else type(error).__name__}"
 

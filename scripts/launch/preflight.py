@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from actors.config import GamesActorConfig
-from actors.recorded import game_files
+from actors.recorded_games import game_files
 from evaluator.openings import load_openings, random_openings
 from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.memory import check_capacity

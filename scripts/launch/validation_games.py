@@ -17,7 +17,7 @@ SKIPPED = "skipped.txt"
 
 def validation_games(session: Session) -> Records | None:
     """Return the validation games, or None for a job that plays its games itself."""
-    from actors.recorded import read_games
+    from actors.recorded_games import read_games
 
     config = session.job.actors
     if not isinstance(config, GamesActorConfig):

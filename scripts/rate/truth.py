@@ -62,35 +62,35 @@ def judge(labels: Labels, players: list[Player]) -> Found:
     """Ask every player about all positions."""
     from evaluator.truth import ask, difference_of, truth_by_empties, truth_of
 
-    found: Found = {}
+    truths: Found = {}
     first = None
     for player in players:
         answers = ask(player, labels)
         less_first = None if first is None else difference_of(labels, answers, first)
-        found[player.name] = Judged(truth_of(labels, answers), truth_by_empties(labels, answers), less_first)
+        truths[player.name] = Judged(truth_of(labels, answers), truth_by_empties(labels, answers), less_first)
         first = first or answers
-    return found
+    return truths
 
 
-def as_text(labels: Labels, path: Path, found: Found, *, brief: bool) -> str:
+def as_text(labels: Labels, path: Path, truths: Found, *, brief: bool) -> str:
     """Return the table: a line per player, then, unless `brief`, for each player a line per number of empty squares."""
     lines = [
         f"{path}: {len(labels)} positions of {labels.game}, {labels.empties.min()}-{labels.empties.max()} empty "
         f"squares, sha256 {labels.hash[:16]}",
         "kept and policy in %, regret in discs, +- one standard error",
         "",
-        *_table("player", [(shortened(name), judged.whole) for name, judged in found.items()]),
+        *_table("player", [(shortened(name), judged.whole) for name, judged in truths.items()]),
     ]
-    for name, judged in found.items() if not brief else ():
+    for name, judged in truths.items() if not brief else ():
         parts = [(str(empties), truth) for empties, truth in judged.by_empties.items()]
         lines += ["", f"{name}, by empty squares", *_table("empty", parts)]
     return "\n".join(lines)
 
 
-def as_json(labels: Labels, path: Path, found: Found, *, brief: bool) -> str:
+def as_json(labels: Labels, path: Path, truths: Found, *, brief: bool) -> str:
     """Return everything as one JSON object; if `brief`, without the results by empty squares."""
     players: list[dict[str, Any]] = []
-    for name, judged in found.items():
+    for name, judged in truths.items():
         less_first = None if judged.less_first is None else asdict(judged.less_first)
         player = {"player": name, "all": asdict(judged.whole), "less_first": less_first}
         if not brief:
@@ -100,7 +100,7 @@ def as_json(labels: Labels, path: Path, found: Found, *, brief: bool) -> str:
     return json.dumps({**about, "players": players})
 
 
-def draw(found: Found, labels: Labels) -> str:
+def draw(truths: Found, labels: Labels) -> str:
     """Return an SVG picture: the share of moves that keep the result, by empty squares, a curve per player."""
     curves = [
         Curve(
@@ -109,7 +109,7 @@ def draw(found: Found, labels: Labels) -> str:
             [100 * part.outcome_kept for part in judged.by_empties.values()],
             dots=True,
         )
-        for name, judged in found.items()
+        for name, judged in truths.items()
     ]
     low = min((share // 10 * 10 for curve in curves for share in curve.y), default=0.0)
     panel = Panel("moves that keep the result, %", curves, 300, low=min(low, 90.0), high=100.0)

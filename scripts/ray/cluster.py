@@ -76,7 +76,7 @@ def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
         check_threads(job, int(resources.get("CPU", 0)))
         return local_placement(job, int(resources.get("GPU", 0)))
     driver = ray.get_runtime_context().get_node_id()
-    deadline, told = time.monotonic() + job.cluster.start_timeout_s, False
+    deadline, announced = time.monotonic() + job.cluster.start_timeout_s, False
     while True:
         try:
             placement = cluster_placement(job, nodes(), driver)
@@ -85,9 +85,9 @@ def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
         except ConfigError as error:
             if given_up() or time.monotonic() >= deadline:
                 raise
-            if not told:
+            if not announced:
                 print(f"waiting {job.cluster.start_timeout_s:g} s for nodes: {error}", file=sys.stderr, flush=True)
-                told = True
+                announced = True
         time.sleep(POLL_S)
 
 

@@ -93,8 +93,8 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """Return the jobs of runs, oldest first, without the short commands of `run_command`."""
-        found = self._call(self._client.list_jobs)
-        ours = [detail for detail in found if "reversi_run" in (detail.metadata or {})]
+        jobs = self._call(self._client.list_jobs)
+        ours = [detail for detail in jobs if "reversi_run" in (detail.metadata or {})]
         return [_job(detail) for detail in sorted(ours, key=lambda detail: detail.start_time or 0)]
 
     def job(self, id: str) -> Job:
@@ -103,11 +103,11 @@ class Jobs:
 
     def find(self, what: str) -> Job:
         """Return the job with this id, or the newest one of the run with this name or folder."""
-        found = [job for job in self.all() if what in (job.id, job.run, job.folder)]
-        if not found:
+        jobs = [job for job in self.all() if what in (job.id, job.run, job.folder)]
+        if not jobs:
             known = ", ".join(sorted({job.run for job in self.all()})) or "none"
             raise UsageError(f"expected a job or run of {self.address}, got {what!r}; runs there: {known}")
-        return found[-1]
+        return jobs[-1]
 
     def log(self, id: str) -> str:
         """Return the whole output of a job."""

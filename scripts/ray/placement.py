@@ -181,14 +181,14 @@ class _Room:
 
     def take(self, place: Place) -> Place:
         """Return `place` with the node it gets: the one with most CPUs left, those with a GPU last if it wants none."""
-        found = self._candidates(place)
-        if not found:
+        candidates = self._candidates(place)
+        if not candidates:
             free = "the driver's node does not have" if place.beside_driver else "no node has"
             raise ConfigError(
                 f"cluster.{place.role} needs {place}, but {free} that much free; nodes: {self}; lower it or add such a "
                 "node"
             )
-        best = max(found, key=lambda node: (not self._spared(node, place), self._free[node.id].get("CPU", 0.0)))
+        best = max(candidates, key=lambda node: (not self._spared(node, place), self._free[node.id].get("CPU", 0.0)))
         for name, amount in place.request.items():
             self._free[best.id][name] -= amount
         return dataclasses.replace(place, node=best.id)

@@ -168,8 +168,8 @@ class Consumer:
         """
         from redis.exceptions import OutOfMemoryError
 
-        kept = self._kept_of
-        values = {flow_control_key(stream): FlowControl(kept[stream], room).to_bytes() for stream in self._streams}
+        entries = self._kept_of
+        values = {flow_control_key(stream): FlowControl(entries[stream], room).to_bytes() for stream in self._streams}
         values[self._drawn] = b"%d" % drawn
         for key, value in values.items():
             if self._published.get(key) == value:

@@ -205,6 +205,6 @@ def reason(error: Exception) -> str:
     """Return an error of Redis as one line that begins with its code."""
     from redis.exceptions import OutOfMemoryError
 
-    said = str(error).rpartition(_OF_A_PIPELINE)[2]
-    words = " ".join(said.split()) or type(error).__name__
+    message = str(error).rpartition(_OF_A_PIPELINE)[2]
+    words = " ".join(message.split()) or type(error).__name__
     return f"OOM {words}" if isinstance(error, OutOfMemoryError) and not words.startswith("OOM") else words

@@ -49,8 +49,8 @@ def drawn_key(key: str) -> str:
 
 def remove_run(client: Any, key: str) -> None:
     """Remove all that a run has on the server.  Errors of redis-py are raised."""
-    if found := list(client.scan_iter(match=f"reversi:{key}:*", count=1000)):
-        client.unlink(*found)
+    if keys := list(client.scan_iter(match=f"reversi:{key}:*", count=1000)):
+        client.unlink(*keys)
 
 
 def count_in(value: bytes | None) -> int:

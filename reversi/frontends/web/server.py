@@ -32,10 +32,10 @@ from aiohttp import WSMsgType, web
 from reversi import __version__
 from reversi.analysis.review import marks_of
 from reversi.errors import ReversiError, UsageError
-from reversi.frontends.web.following import Follower, Source
+from reversi.frontends.web.follower import Follower, Source
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object
 from reversi.frontends.web.selection import Selection, Selections
-from reversi.frontends.web.thinking import Stop, Thinker
+from reversi.frontends.web.thinker import Stop, Thinker
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from aiohttp import ClientWebSocketResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from reversi.analysis.analyzer import Analyzer, Limit
-from reversi.frontends.web.following import Source
+from reversi.frontends.web.follower import Source
 from reversi.frontends.web.selection import Opponent, Selection
 from reversi.frontends.web.server import WebServer
 from reversi.games.rules import GAMES

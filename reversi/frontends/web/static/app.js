@@ -1,7 +1,7 @@
 // The page's beginning: its parts are made and connected, and it opens the game that it finds.
 
 import { connectControls } from "/static/controls.js";
-import { keptGame } from "/static/kept.js";
+import { keptGame } from "/static/history.js";
 import { Play } from "/static/play.js";
 import { loadInfo } from "/static/server.js";
 import { State } from "/static/state.js";

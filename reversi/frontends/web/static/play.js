@@ -1,6 +1,6 @@
 // The course of the game: moves and other games change it, and then it goes on by what its position asks for.
 
-import { keep } from "/static/kept.js";
+import { keep } from "/static/history.js";
 import { Refusal, loadGame } from "/static/server.js";
 import { PASS } from "/static/state.js";
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from actors.config import GamesActorConfig
-from actors.recorded import RecordedGames, RecordedGameSource, read_games
+from actors.recorded_games import RecordedGames, RecordedGameSource, read_games
 from reversi.errors import ConfigError
 from reversi.games.rules import game_named
 from reversi.record import REACH, SEARCHED, Records, check

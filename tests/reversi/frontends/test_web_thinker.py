@@ -11,7 +11,7 @@ from aiohttp import ClientWebSocketResponse, WSMsgType
 
 from reversi.analysis.analyzer import Analysis, Limit, SearchAnalyzer
 from reversi.frontends.web.selection import KEPT, Opponent, Selection
-from reversi.frontends.web.thinking import STEPS
+from reversi.frontends.web.thinker import STEPS
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
