@@ -161,7 +161,7 @@ def _reviewed(
 
 
 def _print(game_review: GameReview, *, as_json: bool) -> None:
-    """Print a game_review; a fault of the game is a line on standard error too."""
+    """Print a review; a fault of the game is a line on standard error too."""
     if as_json:
         print(game_review.to_json(), flush=True)
     elif game_review.moves or game_review.fault is None:
