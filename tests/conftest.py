@@ -28,14 +28,21 @@ def _ctrl_c_is_heard() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-prepare(LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1, stall_s=60))  # before any test imports Ray
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare for the real Ray run before any test imports Ray, unless the processes of tests prepare themselves."""
+    if not all(_starts_processes(Path(argument.partition("::")[0]).resolve()) for argument in config.args):
+        prepare(LocalClusterConfig(kind="local", object_store_mb=80, max_restarts=1, stall_s=60))
+
+
+def _starts_processes(path: Path) -> bool:
+    return any(folder == path or folder in path.parents for folder in PROCESSES)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Let no test, nor its fixtures, start a process elsewhere, except the one that is marked as the real Ray run."""
     with pytest.MonkeyPatch.context() as patched:
-        if any(folder in item.path.parents for folder in PROCESSES):
+        if _starts_processes(item.path):
             for name in [name for name in os.environ if name.startswith("RAY_")]:
                 patched.delenv(name)  # its processes prepare themselves
         elif not item.get_closest_marker("ray"):
