@@ -197,7 +197,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     [
         ("a0: &a0 [1, 1]\n" + "".join(f"a{i}: &a{i} [{f'*a{i - 1}, ' * 9}]\n" for i in range(1, 12)), "aliases"),
         ("x: " + "y" * (1 << 20), "at most 262144 bytes"),
-        ("x: " + "[" * 600, "maximum recursion depth"),
+        ("x: " + "[" * 10_000, "maximum recursion depth"),
         ("- run\n- game\n", "cannot read"),
     ],
     ids=["aliases of aliases", "too long", "brackets without end", "a list"],

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from learner.replay.deliveries import Deliveries
 from learner.replay.redis.embedded import EmbeddedServer, server_program
 from reversi.errors import ConfigError
 from tests.runs.redis.redis_contents import counted, deliveries
 from tests.runs.training.processes import command, resume, wait_for
 from tests.scripts.launch.tiny_job import elapsed_s, metrics
-from tests.scripts.run.run_states import header
 
 
 def server(tmp_path: Path) -> contextlib.closing[EmbeddedServer]:
@@ -55,12 +53,11 @@ def test_a_run_whose_redis_server_is_gone_is_saved_and_goes_on_when_it_is_back(c
     assert json.loads((saved / "run.json").read_text())["progress"]["steps"] >= trained > 0
     with server(tmp_path) as again:
         there = (f"replay.url={again.server.url}", "replay.patience_s=60")
-        done = resume(run, *there, f"run.minutes={elapsed_s(run) / 60 + 0.1}")
-        assert done.returncode == 0, done.stderr
-        held = deliveries(again.server, run)
-    assert held.items() >= acknowledged.items()
-    taken = Deliveries.restored(header(max((run / "checkpoints").glob("0*")), "replay")["deliveries"])
-    later = {delivery for delivery in held if delivery not in taken}
-    assert counted(run) == sum(games for delivery, games in held.items() if delivery not in later)
-    assert not later & acknowledged.keys()
-    assert len(later) <= 1, "an actor's last round may end after the last checkpoint; the stream keeps what it sent"
+        for _ in range(3):  # a slow actor's last round ends after the last checkpoint: the next resume must count it
+            done = resume(run, *there, f"run.minutes={elapsed_s(run) / 60 + 0.1}")
+            assert done.returncode == 0, done.stderr
+            held = deliveries(again.server, run)
+            assert held.items() >= acknowledged.items()
+            if counted(run) == sum(held.values()):
+                break
+    assert counted(run) == sum(held.values())
