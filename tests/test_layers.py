@@ -45,7 +45,8 @@ DOORS = {
 LADDERS = {
     "reversi": (
         *("errors", "settings", "urls", "files", "archive", "columns", "runs"),
-        *("kernels", "games", "solver", "patterns", "search", "record", "model", "formats", "players", "analysis", "frontends"),
+        *("kernels", "games", "solver", "patterns", "search", "record", "model", "formats", "players", "analysis"),
+        "frontends",
     ),
     "learner": (
         *("config", "replay", "schedule", "prefetch", "batches", "algorithms", "cpu_pass", "training", "learner"),
