@@ -1,7 +1,7 @@
 """`Backend`: the interface of the inference backends, and their batch sizes.
 
-`openvino_backend`, `torch_backend`, `cuda_backend` and `table_backend` implement it, and `action_values` wraps another
-one; `evaluate` opens them.  No heavy imports.
+`openvino_backend`, `torch_backend`, `cuda_backend`, `pattern_backend` and `table_backend` implement it, and
+`action_values` wraps another one; `evaluate` opens them.  No heavy imports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ with action values returns them as logits, which `action_values` converts to log
 OUTLOOKS = 2
 """Columns of an outlook."""
 
-BackendName = Literal["openvino", "torch", "table"]
+BackendName = Literal["openvino", "torch", "patterns", "table"]
 Precision = Literal["bf16", "float32"]
 
 FINE_BATCH = 32

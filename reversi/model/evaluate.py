@@ -20,10 +20,12 @@ from reversi.games.rules import game_named
 from reversi.model import machine
 from reversi.model.action_values import ActionValues
 from reversi.model.backend import Backend, BackendName, NoGpuError, Precision
-from reversi.model.config import TableConfig
+from reversi.model.config import LOOKED_UP, PatternConfig
+from reversi.model.pattern_backend import PatternBackend
 from reversi.model.probe import faster
 from reversi.model.table_backend import TableBackend
 from reversi.model.weights import Weights
+from reversi.patterns.tables import NO_TABLES, PatternTables
 
 BACKENDS = ("auto", "openvino", "torch")
 DEVICES = ("auto", "cpu", "cuda")
@@ -64,6 +66,11 @@ class Evaluator:
         self.slots = slots
         self._backend = ActionValues(backend, weights, slots) if self.network.head == "q" else backend
         self._shares = np.array([1 - margin_weight, margin_weight], np.float32)  # of value and margin in the utility
+
+    @property
+    def tables(self) -> PatternTables:
+        """The tables of a pattern network, which kernels read without a call of this; else `NO_TABLES`."""
+        return self._backend.tables if isinstance(self._backend, PatternBackend) else NO_TABLES
 
     def __call__(self, own: Masks, opp: Masks, /) -> Judged:
         """Return (logits, utility) of B >= 0 unfinished positions.
@@ -145,7 +152,8 @@ def open_evaluator(
     margin_weight  weight of the expected margin in the utility, as in the caller's `SearchConfig`
 
     A backend or device that is requested by name and not available is a ConfigError; `auto` takes the next best and
-    logs a line about it.  A CPU without bf16 always computes in float32.  A table is looked up with any backend.
+    logs a line about it.  A CPU without bf16 always computes in float32.  Tables are looked up on the CPU, whatever the
+    backend and the precision.
     """
     for key, value, choices in (
         ("backend", backend, BACKENDS),
@@ -157,10 +165,12 @@ def open_evaluator(
     for key, number in (("batch", batch), ("threads", threads), ("slots", slots)):
         if number < 1:
             raise ConfigError(f"{key} must be 1 or more, got {number}")
-    if isinstance(weights.network, TableConfig):
+    if isinstance(weights.network, LOOKED_UP):
         if device == "cuda":
-            raise ConfigError("device must be cpu (or auto) for a table, got 'cuda'")
-        return Evaluator(TableBackend(weights, batch=batch, slots=slots), weights, "float32", slots, margin_weight)
+            what = "patterns" if isinstance(weights.network, PatternConfig) else "a table"
+            raise ConfigError(f"device must be cpu (or auto) for {what}, got 'cuda'")
+        looked_up = PatternBackend if isinstance(weights.network, PatternConfig) else TableBackend
+        return Evaluator(looked_up(weights, batch=batch, slots=slots), weights, "float32", slots, margin_weight)
     asked: Precision | None = "bf16" if precision == "bf16" else "float32" if precision == "float32" else None
     if device == "cuda" or (device == "auto" and backend != "openvino" and machine.has_nvidia_gpu()):
         if backend == "openvino":

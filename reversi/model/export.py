@@ -3,6 +3,7 @@
     planes [B, 4, N, N] -> policy [B, A], wdl [B, 3], margin [B]    a dual network
                         -> policy [B, A]                            a network with only a policy
                         -> q [B, A]                                 action values, of a network or a table
+                        -> wdl [B, 3], margin [B]                   patterns
 
 The file needs nothing else: the rows of the table of lines are computed in the graph.  They are computed in int32, as
 OpenVINO rounds floats to bf16 on CPUs that have it, which would confuse rows.  docs/export.md describes the file for
@@ -26,9 +27,11 @@ from reversi import __version__
 from reversi.errors import IncompatibleModelError
 from reversi.games.planes import PLANES, PLANES_VERSION
 from reversi.games.rules import RULES_VERSION, Game, game_named
-from reversi.model.config import Head, ResNetConfig, StackConfig, TableConfig, network_to_json
+from reversi.model.config import Head, PatternConfig, ResNetConfig, StackConfig, TableConfig, network_to_json
 from reversi.model.line_patterns import DIRECTIONS, line_squares, lines_of
 from reversi.model.weights import LINES_TABLE, WDL, Weights
+from reversi.patterns.shapes import instances_of, shapes_of
+from reversi.patterns.tables import DISC, START_DISCS
 
 OPSET = 13
 IR_VERSION = 7
@@ -68,11 +71,11 @@ def output_ports(head: Head, game: Game) -> list[Port]:
         return [Port("q", actions, f"values of the actions, -1 loss to 1 win, {order}; the pass, not learned, has 0")]
     if head == "policy":
         return [policy._replace(meaning=f"{policy.meaning}; the pass, not learned, has 0")]
-    return [
-        policy,
+    outlook = [
         Port("wdl", (BATCH, WDL), "probabilities of win, draw and loss"),
         Port("margin", (BATCH,), f"expected own discs minus opponent's at the end, divided by {squares}; -1 to 1"),
     ]
+    return outlook if head == "margin" else [policy, *outlook]
 
 
 def weights_sha256(weights: Weights) -> str:
@@ -95,6 +98,8 @@ def to_onnx(weights: Weights) -> bytes:
         graph.table(outputs[0].name)
     elif isinstance(network, StackConfig):
         graph.stack(network, outputs[0].name)
+    elif isinstance(network, PatternConfig):
+        graph.patterns(network)
     else:
         graph.dual(network)
     title = f"{game.name}, version {weights.version}, {network}"
@@ -180,6 +185,60 @@ class _Graph:
         row = self._sum("table.row", self._node("Mul", "table.terms", self._digits(), powers), 1)
         table = self._added("table", self._arrays["q"])  # "q" is the output
         self._with_pass(output, self._node("Gather", "table.values", table, row, axis=0))
+
+    def patterns(self, network: PatternConfig) -> None:
+        """Write the outlook of the position itself, without a look at its moves: the side to move must have one."""
+        game, arrays = self._game, self._arrays
+        shapes, instances = shapes_of(network.patterns, game.size), instances_of(network.patterns, game.size)
+        longest = max(map(len, instances))
+        squares, powers = np.zeros((2, len(instances), longest), np.int32)
+        for row, instance in enumerate(instances):
+            squares[row, : len(instance)] = instance
+            powers[row, : len(instance)] = 3 ** np.arange(len(instance))
+        digits = self._digits()
+        read = self._node("Gather", "patterns.digits", digits, self._constant("patterns.squares", squares), axis=1)
+        terms = self._node("Mul", "patterns.terms", read, self._constant("patterns.powers", powers, np.int32))
+        offsets = self._constant("patterns.offsets", shapes.lookup.offset, np.int32)
+        raw = self._node("Add", "patterns.raw", self._sum("patterns.index", terms, 2), offsets)
+        shared = self._node("Gather", "patterns.shared", self._added("patterns.canonical", shapes.canonical), raw)
+        phase = self._phase(network, len(arrays["bias"]))
+        column = self._node("Unsqueeze", "phase.column", phase, self._constant("phase.axis", [1]))
+        start = self._node("Mul", "phase.start", column, self._constant("phase.weights", shapes.weights, np.int32))
+        entry = self._node("Add", "patterns.entry", shared, start)
+        table = self._added("patterns.table", arrays["tables"].astype(np.int32).ravel())
+        total = self._sum("patterns.sum", self._node("Gather", "patterns.values", table, entry), 1)
+        bias = self._added("patterns.bias", arrays["bias"].astype(np.int32))
+        margin = self._node("Add", "patterns.margin", total, self._node("Gather", "phase.bias", bias, phase))
+        self._outlook(self._node("Cast", "patterns.float", margin, to=TensorProto.FLOAT), phase)
+
+    def _phase(self, network: PatternConfig, phases: int) -> str:
+        """Return the phase of every position, int32[B], as `patterns.tables.phase_of` does."""
+        discs = self._sum(
+            "discs", self._node("Cast", "discs.rows", self._side("discs.both", 0, 2), to=TensorProto.INT32), 1
+        )
+        placed = self._node("Sub", "discs.placed", discs, self._constant("discs.start", START_DISCS, np.int32))
+        phase = self._node("Div", "phase.any", placed, self._constant("phase.discs", network.phase_discs, np.int32))
+        ends = (self._constant("phase.first", 0, np.int32), self._constant("phase.last", phases - 1, np.int32))
+        return self._node("Min", "phase", self._node("Max", "phase.low", phase, ends[0]), ends[1])
+
+    def _outlook(self, margin: str, phase: str) -> None:
+        """Write margin and wdl of `margin`, float32[B] in 1/64 disc, as `patterns.evaluate.expected_result` does."""
+        board = self._constant("margin.board", DISC * self._game.squares, np.float32)
+        ends = (self._constant("margin.least", -1, np.float32), self._constant("margin.most", 1, np.float32))
+        self._node("Clip", "margin", self._node("Div", "margin.share", margin, board), *ends)
+        discs = self._node("Div", "margin.discs", margin, self._constant("margin.disc", DISC, np.float32))
+        width = self._node("Gather", "wdl.width", self._added("patterns.width", self._arrays["width"]), phase)
+        one = self._constant("wdl.draw", 1, np.float32)
+        columns = []
+        for name, side in (("win", discs), ("loss", self._node("Neg", "margin.other", discs))):
+            over = self._node("Div", f"wdl.{name}.widths", self._node("Sub", f"wdl.{name}.over", side, one), width)
+            chance = self._node("Sigmoid", f"wdl.{name}", over)
+            columns.append(
+                self._node("Unsqueeze", f"wdl.{name}.column", chance, self._constant(f"wdl.{name}.axis", [1]))
+            )
+        decided = self._node("Add", "wdl.decided", *columns)
+        draw = self._node("Sub", "wdl.drawn", one, decided)
+        self._node("Concat", "wdl", columns[0], draw, columns[1], axis=1)
 
     def _lines(self, channels: int) -> str:
         """Return the sum of every square's four rows of the table of lines, [B, C, N, N], as `line_table.py` does."""

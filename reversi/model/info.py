@@ -113,6 +113,7 @@ _KNOWS: dict[Head, str] = {
     "dual": "a policy and the value of a position",
     "policy": "a policy alone",
     "q": "the value of every action",
+    "margin": "the expected margin of a position",
 }
 
 

@@ -44,7 +44,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import Game, game_named
 from reversi.model.backend import OUTLOOKS, Answers, BackendName, Precision, padded
-from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
+from reversi.model.config import LOOKED_UP, NetworkConfig, ResNetConfig, StackConfig
 from reversi.model.line_patterns import DIRECTIONS, lines_of, sum_rows, write_rows
 from reversi.model.probe import faster
 from reversi.model.weights import LINES_TABLE, VALUE_OUTPUTS, WDL, Weights
@@ -236,7 +236,7 @@ def build_graph(weights: Weights, layout: Layout) -> Any:
     game = game_named(weights.game)
     inputs = [op.parameter(list(shape), np.float32) for shape in input_shapes(network, game, layout, -1)]
     planes, *sums = inputs
-    assert not isinstance(network, TableConfig), "a table is looked up"
+    assert not isinstance(network, LOOKED_UP), "tables are looked up"
     if isinstance(network, StackConfig):
         return openvino.Model([op.result(graph.stack(network, planes))], inputs)
     stem = graph.convolution("stem", planes)

@@ -14,7 +14,7 @@ from torch.nn import functional
 from reversi.games.planes import PLANES
 from reversi.games.rules import game_named
 from reversi.model.backend import OUTLOOKS, Precision
-from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
+from reversi.model.config import LOOKED_UP, NetworkConfig, ResNetConfig, StackConfig
 from reversi.model.line_table import LineRows, summed_rows
 from reversi.model.stack_network import StackNetwork
 from reversi.model.weights import LINES_TABLE, WDL, Weights
@@ -100,7 +100,7 @@ class _Stack:
 def _network(
     config: NetworkConfig, size: int, parameters: Mapping[str, Tensor], device: torch.device
 ) -> _Dual | _Stack:
-    assert not isinstance(config, TableConfig), "a table is looked up"
+    assert not isinstance(config, LOOKED_UP), "tables are looked up"
     if isinstance(config, ResNetConfig):
         return _Dual(config, size, parameters, device)
     return _Stack(config, size, parameters)

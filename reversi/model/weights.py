@@ -1,13 +1,15 @@
 """`Weights`: one version of a network, batch norms folded in, as named arrays for files and transport.
 
-A table is one array.  A version is an integer, and its weights never change.  The file is an archive of kind "weights"
-whose header has the game, the rules and planes versions and the network; reading checks all of them.  No torch here.
+A table is one array; patterns are four, of integers and floats.  A version is an integer, and its weights never change.
+The file is an archive of kind "weights" whose header has the game, the rules and planes versions and the network;
+reading checks all of them.  No torch here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from reversi.games.planes import PLANES, PLANES_VERSION
 from reversi.games.rules import RULES_VERSION, Game, game_named
 from reversi.model.config import (
     NetworkConfig,
+    PatternConfig,
     ResNetConfig,
     StackConfig,
     TableConfig,
@@ -27,6 +30,8 @@ from reversi.model.config import (
 )
 from reversi.model.line_patterns import table_rows
 from reversi.model.table import TABLE_SHAPE, TABLE_SIZE
+from reversi.patterns.shapes import shapes_of
+from reversi.patterns.tables import phases_of
 
 KIND, FORMAT = "weights", 1
 LARGEST_VERSION = 2**31 - 1
@@ -35,6 +40,8 @@ WDL = 3
 """Win, draw, loss, in this order, for the side to move."""
 LINES_TABLE = "lines.table"
 """Name of the table of lines, whose rows the stem adds; it has no bias of its own."""
+SMALLEST_REVERSI = 4
+"""Squares a side of the smallest board of Reversi."""
 VALUE_OUTPUTS = WDL + 1
 """Rows of the value head's last layer: the three WDL logits, then the margin before its tanh."""
 
@@ -46,7 +53,7 @@ class Weights:
     game: str
     network: NetworkConfig
     version: int
-    arrays: dict[str, NDArray[np.float32]] = field(repr=False)
+    arrays: dict[str, NDArray[Any]] = field(repr=False)
 
     def to_bytes(self) -> bytes:
         """Return the archive that `from_bytes` reads."""
@@ -89,8 +96,11 @@ class Weights:
             raise IncompatibleModelError(f"{where}: {error}") from error
         if {key: array.shape for key, array in arrays.items()} != expected:
             raise CorruptFileError(f"{where}: the arrays do not fit {network} on {game.name}")
-        if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in arrays.values()):
-            raise CorruptFileError(f"{where}: expected finite float32 arrays")
+        for key, array in arrays.items():
+            if array.dtype != (dtype := array_dtype(network, key)) or not np.isfinite(array).all():
+                raise CorruptFileError(f"{where}: expected {key} as finite {dtype} numbers")
+            if isinstance(network, PatternConfig) and dtype == np.float32 and not (array > 0).all():
+                raise CorruptFileError(f"{where}: expected every {key} above 0")
         return cls(game.name, network, version, arrays)
 
     def save(self, path: Path) -> None:
@@ -126,6 +136,12 @@ def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]
                 f"network table wants a game of at most {TABLE_SIZE}x{TABLE_SIZE} squares, got {size}x{size}"
             )
         return {"q": TABLE_SHAPE}
+    if isinstance(network, PatternConfig):
+        if size < SMALLEST_REVERSI:
+            raise ConfigError(f"network patterns wants a board of Reversi, got {size}x{size}")
+        phases = phases_of(size * size, network.phase_discs)
+        tables = (phases, shapes_of(network.patterns, size).weights)
+        return {"tables": tables, "bias": (phases,), "width": (phases,), "temperature": (phases,)}
     shapes: dict[str, tuple[int, ...]] = {}
     for layer, shape in layer_shapes(network, size).items():
         shapes[f"{layer}.weight"], shapes[f"{layer}.bias"] = shape, shape[:1]
@@ -134,6 +150,12 @@ def array_shapes(network: NetworkConfig, size: int) -> dict[str, tuple[int, ...]
     if isinstance(network, ResNetConfig) and network.lines:
         shapes[LINES_TABLE] = (table_rows(size), network.channels)
     return shapes
+
+
+def array_dtype(network: NetworkConfig, name: str) -> np.dtype[Any]:
+    """Return the type of one of a network's arrays: float32, but for the integers of patterns, in 1/64 disc."""
+    whole = isinstance(network, PatternConfig) and name in ("tables", "bias")
+    return np.dtype(np.int16 if whole else np.float32)
 
 
 def layer_shapes(network: ResNetConfig | StackConfig, size: int) -> dict[str, tuple[int, ...]]:

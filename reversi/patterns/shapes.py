@@ -24,10 +24,14 @@ from reversi.errors import ConfigError
 from reversi.games.notation import action_name
 from reversi.games.rules import Game, reversi_of_size
 from reversi.games.symmetry import SYMMETRIES, action_table
-from reversi.patterns.index import LARGEST_SHORT, PatternIndex, index_of
+from reversi.patterns.index import LARGEST_SHORT, MAX_INSTANCES, PatternIndex, index_of
+from reversi.settings import require
 
 MAX_SQUARES = 12
 """Most squares of a pattern: 531,441 raw entries a phase."""
+
+MAX_ENTRIES = 1 << 22
+"""Most raw entries of a phase."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +54,30 @@ def shapes_of(patterns: tuple[str, ...], size: int) -> PatternShapes:
     """
     game = reversi_of_size(size)
     squares = [_squares(pattern, game) for pattern in patterns]
-    instances, offsets, canonical, weights, entries = [], [], [], 0, 0
-    for pattern in squares:
-        images = _images(pattern, game)
-        instances += list(images)
-        offsets += [entries] * len(images)
-        shared, count = _shared(pattern, images[pattern])
+    entries = sum(3 ** len(pattern) for pattern in squares)
+    images = [_images(pattern, game) for pattern in squares]
+    instances = [instance for each in images for instance in each]
+    require(entries <= MAX_ENTRIES, "network.patterns", f"at most {MAX_ENTRIES} numbers a phase", entries)
+    require(len(instances) <= MAX_INSTANCES, "network.patterns", f"at most {MAX_INSTANCES} images", len(instances))
+    offsets, canonical, weights = list[int](), list[NDArray[np.int64]](), 0
+    for pattern, each in zip(squares, images, strict=True):
+        offsets += [sum(map(len, canonical))] * len(each)
+        shared, count = _shared(pattern, each[pattern])
         canonical.append(shared + weights)
-        weights, entries = weights + count, entries + len(shared)
+        weights += count
     missing = set(range(game.squares)) - {square for instance in instances for square in instance}
     if missing:
         names = ", ".join(action_name(game, square) for square in sorted(missing))
         raise ConfigError(f"network.patterns must cover every square of {size}x{size}, got none with {names}")
     longest = max(map(len, squares))
-    index = index_of(instances, offsets, game, np.uint16 if longest <= LARGEST_SHORT else np.uint32)
-    return PatternShapes(index, np.concatenate(canonical).astype(np.int32), weights)
+    lookup = index_of(instances, offsets, game, np.uint16 if longest <= LARGEST_SHORT else np.uint32)
+    return PatternShapes(lookup, np.concatenate(canonical).astype(np.int32), weights)
+
+
+def instances_of(patterns: tuple[str, ...], size: int) -> list[tuple[int, ...]]:
+    """Return the actions of every instance's squares, in the order of their powers of three."""
+    game = reversi_of_size(size)
+    return [instance for pattern in patterns for instance in _images(_squares(pattern, game), game)]
 
 
 def _squares(pattern: str, game: Game) -> tuple[int, ...]:

@@ -155,13 +155,13 @@ def _checkpoint(name: str, folder: Path) -> Opened:
     return [file.read_bytes()], partial(from_file, file, read)
 
 
-_NETWORKS = ("resnet", "lines", "stack", "table")
+_NETWORKS = ("resnet", "lines", "stack", "patterns", "table")
 
 
 def tiny_weights(kind: str, version: int = 3) -> bytes:
     """Return weights of a few thousand numbers at most."""
-    from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
-    from reversi.model.weights import Weights, array_shapes
+    from reversi.model.config import NetworkConfig, PatternConfig, ResNetConfig, StackConfig, TableConfig
+    from reversi.model.weights import Weights, array_dtype, array_shapes
 
     networks: dict[str, tuple[str, NetworkConfig]] = {
         "resnet": (
@@ -186,12 +186,16 @@ def tiny_weights(kind: str, version: int = 3) -> bytes:
                 agents=1,
             ),
         ),
+        "patterns": (
+            "reversi4",
+            PatternConfig(kind="patterns", patterns=("a1 b1 c1 d1", "a2 b2 c2 d2"), phase_discs=6),
+        ),
         "table": ("tictactoe", TableConfig()),
     }
     game, network = networks[kind]
     rng = np.random.default_rng(1)
     shapes = array_shapes(network, GAMES[game].size)
-    arrays = {name: rng.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
+    arrays = {name: rng.uniform(0.1, 0.9, shape).astype(array_dtype(network, name)) for name, shape in shapes.items()}
     return Weights(game, network, version, arrays).to_bytes()
 
 

@@ -9,15 +9,20 @@ from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
-from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig, TableConfig
+from reversi.model.config import NetworkConfig, PatternConfig, ResNetConfig, StackConfig, TableConfig
 from reversi.model.network import DualNetwork, fold
 from reversi.model.stack_network import StackNetwork
 from reversi.model.table import TABLE_SHAPE
-from reversi.model.weights import Weights
+from reversi.model.weights import Weights, array_shapes
 from tests.configs import resnet
 
 SMALL = resnet(blocks=2, channels=16)
 LINES = resnet(blocks=2, channels=16, lines=True)
+
+PATTERNS = PatternConfig(
+    kind="patterns", patterns=("a1 b1 c1 d1", "a2 b2 c2 d2", "a1 b2 c3 d4", "a1 b1 a2", "c3 d3"), phase_discs=6
+)
+"""Lines and corners that cover 4x4 and 6x6, not 8x8."""
 
 MATCH = {"wins": 231, "draws": 12, "losses": 57, "opponent_version": 3, "elo": 228.5, "interval": [0.74, 0.83]}
 """What the gate says of a candidate's match."""
@@ -84,8 +89,21 @@ def weights(game: Game | str = "reversi6", version: int = 0, seed: int = 0, conf
     if isinstance(config, TableConfig):
         values = np.random.default_rng(seed).uniform(-1.2, 1.2, TABLE_SHAPE).astype(np.float32)
         return Weights(game.name, config, version, {"q": values})
+    if isinstance(config, PatternConfig):
+        return Weights(game.name, config, version, pattern_arrays(config, game, seed))
     made = network(game, seed, config) if isinstance(config, ResNetConfig) else stack(game, config, seed)
     return fold(made, game, version)
+
+
+def pattern_arrays(config: PatternConfig, game: Game, seed: int) -> dict[str, np.ndarray]:
+    """Return tables with opinions of some discs."""
+    rng, shapes = np.random.default_rng(seed), array_shapes(config, game.size)
+    return {
+        "tables": rng.integers(-150, 150, shapes["tables"]).astype(np.int16),
+        "bias": rng.integers(-150, 150, shapes["bias"]).astype(np.int16),
+        "width": rng.uniform(1, 6, shapes["width"]).astype(np.float32),
+        "temperature": rng.uniform(1, 6, shapes["temperature"]).astype(np.float32),
+    }
 
 
 def positions(game: Game, count: int, seed: int = 0) -> tuple[Masks, Masks]:
