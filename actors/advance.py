@@ -1,8 +1,8 @@
 """The kernel of self-play: every game continues until it waits for the network.
 
 One call takes the evaluations of the last batch and continues with simulations, moves, forced replies and new searches,
-until the game needs an evaluation that neither the rules nor the cache can give.  So every game has one position in
-every batch, the batch is always full, and a pass over all games is one call without the GIL.
+until the game needs an evaluation that neither the rules nor the cache nor pattern tables can give.  So every game has
+one position in every batch, the batch is always full, and a pass over all games is one call without the GIL.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from reversi.games.rng import random_uniform
 from reversi.games.rules import NO_ACTION, only_reply
 from reversi.games.symmetry import canonical
 from reversi.kernels.kernel import bare_kernel, kernel
+from reversi.patterns.tables import PatternTables, has_tables
 from reversi.record import SEARCHED, UNSEARCHED
 from reversi.search.bounds import back_up_settled, is_settled
 from reversi.search.cache import MISSING, Cache, find
@@ -32,7 +33,7 @@ from reversi.search.root import (
     search_value,
     set_root,
 )
-from reversi.search.simulation import expand, select_leaf
+from reversi.search.simulation import evaluate_leaf, expand, select_leaf
 from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
 
 _MOVE, _CAP = 0, 1
@@ -60,6 +61,7 @@ class Context(NamedTuple):
     games: Games
     trees: Trees
     cache: Cache
+    tables: PatternTables  # with them a game never waits: a call plays it to its end
     action_table: NDArray[np.int32]  # [8, A]  where each action goes under each symmetry
     search: SearchParams
     params: SelfPlayParams
@@ -158,7 +160,7 @@ def _take(context: Context, tree: Tree, g: int, action: int, kind: int, scratch:
 
 @bare_kernel
 def _simulate(context: Context, state: Any, tree: Tree, logits: NDArray[np.float32]) -> None:
-    """Run one simulation, its leaf evaluated by the rules or the cache; otherwise it waits for the network.
+    """Run one simulation, its leaf evaluated by the rules, tables or the cache; otherwise it waits for the network.
 
     logits  float32[A]  overwritten
     """
@@ -172,6 +174,11 @@ def _simulate(context: Context, state: Any, tree: Tree, logits: NDArray[np.float
         back_up_settled(tree, context.search, node)
         return
     state.leaf, state.symmetry = node, 0
+    if has_tables(context.tables):
+        state.asked += 1
+        evaluate_leaf(tree, game_id, context.search, context.tables, node, logits)
+        _draw_noise_at_root(context, state, tree, logits)
+        return
     if cache.entries.shape[0] > 0:
         own, opp, state.symmetry = canonical(game_id, own, opp)
         state.looked_up += 1
@@ -201,8 +208,14 @@ def _expand_and_back_up(
     leaf = int(state.leaf)
     expand(tree, context.params.game_id, context.search, leaf, logits)
     back_up(tree, context.search, leaf, value, 0)
-    if leaf == 0 and state.full:
-        _draw_noise(context, state, tree, logits)
+    _draw_noise_at_root(context, state, tree, logits)
+
+
+@bare_kernel
+def _draw_noise_at_root(context: Context, state: Any, tree: Tree, scratch: NDArray[np.float32]) -> None:
+    """Add the root noise if the leaf that has just been expanded is the root of a full search."""
+    if state.leaf == 0 and state.full:
+        _draw_noise(context, state, tree, scratch)
 
 
 @bare_kernel

@@ -24,10 +24,11 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
 from reversi.games.symmetry import action_table
 from reversi.kernels.threads import Threads
+from reversi.patterns.tables import has_tables
 from reversi.record import Records
 from reversi.search.cache import forget_all, make_cache, pack_cache, store, unpack_cache
 from reversi.search.config import SearchConfig
-from reversi.search.evaluate import Pipeline
+from reversi.search.evaluate import Pipeline, tables_of
 from reversi.search.packing import pack_trees, unpack_trees
 from reversi.search.params import params_of
 from reversi.search.tree import make_trees
@@ -78,8 +79,9 @@ class SelfPlay:
         self._submitted: dict[int, tuple[Masks, Masks]] = {}
         self._begun = 0
         self._begin(np.arange(config.games))
-        for group in range(config.groups):
-            self._advance(group, *self._no_answers, search.simulations)
+        if self._asks:
+            for group in range(config.groups):
+                self._advance(group, *self._no_answers, search.simulations)
 
     @property
     def counts(self) -> ActorCounts:
@@ -98,6 +100,8 @@ class SelfPlay:
     def play(self, batches: int, version: int, simulations: int | None = None, most_s: float = inf) -> Records | None:
         """Evaluate `batches` batches of every group; return the games that ended, or None if none did.
 
+        With pattern tables a batch is a game in every row, from its start to its end.
+
         After `most_s` seconds no more batches begin; every group has had as many as the others, and at least one.
 
         version      of the network, stored in the records
@@ -107,16 +111,18 @@ class SelfPlay:
         """
         simulations = self.search.simulations if simulations is None else simulations
         deadline = time.monotonic() + most_s
-        for group in range(self.config.groups):
+        asks = self._asks
+        for group in range(self.config.groups if asks else 0):
             self._submit(group)
         for batch in range(batches):
             is_last = batch + 1 == batches or time.monotonic() >= deadline
             for group in range(self.config.groups):
-                logits, value = self.network.collect(group)
-                store(self._cache, *self._submitted[group], logits, value)
+                logits, value = self.network.collect(group) if asks else self._no_answers
+                if asks:
+                    store(self._cache, *self._submitted[group], logits, value)
                 self._advance(group, logits, value, simulations)
                 self._replace_ended(group, version)
-                if not is_last:
+                if asks and not is_last:
                     self._submit(group)
             if is_last:
                 break
@@ -142,6 +148,11 @@ class SelfPlay:
         self._begun = int(arrays["begun"][0])
         if "cache_rows" in arrays:
             unpack_cache(self._cache, arrays)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the games wait for the network; with tables they do not."""
+        return not has_tables(tables_of(self.network))
 
     def _rows(self, group: int) -> slice:
         return slice(group * self._batch, (group + 1) * self._batch)
@@ -170,6 +181,7 @@ class SelfPlay:
             games=self.games,
             trees=self._trees,
             cache=self._cache,
+            tables=tables_of(self.network),
             action_table=self._action_table,
             search=self._search_params,
             params=params,

@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game, game_named
+from reversi.patterns.tables import has_tables
 from reversi.search.config import SearchConfig
-from reversi.search.evaluate import Evaluate
+from reversi.search.evaluate import Evaluate, tables_of
 from reversi.search.exact import solve_roots
 from reversi.search.params import params_of
 from reversi.search.report import ActionReport, is_proven, report
 from reversi.search.root import read_priors, read_roots, set_roots
-from reversi.search.simulation import expand_leaves, select_leaves
+from reversi.search.simulation import expand_leaves, grow_trees, select_leaves
 from reversi.search.tree import make_leaves, make_trees
+
+SLICE = 256
+"""Simulations of a tree between two looks at the clock where tables evaluate the leaves: half a millisecond."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +78,7 @@ class Search:
     def run(self, own: Masks, opp: Masks, *, stop: Callable[[], bool] | None = None) -> SearchResult:
         """Search B <= capacity positions and return the results.
 
-        stop  called before every batch of leaves; true ends the search with the results so far
+        stop  called before every batch of leaves or slice of simulations; true ends the search with the results so far
         """
         games = own.shape[0]
         assert games <= self.capacity, f"expected at most {self.capacity} positions, got {games}"
@@ -91,9 +95,14 @@ class Search:
         return is_proven(self._trees, b)
 
     def _simulate(self, games: int, stop: Callable[[], bool]) -> None:
-        """Grow every tree to the config's simulations, a batch of leaves at a time, or until `stop` returns true."""
+        """Grow every tree to the config's simulations, or until `stop` returns true: a batch of leaves at a time, or,
+        with tables, a slice of simulations."""
         trees, leaves, params = self._trees, self._leaves, self._params
-        simulations, width = self.config.simulations, self.config.leaves
+        simulations, width, tables = self.config.simulations, self.config.leaves, tables_of(self.evaluate)
+        if has_tables(tables):
+            while not stop() and grow_trees(trees, self.game.id, games, simulations, SLICE, params, tables):
+                pass
+            return
         while not stop() and (count := select_leaves(trees, self.game.id, games, simulations, width, params, leaves)):
             self._expand(count)
 

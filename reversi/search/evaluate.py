@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game
+from reversi.patterns.tables import NO_TABLES, PatternTables
 
 
 class Evaluate(Protocol):
@@ -41,6 +42,20 @@ class Pipeline(Protocol):
 
     def collect(self, slot: int, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Wait for the slot's batch and return (logits [B, A], value [B]), valid until the slot's next `submit`."""
+
+
+@runtime_checkable
+class HasTables(Protocol):
+    """An `Evaluate` or `Pipeline` that may have a pattern network, which kernels then evaluate themselves."""
+
+    @property
+    def tables(self) -> PatternTables:
+        """The tables in use; `NO_TABLES` for a network of another kind."""
+
+
+def tables_of(network: Evaluate | Pipeline) -> PatternTables:
+    """Return the tables of a pattern network, else `NO_TABLES`."""
+    return network.tables if isinstance(network, HasTables) else NO_TABLES
 
 
 class Immediate:

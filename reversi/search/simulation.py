@@ -1,5 +1,7 @@
 """A simulation: `select_leaf`, and `expand` once the network has evaluated the leaf; and both for all trees at once.
 
+With pattern tables a kernel evaluates the leaves itself and a tree grows without a break (`grow_trees`).
+
 A simulation descends from the root, at every node along the edge that `puct.py` or `gumbel.py` selects, to a leaf: a
 node without edges.  Its expansion gives the leaf its edges, and `tree.back_up` adds its value to every edge of the
 path.
@@ -13,7 +15,9 @@ from numpy.typing import NDArray
 from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import NO_ACTION, action_of_square, legal_moves, only_reply, play
 from reversi.kernels.exponential import exponential
-from reversi.kernels.kernel import bare_kernel
+from reversi.kernels.kernel import bare_kernel, kernel
+from reversi.patterns.evaluate import judge_moves, utility_of
+from reversi.patterns.tables import PatternTables
 from reversi.search.bounds import back_up_settled, is_closed, is_settled
 from reversi.search.gumbel import interior_edge, root_edge
 from reversi.search.params import SearchParams
@@ -153,6 +157,46 @@ def _softmax(tree: Tree, first: int, end: int, temperature: np.float32) -> None:
         scale += edges[i].prior
     for i in range(first, end):
         edges[i].prior /= scale
+
+
+@bare_kernel
+def evaluate_leaf(
+    tree: Tree, game_id: int, params: SearchParams, tables: PatternTables, node: int, logits: NDArray[np.float32]
+) -> None:
+    """Expand the PENDING `node` and back it up, its moves judged by tables; its value is that of the best one.
+
+    logits  float32[A]  overwritten
+    """
+    own, opp = tree.nodes[node].own, tree.nodes[node].opp
+    margin = judge_moves(tables, game_id, own, opp, logits)
+    expand(tree, game_id, params, node, logits)
+    back_up(tree, params, node, utility_of(tables, game_id, own, opp, margin, params.margin_weight), 0)
+
+
+@kernel
+def grow_trees(
+    trees: Trees, game_id: int, games: int, simulations: int, most: int, params: SearchParams, tables: PatternTables
+) -> int:
+    """Add up to `most` simulations to each of the first `games` trees, every leaf evaluated by tables, and return how
+    many were added in all; 0 means that every tree is done.  A root that is PENDING is evaluated first.
+
+    Cost: 2 us per simulation (8x8, 54 instances, one core of an EPYC).
+    """
+    logits = np.empty(trees.logits.shape[1], np.float32)
+    added = 0
+    for g in range(games):
+        tree = tree_of(trees, g)
+        if tree.nodes[0].degree == PENDING:
+            evaluate_leaf(tree, game_id, params, tables, 0, logits)
+        root, begun = tree.edges[0], int(tree.edges[0].visits)
+        while root.visits - 1 < simulations and root.visits - begun < most and not is_closed(tree, params, 0):
+            node = select_leaf(tree, game_id, params, simulations)
+            if is_settled(tree, node):
+                back_up_settled(tree, params, node)
+            else:
+                evaluate_leaf(tree, game_id, params, tables, node, logits)
+        added += root.visits - begun
+    return added
 
 
 @bare_kernel

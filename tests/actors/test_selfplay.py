@@ -18,6 +18,7 @@ from reversi.games.rules import (
     square_of_action,
     wipeouts,
 )
+from reversi.model.evaluate import open_evaluator
 from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
@@ -26,6 +27,7 @@ from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import solve_batch
 from tests.actors.games import ACTORS, SEARCH, ImageEvaluator, played, same, selfplay
 from tests.configs import search_config
+from tests.reversi.model.samples import PATTERNS, weights
 
 GUMBEL = search_config(simulations=8, method="gumbel")
 
@@ -302,3 +304,20 @@ def test_a_kept_root_gets_noise_too() -> None:
     spreads = [np.ptp(prior) for prior in priors if len(prior) > 1]
     assert len(spreads) > 10
     assert min(spreads) > 0
+
+
+@pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
+def test_games_with_tables_are_those_of_asking_for_every_leaf(search: SearchConfig) -> None:
+    """Within a call every game is played to its end; asked leaf by leaf, the same games end some batches later."""
+    game = game_named("reversi4")
+    model = open_evaluator(weights(game, config=PATTERNS), batch=ACTORS.games)
+    inside = SelfPlay(game, ACTORS, search, model, seed=1)  # type: ignore[arg-type]
+    records = inside.play(3, 5)
+    assert records is not None
+    assert len(records) >= 3 * ACTORS.games
+    assert not check(records).any()
+    asked = SelfPlay(game, ACTORS, search, Immediate(lambda own, opp: model(own, opp)), seed=1)
+    others = asked.play(400, 5)
+    assert others is not None
+    assert games_of(records) <= games_of(others) or games_of(others) <= games_of(records)
+    assert inside.counts.asked > 0
