@@ -100,6 +100,13 @@ def judge_moves(
 
 
 @kernel
+def margins_of(tables: PatternTables, own: Masks, opp: Masks, out: NDArray[np.int64]) -> None:
+    """Fill `out[b]` with `margin_of` of each of B positions."""
+    for b in range(own.shape[0]):
+        out[b] = margin_of(tables, own[b], opp[b])
+
+
+@kernel
 def judge_positions(
     tables: PatternTables,
     game_id: int,

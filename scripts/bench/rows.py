@@ -15,6 +15,7 @@ from scripts.bench.limits import (
     bench_plies,
 )
 from scripts.bench.measure import Row, rates, row
+from scripts.bench.patterns import bench_evaluations, bench_simulations
 from scripts.bench.redis import bench_redis
 from scripts.bench.setup import (
     PERFT_DEPTH,
@@ -261,6 +262,10 @@ LAYERS: dict[str, dict[str, Callable[[Settings], Iterator[Row]]]] = {
         "actors_simulations_per_s": bench_actors,
         "actors_positions_per_s": bench_actors,
         "actors_scaling": bench_actors,
+    },
+    "patterns": {
+        "pattern_evaluations_per_s": bench_evaluations,
+        "pattern_simulations_per_s": bench_simulations,
     },
     "learner": {
         "learner_samples_per_s": bench_learner,

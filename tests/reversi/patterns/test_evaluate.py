@@ -8,7 +8,7 @@ import pytest
 from reversi.games.position import Position
 from reversi.games.rules import game_named
 from reversi.kernels.kernel import kernel
-from reversi.patterns.evaluate import expected_result, judge_positions, margin_of, value_of
+from reversi.patterns.evaluate import expected_result, judge_positions, margins_of, value_of
 from reversi.patterns.tables import DISC
 from tests.reversi.games import oracle as rules
 from tests.reversi.games.symmetries import transform_masks
@@ -16,13 +16,6 @@ from tests.reversi.patterns.oracle import CROSS, margin, random_tables
 
 WIDE = ("a1 b1 c1 a2 b2 c2 a3 b3 c3 d1 d2 d3", "a1 b1 c1 d1 e1 f1", "b2 c2 d2 e2", "c3 d3")
 """One of them has twelve squares: its indices need 32 bits."""
-
-
-@kernel
-def margins(tables, own, opp, out):
-    """Fill `out` with the margin of every position."""
-    for b in range(own.shape[0]):
-        out[b] = margin_of(tables, own[b], opp[b])
 
 
 @kernel
@@ -45,7 +38,7 @@ def test_margins_are_those_of_the_oracle_and_equal_in_all_orientations(name, pat
     out = np.zeros((8, len(own)), np.int64)
     for symmetry in range(8):
         images = (transform_masks(game.id, mask, symmetry) for mask in (own, opp))
-        margins(tables, *images, out[symmetry])
+        margins_of(tables, *images, out[symmetry])
     expected = [margin(game, patterns, tables, 3, *position) for position in zip(own, opp, strict=True)]
     assert out[0].tolist() == expected
     assert (out == out[0]).all()

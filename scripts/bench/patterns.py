@@ -1,0 +1,70 @@
+"""Rows of a network of patterns: its evaluations, its search, the games and the learning of `algorithm=td`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from scripts.bench.measure import Row, rates, row
+from scripts.bench.setup import Settings, default_job, positions_of
+
+if TYPE_CHECKING:
+    from reversi.model.weights import Weights
+
+POSITIONS = 20_000
+
+
+def pattern_weights(settings: Settings) -> Weights:
+    """Return small random tables for the board's patterns, as a network has after some minutes: about a disc each."""
+    import numpy as np
+
+    from reversi.model.weights import Weights, array_dtype, array_shapes
+
+    network, rng = default_job(settings.size, "network=patterns").network, np.random.default_rng(0)
+    arrays = {
+        name: (4 + np.zeros(shape) if name in ("width", "temperature") else rng.normal(0, 40, shape)).astype(
+            array_dtype(network, name)
+        )
+        for name, shape in array_shapes(network, settings.size).items()
+    }
+    return Weights(settings.game.name, network, 0, arrays)
+
+
+def bench_evaluations(settings: Settings) -> Iterator[Row]:
+    """The values of positions from all phases of the game, in a kernel on one core."""
+    import numpy as np
+
+    from reversi.model.evaluate import open_evaluator
+    from reversi.patterns.evaluate import margins_of
+
+    tables = open_evaluator(pattern_weights(settings)).tables
+    own, opp = positions_of(settings, POSITIONS)
+    out = np.empty(POSITIONS, np.int64)
+
+    def work() -> int:
+        margins_of(tables, own, opp, out)
+        return POSITIONS
+
+    note = f"{settings.game.name}, {len(tables.lookup.offset)} instances, positions of all phases, one core"
+    yield row("pattern_evaluations_per_s", rates(work, settings.repeats), "positions/s", note)
+
+
+def bench_simulations(settings: Settings) -> Iterator[Row]:
+    """A move by APV-MCTS as in play, priors and the solver included, on one core."""
+    from itertools import cycle
+
+    from reversi.model.evaluate import open_evaluator
+    from reversi.players import playing_config
+    from reversi.search.apv_mcts import Search
+
+    simulations = 4000
+    search = Search(settings.game, playing_config(simulations), open_evaluator(pattern_weights(settings)), 1)
+    own, opp = positions_of(settings, 64)
+    waiting = cycle(range(64))
+
+    def work() -> int:
+        b = next(waiting)
+        return int(search.run(own[b : b + 1], opp[b : b + 1]).visits.sum())
+
+    note = f"{settings.game.name}, {simulations} a move as in play, positions of all phases, one core"
+    yield row("pattern_simulations_per_s", rates(work, settings.repeats), "simulations/s", note)
