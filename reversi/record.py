@@ -2,7 +2,8 @@
 
 A record is one finished game.  Records are sent many at a time, column by column, in one archive of kind "records": no
 pickle, a bounded size, and nothing in it is trusted before `decode` has checked its shapes and `check` every move.  The
-plies of all games are concatenated; game g has the `plies[g]` plies that follow those of the games before it.
+plies of all games are concatenated; game g has the `plies[g]` plies that follow those of the games before it.  In bytes
+only SEARCHED plies have a policy: a game without a search takes 4 bytes a ply, on 8x8 a sixteenth.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from reversi.games.rules import (
 from reversi.kernels.kernel import bare_kernel, kernel
 
 KIND = "records"
-FORMAT = 2
+FORMAT = 3
 """Version of the byte format; changes when an older program could not read it."""
 
 MAX_BYTES = 256 << 20
@@ -48,8 +49,9 @@ MAX_PRODUCER = 200
 REACH = 1024
 """How far behind a producer's highest number late and repeated batches are told apart; older ones count as repeated."""
 
-OPENING, SEARCHED, UNSEARCHED = 0, 1, 2
-"""Kinds of a ply: OPENING is not trained on, SEARCHED gives policy and value targets, UNSEARCHED only a value."""
+OPENING, SEARCHED, UNSEARCHED, EXPLORED = range(4)
+"""Kinds of a ply: OPENING is not trained on, SEARCHED gives policy and value targets, UNSEARCHED only a value.  In an
+EXPLORED ply a random move was played, and the value is that of the best one: it trains values too."""
 
 REASONS = (
     "good",
@@ -96,7 +98,7 @@ class Records(Columns):
     actions: PerPly[np.uint8]
     policy: PerAction[np.uint8]  # visits, scaled so that the largest is 255; all 0 without a search
     value: PerPly[np.float16]  # root value, the mover's view, -1 to 1; from `exact_from` on that of perfect play
-    ply_kind: PerPly[np.uint8]  # OPENING, SEARCHED or UNSEARCHED
+    ply_kind: PerPly[np.uint8]  # OPENING, SEARCHED, UNSEARCHED or EXPLORED
     margin: PerGame[np.int8]  # discs, first mover's minus second's
     final_own: PerGame[np.uint64]  # the first mover's discs at the end
     final_opp: PerGame[np.uint64]
@@ -140,6 +142,7 @@ class Records(Columns):
 def encode(records: Records, producer: str, sequence: int) -> bytes:
     """Return the bytes of a batch; (producer, sequence) identifies it, so that a repeated delivery is recognised."""
     columns = {name: np.asarray(getattr(records, name), dtype) for name, (dtype, _) in Records.COLUMNS.items()}
+    columns["policy"] = columns["policy"][columns["ply_kind"] == SEARCHED]
     header = {"game": records.game, "rules_version": RULES_VERSION, "producer": producer, "sequence": sequence}
     return archive.pack(KIND, FORMAT, columns, header)
 
@@ -169,7 +172,9 @@ def decode(data: bytes, where: str) -> tuple[Records, str, int]:
     try:
         arrays, header = archive.unpack(data, KIND, FORMAT, where)
         game, producer, sequence = _checked_header(header, where)
-        Records.expect(arrays, _lengths(arrays, GAMES[game].actions, where), where)
+        lengths = _lengths(arrays, GAMES[game].actions, where)
+        arrays["policy"] = _every_policy(arrays, lengths, where)
+        Records.expect(arrays, lengths, where)
     except CorruptRecordError:
         raise
     except CorruptFileError as error:
@@ -289,7 +294,7 @@ def refute_ply(
         allowed &= policy[a] == 0 or (legal & bit[a]) != ZERO
     if not allowed:
         return POLICY_OFF_RULES
-    if ply_kind > UNSEARCHED:
+    if ply_kind > EXPLORED:
         return BAD_KIND
     if ply_kind == SEARCHED and not visited:
         return NO_POLICY
@@ -320,3 +325,20 @@ def _lengths(arrays: dict[str, NDArray[Any]], actions: int, where: str) -> dict[
     if plies.ndim != 1 or plies.dtype != np.int32 or (plies < 0).any():
         raise CorruptRecordError(f"{where}: expected the number of plies of each game, got {plies.dtype} {plies.shape}")
     return {"G": len(plies), "P": int(plies.sum(dtype=np.int64)), "A": actions}
+
+
+def _every_policy(arrays: dict[str, NDArray[Any]], lengths: dict[str, int], where: str) -> NDArray[np.uint8]:
+    """Return uint8[P, A]: the policies of the SEARCHED plies, and zeros for the others."""
+    kinds, policies = arrays.get("ply_kind"), arrays.get("policy")
+    shape = lengths["P"], lengths["A"]
+    if math.prod(shape) > MAX_BYTES:
+        raise CorruptRecordError(f"{where}: expected at most {MAX_BYTES // shape[1]} plies, got {shape[0]}")
+    if kinds is None or policies is None or kinds.shape != shape[:1] or policies.dtype != np.uint8:
+        raise CorruptRecordError(f"{where}: expected a kind for every ply and a policy for every searched one")
+    searched = kinds == SEARCHED
+    if policies.shape != (np.count_nonzero(searched), shape[1]):
+        got = f"{np.count_nonzero(searched)} searched plies and policies of shape {policies.shape}"
+        raise CorruptRecordError(f"{where}: expected a policy for every searched ply, got {got}")
+    every = np.zeros(shape, np.uint8)
+    every[searched] = policies
+    return every

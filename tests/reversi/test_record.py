@@ -14,7 +14,19 @@ from reversi import archive
 from reversi.errors import CorruptRecordError
 from reversi.games.notation import parse_transcript
 from reversi.games.rules import GAMES, RULES_VERSION
-from reversi.record import FORMAT, GOOD, KIND, REASONS, UNSEARCHED, OtherRulesError, Records, check, decode, encode
+from reversi.record import (
+    FORMAT,
+    GOOD,
+    KIND,
+    REASONS,
+    SEARCHED,
+    UNSEARCHED,
+    OtherRulesError,
+    Records,
+    check,
+    decode,
+    encode,
+)
 from tests.random_games import game_record, random_records
 
 COLUMNS = [field.name for field in fields(Records) if field.name != "game"]
@@ -109,7 +121,7 @@ FORGERIES: list[tuple[str, Callable[[Records], Records]]] = [
     ("bad-value", lambda r: changed(r, "value", searched_ply(r), np.nan)),
     ("bad-value", lambda r: changed(r, "value", searched_ply(r), -np.inf)),
     ("bad-value", lambda r: changed(r, "value", searched_ply(r), np.nextafter(np.float16(1), np.float16(2)))),
-    ("bad-kind", lambda r: changed(r, "ply_kind", searched_ply(r), 3)),
+    ("bad-kind", lambda r: changed(r, "ply_kind", searched_ply(r), 4)),
     ("bad-exact", lambda r: changed(r, "exact_from", VICTIM, -1)),
     ("bad-exact", lambda r: changed(r, "exact_from", VICTIM, r.plies[VICTIM] + 1)),
     ("bad-exact", lambda r: changed(with_exact_end(r), "value", last_ply(r), -last_result(r))),
@@ -190,6 +202,29 @@ def test_every_truncation_is_refused() -> None:
             decode(data[:length], "here")
 
 
+def stored(records: Records) -> dict[str, np.ndarray]:
+    """Return the arrays of a delivery: only searched plies have a policy."""
+    arrays = {name: getattr(records, name) for name in COLUMNS}
+    return arrays | {"policy": records.policy[records.ply_kind == SEARCHED]}
+
+
+def test_a_ply_without_a_search_takes_four_bytes() -> None:
+    records = random_records("reversi6", 20, seed=3)
+    idle = replace(records, ply_kind=np.full_like(records.ply_kind, UNSEARCHED), policy=np.zeros_like(records.policy))
+    data = encode(idle, "a", 0)
+    assert len(data) < 4 * records.positions + 57 * len(records) + 3000  # 57 bytes a game, and the header
+    assert_equal(decode(data, "here")[0], idle)
+
+
+def test_the_policies_of_a_delivery_are_those_of_its_searched_plies() -> None:
+    records = sound()
+    header = {"game": "reversi6", "rules_version": RULES_VERSION, "producer": "a", "sequence": 0}
+    for policy in (records.policy, stored(records)["policy"][1:]):
+        data = archive.pack(KIND, FORMAT, stored(records) | {"policy": policy}, header)
+        with pytest.raises(CorruptRecordError, match="expected a policy for every searched ply, got .* of shape"):
+            decode(data, "here")
+
+
 def test_every_flipped_bit_is_refused() -> None:
     data = encode(random_records("reversi4", 2, seed=3), "a", 0)
     sound_back, rng, refused = decode(data, "here")[0], np.random.default_rng(4), 0
@@ -208,7 +243,7 @@ def test_every_flipped_bit_is_refused() -> None:
 
 def test_foreign_bytes_are_refused() -> None:
     records = sound()
-    arrays = {name: getattr(records, name) for name in COLUMNS}
+    arrays = stored(records)
     header = {"game": "reversi6", "rules_version": RULES_VERSION, "producer": "a", "sequence": 0}
 
     def packed(kind: str = KIND, number: int = FORMAT, without: str = "", **changes: Any) -> bytes:
@@ -223,8 +258,8 @@ def test_foreign_bytes_are_refused() -> None:
     foreign = {
         "here: expected a records archive with a header of at most": b"not an archive\n",
         "got 100025 bytes that cannot be read": len(nested).to_bytes(8, "little") + nested.encode(),
-        "expected a records archive of format 2, got 'weights'": packed(kind="weights"),
-        "of format 2, got 'records' of 1": packed(number=1),
+        "expected a records archive of format 3, got 'weights'": packed(kind="weights"),
+        "of format 3, got 'records' of 2": packed(number=2),
         "expected the columns": packed(without="seed"),
         "one of reversi4, reversi6, reversi8, tictactoe, got 'go'": packed(game="go"),
         "tictactoe, got None": packed(game=None),
@@ -233,10 +268,10 @@ def test_foreign_bytes_are_refused() -> None:
         "name of at most": packed(producer=7),
         "expected a sequence number, got -1": packed(sequence=-1),
         "expected a sequence number, got True": packed(sequence=True),
-        "expected policy as uint8 .*, 65\\), got": packed(game="reversi8"),
+        "expected a policy for every searched ply, got .* 37\\)": packed(game="reversi8"),
         "expected the number of plies": with_column("plies", records.plies - 40),
         "got int64": with_column("plies", records.plies.astype(np.int64)),
-        "expected actions as uint8": with_column("plies", records.plies + np.int32(1)),
+        "expected a kind for every ply": with_column("plies", records.plies + np.int32(1)),
         "expected value as float16": with_column("value", records.value.astype(np.float32)),
         "expected margin as int8 \\(5,\\), got int8 \\(4,\\)": with_column("margin", records.margin[:4]),
         "expected the columns.*'x'": with_column("x", records.margin),
@@ -259,5 +294,5 @@ def test_plies_whose_sum_overflows_are_refused() -> None:
     many = np.full(5, 2**31 - 1, np.int32)
     header = {"game": "reversi6", "rules_version": RULES_VERSION, "producer": "a", "sequence": 0}
     arrays = {name: getattr(records, name) for name in COLUMNS} | {"plies": many}
-    with pytest.raises(CorruptRecordError, match="expected actions as uint8"):
+    with pytest.raises(CorruptRecordError, match="expected at most .* plies, got 10737418235"):
         decode(archive.pack(KIND, FORMAT, arrays, header), "here")
