@@ -1,4 +1,4 @@
-"""How an actor makes games: by search, by epsilon-greedy play, or from files.
+"""How an actor makes games: by search, by the value after the move, by epsilon-greedy play, or from files.
 
 There is one configuration for each, distinguished by its `kind`.
 """
@@ -144,6 +144,43 @@ class EpsilonActorConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AfterstateActorConfig:
+    """Games by the best value after the move, with pattern tables."""
+
+    kind: Literal["afterstate"]
+    """How games are made: by the value after the move, without search."""
+
+    count: Annotated[int | None, at_least(1)]
+    """Actor processes; null takes the machine's cores less one for the learner."""
+
+    threads: Annotated[int, at_least(1)]
+    """Threads that play; one process per core with one thread is as fast."""
+
+    explore: Annotated[float, between(0, 1)]
+    """Probability of a uniformly random move in place of the best one."""
+
+    opening_plies: Annotated[int, between(2, 30)]
+    """A game begins with 2 to this many uniformly random plies, so that games differ."""
+
+    long_openings: Annotated[float, between(0, 1)]
+    """Share of the games whose opening has a sixth to three quarters of the game's plies instead: they show positions
+    that good play does not reach, and in which a search needs values too."""
+
+    exact_empties: Annotated[int, between(0, 20)]
+    """The exact solver plays from this many empty squares to the end.  On 8x8 a game's ending takes 0.1 ms with 10,
+    twice to three times as long with every square more."""
+
+    weights: Literal["latest", "gated"]
+    """Which weights play."""
+
+    round_games: Annotated[int, at_least(1)]
+    """Games of a round; between rounds an actor takes new weights and can be stopped."""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "actors")
+
+
+@dataclass(frozen=True, kw_only=True)
 class GamesActorConfig:
     """Games that were played elsewhere, read from files, once each, in a random order."""
 
@@ -176,11 +213,11 @@ class GamesActorConfig:
         require_ranges(self, "actors")
 
 
-ActorConfig = SearchActorConfig | EpsilonActorConfig | GamesActorConfig
+ActorConfig = SearchActorConfig | AfterstateActorConfig | EpsilonActorConfig | GamesActorConfig
 
 
 def actor_threads(config: ActorConfig) -> int:
     """Return how many threads one actor process keeps busy."""
     if isinstance(config, SearchActorConfig):
         return max(config.threads, config.tree_threads)
-    return config.threads if isinstance(config, EpsilonActorConfig) else 1
+    return config.threads if isinstance(config, AfterstateActorConfig | EpsilonActorConfig) else 1

@@ -14,7 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig
+from actors.afterstate import AfterstatePlay
+from actors.config import (
+    ActorConfig,
+    AfterstateActorConfig,
+    EpsilonActorConfig,
+    GamesActorConfig,
+    SearchActorConfig,
+)
 from actors.epsilon import EpsilonPlay
 from actors.recorded_games import RecordedGameSource, read_games
 from actors.selfplay import SelfPlay
@@ -166,6 +173,8 @@ class Worker:
         config, search = self.config, self.search_config
         if isinstance(config, SearchActorConfig):
             return [config.games, config.groups, search.simulations, search.fast_simulations]
+        if isinstance(config, AfterstateActorConfig):
+            return [config.kind]
         if isinstance(config, EpsilonActorConfig):
             return [config.kind, config.games, config.opponent, config.side]
         return [config.kind, list(config.paths), config.max_games, config.validation_share]
@@ -209,9 +218,14 @@ class Worker:
             if self._resumed_version != self._version:
                 source.clear_cache()
 
-    def _with_network(self, config: SearchActorConfig | EpsilonActorConfig, weights: Weights) -> GameSource:
+    def _with_network(
+        self, config: SearchActorConfig | AfterstateActorConfig | EpsilonActorConfig, weights: Weights
+    ) -> GameSource:
         """Open the first network and return the source that plays with it."""
         self._version = weights.version
+        if isinstance(config, AfterstateActorConfig):
+            self._evaluator = open_evaluator(weights, batch=1)
+            return AfterstatePlay(self._game, config, self._evaluator, self._seed)
         if isinstance(config, EpsilonActorConfig):
             # float32, so that the best action is the one that a player with the same weights takes
             self._evaluator = open_evaluator(
