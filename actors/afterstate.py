@@ -185,9 +185,7 @@ def _opening_length(params: AfterstateParams, squares: int, number: int) -> int:
 
 
 @bare_kernel
-def _take_greedy_ply(
-    games: Games, g: int, params: AfterstateParams, tables: PatternTables, draws: np.uint64
-) -> None:
+def _take_greedy_ply(games: Games, g: int, params: AfterstateParams, tables: PatternTables, draws: np.uint64) -> None:
     """Play the move with the best value after it, or a random one; the value stored is the best one's."""
     state, game_id = games.state[g], params.game_id
     legal = legal_moves(game_id, state.own, state.opp)

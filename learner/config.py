@@ -1,4 +1,4 @@
-"""How a network or a table is trained: batch, optimiser, schedule, averaging and publication of weights."""
+"""How a network, a table or patterns are trained: batch, optimiser, schedule, averaging and publication of weights."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from reversi.settings import FROM_0_TO_BELOW_1, above, at_least, between, requir
 class TrainingConfig:
     """What every learner has: its batch, its rounds, its candidates and the end of its learning rate."""
 
-    kind: Literal["network", "table"]
-    """What is trained: a `network` by gradients (`NetworkLearnerConfig`) or a `table` (`TableLearnerConfig`)."""
+    kind: Literal["network", "table", "patterns"]
+    """What is trained: a `network` by gradients (`NetworkLearnerConfig`), a `table` (`TableLearnerConfig`) or
+    `patterns` (`PatternLearnerConfig`)."""
 
     batch: Annotated[int, at_least(1)]
     """Samples per step.  AlphaZero: 4,096; a small network on few games needs fewer."""
@@ -33,6 +34,13 @@ class TrainingConfig:
     """The steps between two candidates as a share of all steps so far, 0 to 1, once that exceeds
     `candidate_every_steps`; rounded down to a multiple of it.  In a run of hours the matches then take a smaller and
     smaller share of the time.  0: the steps between candidates stay the same."""
+
+    publish_every_s: Annotated[float | None, above(0)]
+    """Seconds between two publications, 1 in the first minute of training, instead of `publish_every_steps`; null
+    counts steps.  With `cluster=serial` steps count in any case, so that a run repeats exactly."""
+
+    candidate_every_s: Annotated[float | None, above(0)]
+    """Seconds between two candidates, likewise; at least `candidate_growth` of the seconds trained so far."""
 
     chunk_batches: Annotated[int, at_least(1)]
     """Batches drawn from the replay in one call."""
@@ -57,6 +65,18 @@ class TableLearnerConfig(TrainingConfig):
     kind: Literal["table"]
     device: ClassVar[Literal["cpu"]] = "cpu"
     threads: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternLearnerConfig(TrainingConfig):
+    """The learner of patterns; its step size is `algorithm.rate`, and its batches are games."""
+
+    kind: Literal["patterns"]
+    device: ClassVar[Literal["cpu"]] = "cpu"
+
+    threads: Annotated[int, at_least(1)]
+    """Threads that learn, each from its part of a batch, in the same tables without locks (Recht et al. 2011, Hogwild);
+    with 1 a run repeats exactly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,4 +138,4 @@ class NetworkLearnerConfig(TrainingConfig):
         )
 
 
-LearnerConfig = NetworkLearnerConfig | TableLearnerConfig
+LearnerConfig = NetworkLearnerConfig | TableLearnerConfig | PatternLearnerConfig

@@ -15,23 +15,25 @@ from numpy.typing import NDArray
 
 from learner.algorithms.algorithm import Training
 from learner.algorithms.compatibility import check_learner, check_network
-from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig
+from learner.algorithms.config import AlgorithmConfig, QTableConfig, SupervisedConfig, TdConfig
 from learner.algorithms.reports import FullValidation, Losses, ValidationReport
 from learner.algorithms.sample_kinds import sample_kind
-from learner.config import LearnerConfig, NetworkLearnerConfig, TableLearnerConfig
+from learner.config import LearnerConfig, NetworkLearnerConfig, PatternLearnerConfig, TableLearnerConfig
 from learner.prefetch import prefetched
 from learner.replay.columns import SampleColumns
-from learner.schedule import is_candidate_step
+from learner.schedule import Publications
 from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
-from reversi.model.config import NetworkConfig, TableConfig
+from reversi.model.config import NetworkConfig, PatternConfig, TableConfig
 from reversi.record import Records
 
 if TYPE_CHECKING:
     from learner.training.validation import Validation
 
-STATE_FORMAT = 2
+STATE_FORMAT = 3
+
+_SECONDS = ("trained_s", "published_s", "offered_s")
 
 
 class BatchSource(Protocol):
@@ -104,6 +106,7 @@ class Learner:
         self._source, self._sink = source, sink
         self._rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1 << 20,)))
         self._drawn: list[SampleColumns] = []
+        self._publications = Publications(config)
         self._version = newest
         self._published: bytes | None = None
         self._began = False
@@ -129,7 +132,7 @@ class Learner:
                 samples += len(batch)
                 if self._validation is not None:
                     self._validation.validate_if_due(self.trainer.step_count)
-                self._publish_if_due()
+                self._publish_if_due(time.monotonic() - start, draws is None)
                 training_s += time.monotonic() - ready
         losses, gradient_norm = self.trainer.mean(steps) if steps else (None, 0.0)
         return LearnerReport(
@@ -177,6 +180,7 @@ class Learner:
             "step": self.trainer.step_count,
             "version": self._version,
             "random": self._rng.bit_generator.state,
+            "seconds": [getattr(self._publications, name) for name in _SECONDS],
         }
         if self._validation is not None:
             arrays |= {f"validation.{name}": array for name, array in self._validation.arrays().items()}
@@ -202,6 +206,8 @@ class Learner:
         self._drawn = [sample_kind(self.algorithm).columns(**drawn)] if drawn else []
         self._published = None if published is None else published.tobytes()
         self._version = max(self._version, header["version"])
+        for name, value in zip(_SECONDS, header["seconds"], strict=True):
+            setattr(self._publications, name, float(value))
         self._rng.bit_generator.state = header["random"]
 
     def _begin(self) -> None:
@@ -239,11 +245,11 @@ class Learner:
             return self._drawn.pop(0)
         return self._source.sample(self.config.chunk_batches, self.config.batch)
 
-    def _publish_if_due(self) -> None:
-        step = self.trainer.step_count
-        if step % self.config.publish_every_steps == 0:
+    def _publish_if_due(self, seconds: float, by_time: bool) -> None:
+        published, offered = self._publications.due(self.trainer.step_count, seconds, by_time)
+        if published:
             has_new = self._validation is None or self._validation.has_new_best
-            self._publish(has_new and is_candidate_step(self.config, step))
+            self._publish(has_new and offered)
 
     def _publish(self, candidate: bool) -> None:
         """Publish the averaged weights; a candidate is the best validated network, if there is one."""
@@ -268,6 +274,12 @@ def _trainer(
         assert isinstance(network, TableConfig), "`check_network` ensures this"
         assert isinstance(config, TableLearnerConfig), "`check_learner` ensures this"
         return TableTraining(game, network, config, algorithm), None
+    if isinstance(algorithm, TdConfig):
+        from learner.algorithms.td import TdTraining
+
+        assert isinstance(network, PatternConfig), "`check_network` ensures this"
+        assert isinstance(config, PatternLearnerConfig), "`check_learner` ensures this"
+        return TdTraining(game, network, config, algorithm), None
     from learner.training.trainer import (
         Trainer,  # not needed for a table, whose training takes less time than importing torch
     )

@@ -1,4 +1,4 @@
-"""What depends on the number of steps: the learning rate (warm-up and cosine) and the candidates."""
+"""What depends on steps or on time: the learning rate (warm-up and cosine), publications and candidates."""
 
 from __future__ import annotations
 
@@ -26,3 +26,38 @@ def is_candidate_step(config: TrainingConfig, step: int) -> bool:
     while due < step:
         due += every * max(1, int(config.candidate_growth * due / every))
     return due == step
+
+
+FIRST_S = 60.0
+"""Seconds in which weights that are published by time go out every second, since they change fast."""
+
+
+class Publications:
+    """When weights are published, and when as a candidate: by steps, or by the seconds trained."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self.trained_s = self.published_s = self.offered_s = 0.0
+        """Seconds of training so far, by the last publication and by the last candidate."""
+        self._config = config
+
+    def due(self, step: int, seconds: float, by_time: bool) -> tuple[bool, bool]:
+        """Return whether weights are due after step `step`, counted from 1, and whether they are a candidate.
+
+        seconds  that the step and the wait for its batch took
+        by_time  whether `publish_every_s` and `candidate_every_s` count, if they are set
+        """
+        config, every_s, candidate_s = self._config, self._config.publish_every_s, self._config.candidate_every_s
+        self.trained_s += seconds
+        if by_time and every_s is not None:
+            every_s = min(every_s, 1.0) if self.trained_s < FIRST_S else every_s
+            published = self.trained_s >= self.published_s + every_s
+        else:
+            published = step % config.publish_every_steps == 0
+        if by_time and candidate_s is not None:
+            wait_s = max(candidate_s, config.candidate_growth * self.offered_s)
+            offered = published and self.trained_s >= self.offered_s + wait_s
+        else:
+            offered = published and is_candidate_step(config, step)
+        self.published_s = self.trained_s if published else self.published_s
+        self.offered_s = self.trained_s if offered else self.offered_s
+        return published, offered

@@ -6,29 +6,39 @@ from learner.algorithms.config import AlgorithmConfig
 from learner.config import LearnerConfig
 from reversi.errors import ConfigError
 from reversi.games.rules import Game
-from reversi.model.config import NetworkConfig, StackConfig, TableConfig
+from reversi.model.config import NetworkConfig, PatternConfig, StackConfig, TableConfig
 from reversi.model.table import TABLE_SIZE
 from reversi.settings import require
 
 TABLE_SQUARES = TABLE_SIZE**2
 """Most squares of a board whose positions a table holds."""
 
-_ACTORS = {"alphazero": "search", "supervised": "games", "dqn": "epsilon", "q_table": "epsilon"}
-"""The kind of actors that each algorithm learns from."""
+_ACTORS = {
+    "alphazero": ("search",),
+    "supervised": ("games",),
+    "dqn": ("epsilon",),
+    "q_table": ("epsilon",),
+    "td": ("afterstate", "search"),
+}
+"""The kinds of actors that each algorithm learns from."""
+
+_LEARNERS = {"q_table": "table", "td": "patterns"}
+"""The kind of learner of the algorithms that do not train by gradients."""
 
 
 def check_fit(algorithm: AlgorithmConfig, network: NetworkConfig, actors_kind: str, game: Game) -> None:
     """Raise ConfigError unless `algorithm` can train `network` on `game` from records of `actors_kind` actors."""
     check_network(algorithm, network, game)
-    if actors_kind != _ACTORS[algorithm.name]:
+    known = _ACTORS[algorithm.name]
+    if actors_kind not in known:
         raise ConfigError(
-            f"actors.kind must be {_ACTORS[algorithm.name]} for algorithm={algorithm.name}, got {actors_kind!r}"
+            f"actors.kind must be {' or '.join(known)} for algorithm={algorithm.name}, got {actors_kind!r}"
         )
 
 
 def check_learner(algorithm: AlgorithmConfig, learner: LearnerConfig) -> None:
     """Raise ConfigError unless `learner` has the settings that training by `algorithm` reads."""
-    kind = "table" if algorithm.name == "q_table" else "network"
+    kind = _LEARNERS.get(algorithm.name, "network")
     require(learner.kind == kind, "learner.kind", f"{kind} for algorithm={algorithm.name}", learner.kind)
 
 
@@ -39,6 +49,7 @@ def check_network(algorithm: AlgorithmConfig, network: NetworkConfig, game: Game
         "supervised": (network.head in ("policy", "dual"), "one with a policy"),
         "dqn": (isinstance(network, StackConfig) and network.head == "q", "a stack with network.head=q"),
         "q_table": (isinstance(network, TableConfig), "a table"),
+        "td": (isinstance(network, PatternConfig), "patterns"),
     }[algorithm.name]
     if not fits:
         raise ConfigError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from reversi.settings import above, at_least, between, require_ranges
+from reversi.settings import FROM_0_TO_BELOW_1, above, at_least, between, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,4 +112,29 @@ class QTableConfig:
         require_ranges(self, "algorithm")
 
 
-AlgorithmConfig = AlphaZeroConfig | SupervisedConfig | DqnConfig | QTableConfig
+@dataclass(frozen=True, kw_only=True)
+class TdConfig:
+    """TD(lambda) on whole games, for networks of patterns."""
+
+    name: Literal["td"]
+    """Which algorithm; its update is in `learner/algorithms/td.py`."""
+
+    rate: Annotated[float, above(0, 1)]
+    """Step size: the share of a position's error that its weights correct together, before each one's own step.
+    Jaskowski 2018: 1; 0.3 is steadier where games are played by the tables of a second ago."""
+
+    hold: Annotated[float, FROM_0_TO_BELOW_1]
+    """Share of the run in which the step size stays constant; then it falls linearly to `learner.final_learning_rate`
+    of it."""
+
+    trace_decay: Annotated[float, between(0, 1)]
+    """Lambda: 0 learns from the next position's value alone, 1 from the end of the game."""
+
+    search_mix: Annotated[float, between(0, 1)]
+    """Weight of the search's root value in the target of a ply that was searched; the rest is the return."""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "algorithm")
+
+
+AlgorithmConfig = AlphaZeroConfig | SupervisedConfig | DqnConfig | QTableConfig | TdConfig

@@ -89,13 +89,29 @@ class QTableLosses:
         return f"loss {self.total:.4f}  Q {self.q:+.3f}  error {self.error:.3f}"
 
 
-Losses = AlphaZeroLosses | SupervisedLosses | DqnLosses | QTableLosses
+@dataclass(frozen=True, kw_only=True)
+class TdLosses:
+    """The errors of pattern tables against their own targets, over a round."""
 
-LOSSES: dict[str, type[AlphaZeroLosses] | type[SupervisedLosses] | type[DqnLosses] | type[QTableLosses]] = {
+    total: float
+    """Root mean square of the errors, in discs, each before its update."""
+    error: float
+    """Mean absolute error, in discs."""
+
+    @property
+    def summary(self) -> str:
+        """`error 3.910 discs`."""
+        return f"error {self.total:.3f} discs"
+
+
+Losses = AlphaZeroLosses | SupervisedLosses | DqnLosses | QTableLosses | TdLosses
+
+LOSSES: dict[str, type[Losses]] = {
     "alphazero": AlphaZeroLosses,
     "supervised": SupervisedLosses,
     "dqn": DqnLosses,
     "q_table": QTableLosses,
+    "td": TdLosses,
 }
 """The report of each algorithm, by its name."""
 

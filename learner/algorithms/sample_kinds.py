@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
+from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig, TdConfig
 from learner.replay.columns import SampleKind
+from learner.replay.game_samples import GAMES
 from learner.replay.samples import POSITIONS
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 
 
 def sample_kind(algorithm: AlgorithmConfig) -> SampleKind:
     """Return the kind of samples that `algorithm` learns from; it can be pickled."""
+    if isinstance(algorithm, TdConfig):
+        return GAMES
     if isinstance(algorithm, DqnConfig):
         config = TargetConfig(
             n_step=algorithm.n_step,

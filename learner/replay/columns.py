@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.columns import Columns
+from reversi.games.rules import Game
 from reversi.record import Records
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -46,6 +47,11 @@ class SampleColumns(Columns):
         return type(self)(**{name: np.require(column, requirements=["C", "W"]) for name, column in columns})
 
     @property
+    def positions(self) -> int:
+        """Positions that are learned from: one a row, unless a row is a whole game."""
+        return len(self)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all columns."""
         return sum(column.nbytes for column in self.columns().values())
@@ -72,3 +78,10 @@ class SampleKind:
 
     of: Callable[[Records], SampleColumns]
     """Makes samples from checked records."""
+
+    whole_games: bool = False
+    """Whether a row is a game; else it is a position.  Settings and counts of a replay are positions in either case."""
+
+    def rows(self, positions: int, game: Game) -> int:
+        """Return how many rows hold `positions`, of whole games as few as they can be."""
+        return max(1, positions // game.squares) if self.whole_games else positions

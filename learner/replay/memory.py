@@ -40,7 +40,8 @@ def check_capacity(game: Game, config: ReplayConfig, kind: SampleKind) -> None:
     size = kind.columns.empty(1, game.actions).nbytes
     room = archive.MAX_BYTES - archive.MAX_HEADER_BYTES
     expected = f"at most {room // size}: {size} bytes a position, of which a saved replay has room for {room}"
-    require(config.capacity_positions <= room // size, "replay.capacity_positions", expected, config.capacity_positions)
+    rows = kind.rows(config.capacity_positions, game)
+    require(rows <= room // size, "replay.capacity_positions", expected, config.capacity_positions)
 
 
 class MemoryReplay:
@@ -52,7 +53,7 @@ class MemoryReplay:
         """Refused deliveries are kept in `rejected_dir`; with None they are only counted."""
         self.game, self.config = game, config
         self._kind = kind
-        self._ring = Ring(kind.columns, config.capacity_positions, game.actions)
+        self._ring = self._empty_ring()
         self._bucket = TokenBucket(config.reuse, config.bucket_capacity)
         self._deliveries = Deliveries()
         self._quarantine = Quarantine(rejected_dir)
@@ -94,7 +95,7 @@ class MemoryReplay:
         """Return how many samples records give; refused games give none."""
         if records.game != self.game.name:
             return 0
-        return len(self._kind.of(records.select(check(records) == GOOD)))
+        return self._kind.of(records.select(check(records) == GOOD)).positions
 
     def count_evicted(self, receipt: Receipt) -> None:
         """Count a delivery that a replay has taken and whose samples have since been evicted.
@@ -110,13 +111,16 @@ class MemoryReplay:
     def sample(self, n_batches: int, batch: int) -> SampleColumns | None:
         """Return `n_batches * batch` samples, or None while the learner has to wait; see `Replay.sample`."""
         count = n_batches * batch
-        if count > self.config.bucket_capacity:  # otherwise learner and actors would wait for each other forever
+        expected = round(count * self._positions_a_row)
+        if expected > self.config.bucket_capacity:  # otherwise learner and actors would wait for each other forever
             needed = f"replay.bucket_capacity must be at least one draw ({n_batches} batches of {batch} samples)"
             raise ConfigError(f"{needed}, got {self.config.bucket_capacity}")
-        if self._waits_for_positions or not self._bucket.take(count):
+        if self._waits_for_positions or not self._bucket.take(expected):
             return None
-        self._counts["samples_total"] += count
-        return self._ring.draw(self._rng, count, self._window())
+        samples = self._ring.draw(self._rng, count, round(self._window() / self._positions_a_row))
+        self._bucket.tokens -= samples.positions - expected
+        self._counts["samples_total"] += samples.positions
+        return samples
 
     def count_drawn(self, count: int) -> None:
         """Raise the total of drawn samples to `count`, if that is higher, and take the tokens of the difference.
@@ -135,7 +139,7 @@ class MemoryReplay:
     def report(self) -> ReplayReport:
         """Return contents and totals."""
         return ReplayReport(
-            positions=self._ring.size,
+            positions=self._ring.positions,
             fill=self._ring.size / self._ring.capacity,
             window_positions=self._window(),
             tokens=self._bucket.tokens,
@@ -171,7 +175,7 @@ class MemoryReplay:
             raise CorruptFileError(f"replay state: expected {expected}, got {header['samples']}")
         lengths = {"B": len(arrays["own"]), "A": self.game.actions}
         self._kind.columns.expect(arrays, lengths, "replay state")
-        ring = Ring(self._kind.columns, self.config.capacity_positions, self.game.actions)
+        ring = self._empty_ring()
         ring.add(self._kind.columns(**arrays))
         counts = Counter({name: int(header["counts"][name]) for name in _COUNTS})
         tokens, deliveries = float(header["tokens"]), Deliveries.restored(header["deliveries"])
@@ -182,8 +186,8 @@ class MemoryReplay:
     def _store(self, records: Records) -> AddReport:
         samples = self._kind.of(records)
         self._ring.add(samples)
-        self._count(len(records), len(samples))
-        return AddReport(games=len(records), positions=len(samples), room=self.room())
+        self._count(len(records), samples.positions)
+        return AddReport(games=len(records), positions=samples.positions, room=self.room())
 
     def _count(self, games: int, positions: int) -> None:
         self._bucket.add_positions(positions)
@@ -200,5 +204,13 @@ class MemoryReplay:
     def _waits_for_positions(self) -> bool:
         return self._ring.size == 0 or self._counts["positions_total"] < self.config.min_positions
 
+    @property
+    def _positions_a_row(self) -> float:
+        return self._ring.positions / self._ring.size if self._ring.size else 1.0
+
     def _window(self) -> int:
-        return min(window_positions(self._counts["positions_total"], self.config), self._ring.size)
+        return min(window_positions(self._counts["positions_total"], self.config), self._ring.positions)
+
+    def _empty_ring(self) -> Ring[SampleColumns]:
+        rows = self._kind.rows(self.config.capacity_positions, self.game)
+        return Ring(self._kind.columns, rows, self.game.actions)

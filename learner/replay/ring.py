@@ -20,6 +20,11 @@ class Ring(Generic[R]):
         self._next = 0  # row that is written next; the oldest one once the ring is full
         self._held = kind.empty(capacity, actions)
 
+    @property
+    def positions(self) -> int:
+        """Positions that the rows held are learned from."""
+        return self._held[: self.size].positions
+
     def add(self, samples: R) -> None:
         """Append `samples`, replacing the oldest."""
         samples = samples[-self.capacity :]

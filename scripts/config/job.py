@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig, actor_threads
 from evaluator.config import GateConfig
-from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
+from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig, TdConfig
 from learner.config import LearnerConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
@@ -130,11 +130,14 @@ class JobConfig:
         known = {"jsonl", "tensorboard", "wandb"}
         for name in self.tracking:
             require(name in known, "tracking", f"a set of {', '.join(sorted(known))}", name)
-        draw = self.learner.batch * self.learner.chunk_batches
+        draw, each = self.learner.batch * self.learner.chunk_batches, ""
+        if isinstance(self.algorithm, TdConfig):  # a sample is a game
+            squares = game_named(self.game.name).squares
+            draw, each = draw * squares, f" x {squares} positions"
         if draw > self.replay.bucket_capacity:
             raise ConfigError(
                 f"replay.bucket_capacity must be at least one draw of the learner, learner.batch x "
-                f"learner.chunk_batches = {draw}, got {self.replay.bucket_capacity}"
+                f"learner.chunk_batches{each} = {draw}, got {self.replay.bucket_capacity}"
             )
         if isinstance(self.algorithm, AlphaZeroConfig) and self.algorithm.value_mix and self.search.margin_weight:
             raise ConfigError(

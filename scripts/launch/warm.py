@@ -11,7 +11,8 @@ import time
 
 import numpy as np
 
-from actors.config import EpsilonActorConfig, SearchActorConfig
+from actors.afterstate import AfterstatePlay
+from actors.config import AfterstateActorConfig, EpsilonActorConfig, SearchActorConfig
 from actors.epsilon import EpsilonPlay
 from actors.selfplay import SelfPlay
 from evaluator.openings import random_openings
@@ -21,11 +22,12 @@ from learner.learner import Learner
 from learner.replay.memory import MemoryReplay
 from learner.replay.samples import POSITIONS, Samples
 from learner.weight_store import WeightStore
+from reversi.games.bitboard import Masks
 from reversi.games.rules import Game, game_named
 from reversi.model.evaluate import open_evaluator
 from reversi.model.weights import Weights
 from reversi.players import make_player
-from reversi.record import encode
+from reversi.record import Records, encode
 from reversi.search.evaluate import Immediate, UniformEvaluate
 from scripts.config.job import JobConfig
 
@@ -39,14 +41,24 @@ def warm(job: JobConfig) -> None:
     game = game_named(job.game.name)
     if isinstance(job.actors, SearchActorConfig):
         _warm_search(job, job.actors, game)
+    elif isinstance(job.actors, AfterstateActorConfig):
+        _warm_afterstate(job, job.actors, game)
     elif isinstance(job.actors, EpsilonActorConfig):
         _warm_epsilon(job, job.actors, game)
     random_openings(game, 1, 2, 0)
-    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
     for opponent in ("greedy", "flat-mc:1"):
-        make_player(opponent, game, seed=0).choose(own, opp)
+        make_player(opponent, game, seed=0).choose(*_start(game))
     if time.monotonic() - start > SLOW_S:
         print(f"compiled in {time.monotonic() - start:.0f} s; next time it is there", file=sys.stderr)
+
+
+def _warm_afterstate(job: JobConfig, actors: AfterstateActorConfig, game: Game) -> None:
+    """Let empty tables play a few games and learn from them."""
+    network = open_evaluator(_learned(job, game, None), batch=1)
+    config = dataclasses.replace(actors, round_games=2)
+    records = AfterstatePlay(game, config, network, 0).round(0.0, 0)
+    assert records is not None
+    open_evaluator(_learned(job, game, records), batch=1)(*_start(game))
 
 
 def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> None:
@@ -54,8 +66,14 @@ def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> Non
     config = dataclasses.replace(actors, games=2)
     records = EpsilonPlay(game, config, UniformEvaluate(game, 2), 0).play(2, 0, 0.5)
     assert records is not None
+    open_evaluator(_learned(job, game, records), batch=1, precision="float32")(*_start(game))
+
+
+def _learned(job: JobConfig, game: Game, records: Records | None) -> Weights:
+    """Return the weights of a new network, trained on a batch of `records` if there are some."""
     replay = MemoryReplay(game, dataclasses.replace(job.replay, min_positions=1), sample_kind(job.algorithm), 0)
-    replay.add(encode(records, "warm", 0))
+    if records is not None:
+        replay.add(encode(records, "warm", 0))
     store = WeightStore()
     Learner(
         config=dataclasses.replace(job.learner, batch=1, chunk_batches=1, round_s=0.01),
@@ -68,8 +86,11 @@ def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> Non
     ).round(0.0)
     weights = store.fetch("latest", -1)
     assert weights is not None
-    own, opp = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
-    open_evaluator(Weights.from_bytes(weights, "new weights"), batch=1, precision="float32")(own, opp)
+    return Weights.from_bytes(weights, "new weights")
+
+
+def _start(game: Game) -> tuple[Masks, Masks]:
+    return np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
 
 
 def _warm_search(job: JobConfig, actors: SearchActorConfig, game: Game) -> None:

@@ -221,7 +221,7 @@ def test_the_policies_of_a_delivery_are_those_of_its_searched_plies() -> None:
     header = {"game": "reversi6", "rules_version": RULES_VERSION, "producer": "a", "sequence": 0}
     for policy in (records.policy, stored(records)["policy"][1:]):
         data = archive.pack(KIND, FORMAT, stored(records) | {"policy": policy}, header)
-        with pytest.raises(CorruptRecordError, match="expected a policy for every searched ply, got .* of shape"):
+        with pytest.raises(CorruptRecordError, match=r"expected a policy for every searched ply, got .* of shape"):
             decode(data, "here")
 
 
@@ -294,5 +294,5 @@ def test_plies_whose_sum_overflows_are_refused() -> None:
     many = np.full(5, 2**31 - 1, np.int32)
     header = {"game": "reversi6", "rules_version": RULES_VERSION, "producer": "a", "sequence": 0}
     arrays = {name: getattr(records, name) for name in COLUMNS} | {"plies": many}
-    with pytest.raises(CorruptRecordError, match="expected at most .* plies, got 10737418235"):
+    with pytest.raises(CorruptRecordError, match=r"expected at most .* plies, got 10737418235"):
         decode(archive.pack(KIND, FORMAT, arrays, header), "here")
