@@ -123,8 +123,8 @@ class TdTraining:
     def mean(self, steps: Sequence[NDArray[np.float64]]) -> tuple[Losses, float]:
         """Return the root mean square and the mean absolute error in discs, and 0, as tables have no gradient."""
         positions, squared, absolute = np.sum(steps, axis=0)
-        squared, absolute = squared / max(positions, 1), absolute / max(positions, 1)
-        return losses_of("td", (math.sqrt(squared), absolute)), 0.0
+        learned = max(float(positions), 1.0)
+        return losses_of("td", (math.sqrt(float(squared) / learned), float(absolute) / learned)), 0.0
 
     def learning_rate(self, progress: float) -> float:
         """Return the step: constant for `hold` of the run, then linear to `final_learning_rate` of it at the end."""
