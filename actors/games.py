@@ -54,7 +54,7 @@ class Games(NamedTuple):
 
     state: NDArray[np.void]  # GAME[G]
     actions: NDArray[np.uint8]  # [G, P]
-    kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED or UNSEARCHED
+    kinds: NDArray[np.uint8]  # [G, P]  OPENING, SEARCHED, UNSEARCHED or EXPLORED
     values: NDArray[np.float32]  # [G, P]  root value for the mover
     policies: NDArray[np.uint8]  # [G, P, A]  policy target, the largest is 255
 

@@ -15,6 +15,7 @@ from reversi.errors import CorruptRecordError
 from reversi.games.notation import parse_transcript
 from reversi.games.rules import GAMES, RULES_VERSION
 from reversi.record import (
+    EXPLORED,
     FORMAT,
     GOOD,
     KIND,
@@ -214,6 +215,17 @@ def test_a_ply_without_a_search_takes_four_bytes() -> None:
     data = encode(idle, "a", 0)
     assert len(data) < 4 * records.positions + 57 * len(records) + 3000  # 57 bytes a game, and the header
     assert_equal(decode(data, "here")[0], idle)
+
+
+def test_an_explored_ply_is_sound_and_keeps_its_kind_and_value() -> None:
+    records = random_records("reversi6", 20, seed=3)
+    chosen = (records.ply_kind == SEARCHED) & (np.arange(records.positions) % 2 == 0)
+    kind, policy = np.where(chosen, EXPLORED, records.ply_kind), np.where(chosen[:, None], 0, records.policy)
+    explored = replace(records, ply_kind=kind.astype(np.uint8), policy=policy.astype(np.uint8))
+    assert not check(explored).any()
+    back = decode(encode(explored, "a", 0), "here")[0]
+    assert int((back.ply_kind == EXPLORED).sum()) == int(chosen.sum()) > 100
+    assert_equal(back, explored)
 
 
 def test_the_policies_of_a_delivery_are_those_of_its_searched_plies() -> None:

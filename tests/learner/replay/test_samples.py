@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from learner.replay.samples import samples_of
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.record import OPENING, SEARCHED
+from reversi.record import EXPLORED, OPENING, SEARCHED, UNSEARCHED
 from tests.random_games import random_records
 
 
@@ -35,6 +37,20 @@ def test_samples_equal_a_slow_replay(name: str) -> None:
             position = position.play(int(records.actions[p]))
             p += 1
     assert row == len(samples) == int((records.ply_kind != OPENING).sum())
+
+
+def test_an_explored_ply_trains_what_an_unsearched_one_does() -> None:
+    records = random_records("reversi6", 6, seed=5, opening=3)
+    chosen = (records.ply_kind == SEARCHED) & (np.arange(records.positions) % 3 == 0)
+    assert chosen.sum() > 20
+    policy = np.where(chosen[:, None], 0, records.policy).astype(np.uint8)
+    explored, unsearched = (
+        samples_of(replace(records, policy=policy, ply_kind=np.where(chosen, kind, records.ply_kind).astype(np.uint8)))
+        for kind in (EXPLORED, UNSEARCHED)
+    )
+    assert len(explored) == int((records.ply_kind != OPENING).sum())
+    for name, column in explored.columns().items():
+        np.testing.assert_array_equal(column, getattr(unsearched, name))
 
 
 def test_a_game_of_openings_alone_gives_no_sample() -> None:

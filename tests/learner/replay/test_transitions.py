@@ -10,7 +10,7 @@ import pytest
 from learner.replay.transitions import TargetConfig, Transitions, transitions_of
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records
+from reversi.record import EXPLORED, OPENING, SEARCHED, UNSEARCHED, Records
 from tests.learner.jobs import true_value
 from tests.random_games import game_record, random_records
 
@@ -25,7 +25,7 @@ def played(name: str, games: int, seed: int, by: str) -> Records:
     kind = {
         "both": np.full(records.positions, UNSEARCHED),
         "second": np.where(ply % 2 == 1, UNSEARCHED, OPENING),
-        "some": np.random.default_rng(seed).choice([OPENING, SEARCHED, UNSEARCHED, UNSEARCHED], records.positions),
+        "some": np.random.default_rng(seed).choice([OPENING, SEARCHED, EXPLORED, *[UNSEARCHED] * 3], records.positions),
     }[by]
     return replace(records, ply_kind=kind.astype(np.uint8))
 
