@@ -156,19 +156,24 @@ class AfterstateActorConfig:
     threads: Annotated[int, at_least(1)]
     """Threads that play; one process per core with one thread is as fast."""
 
+    depth: Annotated[int, between(1, 4)]
+    """Moves that the mover looks ahead by alpha-beta: 1 takes the best value after the move.  Every further one makes
+    a game about three times as dear: for clusters whose learner has more games than it needs."""
+
     explore: Annotated[float, between(0, 1)]
     """Probability of a uniformly random move in place of the best one."""
 
     opening_plies: Annotated[int, between(2, 30)]
-    """A game begins with 2 to this many uniformly random plies, so that games differ."""
+    """A game begins with 2 to this many uniformly random plies, so that games differ; on smaller boards in proportion.
+    A game that would end within them begins without any."""
 
     long_openings: Annotated[float, between(0, 1)]
     """Share of the games whose opening has a sixth to three quarters of the game's plies instead: they show positions
     that good play does not reach, and in which a search needs values too."""
 
     exact_empties: Annotated[int, between(0, 20)]
-    """The exact solver plays from this many empty squares to the end.  On 8x8 a game's ending takes 0.1 ms with 10,
-    twice to three times as long with every square more."""
+    """The exact solver plays from this many empty squares, at most half a board, to the end.  On 8x8 a game's ending
+    takes 0.06 ms with 10, twice to three times as long with every square more."""
 
     weights: Literal["latest", "gated"]
     """Which weights play."""

@@ -1,6 +1,7 @@
 """`@kernel`: the compilation of functions to machine code, kept on disk (`cache.py`).
 
-`@bare_kernel` and `@inlined_kernel` are for small kernels that are called millions of times with many arrays.
+`@bare_kernel`, `@recursive_kernel` and `@inlined_kernel` are for kernels that are called millions of times with many
+arrays.
 
 numba's `njit` with an on-disk cache, released GIL and C division, wrapped so that strict mypy keeps the signature.
 Kernels are module-level functions that take the game as a small integer: a kernel built by a factory that closes over
@@ -34,6 +35,11 @@ def bare_kernel(function: F) -> F:
     Inlining gains another 8 %.
     """
     return _compiled(function, _nrt=False, forceinline=True)
+
+
+def recursive_kernel(function: F) -> F:
+    """Compile like `bare_kernel`, but not as a part of its callers: for kernels that call themselves."""
+    return _compiled(function, _nrt=False)
 
 
 def inlined_kernel(function: F) -> F:

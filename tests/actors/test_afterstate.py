@@ -9,21 +9,26 @@ import pytest
 
 from actors.afterstate import AfterstatePlay
 from actors.config import AfterstateActorConfig
+from actors.worker import Worker
 from reversi.errors import ConfigError
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, Game
 from reversi.model.evaluate import open_evaluator
-from reversi.patterns.evaluate import judge_positions
-from reversi.record import EXPLORED, OPENING, UNSEARCHED, Records, check
+from reversi.patterns.evaluate import judge_positions, margins_of
+from reversi.patterns.tables import DISC, PatternTables
+from reversi.record import EXPLORED, OPENING, UNSEARCHED, Records, check, decode
 from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import solve_batch
 from tests.actors.games import same
+from tests.actors.workers import Sink, Source
+from tests.configs import search_config
 from tests.reversi.model.samples import PATTERNS, SMALL, weights
 
 CONFIG = AfterstateActorConfig(
     kind="afterstate",
     count=None,
     threads=1,
+    depth=1,
     explore=0.15,
     opening_plies=5,
     long_openings=0.2,
@@ -31,11 +36,14 @@ CONFIG = AfterstateActorConfig(
     weights="latest",
     round_games=200,
 )
+FULL_BOARD = replace(PATTERNS, patterns=("a1 b1 c1 d1", "a2 b2 c2 d2", "a1 b2 c3 d4", "a1 b1 a2", "c3 d3 c4"))
+"""Patterns that cover 8x8."""
+
 BOARDS = pytest.mark.parametrize("name", ["reversi4", "reversi6"])
 
 
 def source(game: Game, seed: int = 1, **changes: object) -> AfterstatePlay:
-    network = open_evaluator(weights(game, seed=3, config=PATTERNS))
+    network = open_evaluator(weights(game, seed=3, config=FULL_BOARD if game.size == 8 else PATTERNS))
     return AfterstatePlay(game, replace(CONFIG, **changes), network, seed)  # type: ignore[arg-type]
 
 
@@ -100,8 +108,130 @@ def test_the_move_has_the_best_value_after_it_unless_it_is_explored(name: str) -
     assert 0.05 < share < 0.15, "0.15, less the draws that hit the best move"
 
 
+def looked_ahead(tables: PatternTables, position: Position, depth: int) -> int:
+    """Return the value for the side to move by plain minimax, in 1/64 disc."""
+    if position.is_over:
+        return DISC * position.margin
+    actions = position.legal_actions()
+    if position.legal_moves() == ["pass"]:
+        return -looked_ahead(tables, position.play(actions[0]), depth)
+    if depth == 0:
+        out = np.zeros(1, np.int64)
+        margins_of(tables, *position.as_batch(), out)
+        return int(out[0])
+    return max(-looked_ahead(tables, position.play(action), depth - 1) for action in actions)
+
+
+@pytest.mark.parametrize(("name", "depth", "games"), [("reversi6", 1, 20), ("reversi6", 2, 8), ("reversi4", 3, 30)])
+def test_the_value_is_that_of_plain_minimax_and_an_explored_ply_is_another_move(
+    name: str, depth: int, games: int
+) -> None:
+    game = GAMES[name]
+    records = round_of(source(game, depth=depth, round_games=games, explore=0.3, exact_empties=0))
+    tables, seen = open_evaluator(weights(game, seed=3, config=PATTERNS)).tables, 0
+    for position, row in (ply for plies in plies_of(records) for ply in plies):
+        kind, action = records.ply_kind[row], int(records.actions[row])
+        if kind == OPENING or position.legal_moves() == ["pass"]:
+            continue
+        after = {a: -looked_ahead(tables, position.play(a), depth - 1) for a in position.legal_actions()}
+        best = [a for a, value in after.items() if value == max(after.values())]
+        assert records.value[row] == np.float16(min(max(after[best[0]] / DISC / game.squares, -1), 1))
+        if kind == UNSEARCHED:
+            assert action in best
+        if depth == 1:
+            assert (action == best[0]) == (kind == UNSEARCHED), "of equal moves the first is taken"
+        seen += 1
+    assert seen > 7 * games
+
+
+def test_a_search_of_four_moves_is_plain_minimax() -> None:
+    game = GAMES["reversi6"]
+    records = round_of(source(game, depth=4, round_games=2, explore=0.0, opening_plies=30, exact_empties=0))
+    tables = open_evaluator(weights(game, seed=3, config=PATTERNS)).tables
+    plies = [ply for plies in plies_of(records) for ply in plies if records.ply_kind[ply[1]] == UNSEARCHED][-16:]
+    for position, row in plies:
+        if position.legal_moves() != ["pass"]:
+            best = looked_ahead(tables, position, 4)
+            assert -looked_ahead(tables, position.play(int(records.actions[row])), 3) == best
+            assert records.value[row] == np.float16(min(max(best / DISC / game.squares, -1), 1))
+
+
+def test_the_share_of_explored_moves_is_as_asked() -> None:
+    records = round_of(source(GAMES["reversi6"], round_games=400, explore=0.25, exact_empties=0))
+    plies = [ply for plies in plies_of(records) for ply in plies if records.ply_kind[ply[1]] != OPENING]
+    expected = sum(0.25 * (1 - 1 / len(position.legal_actions())) for position, _ in plies)
+    assert expected > 1500
+    assert abs(int((records.ply_kind == EXPLORED).sum()) - expected) < 4 * np.sqrt(expected)
+
+
+def openings(records: Records) -> np.ndarray:
+    return np.add.reduceat(records.ply_kind == OPENING, np.cumsum(records.plies) - records.plies)
+
+
+@pytest.mark.parametrize(("name", "most", "long"), [("reversi8", 17, (10, 45)), ("reversi6", 9, (5, 24))])
+def test_openings_fit_the_board_and_each_length_is_as_likely(name: str, most: int, long: tuple[int, int]) -> None:
+    settings = {"round_games": 1500, "opening_plies": 17, "exact_empties": 0}
+    lengths = openings(round_of(source(GAMES[name], long_openings=0.0, **settings)))
+    assert (lengths == 0).mean() < 0.002  # games that would have ended within their opening
+    counts = np.bincount(lengths)[2:]
+    assert len(counts) == most - 1
+    expected = counts.sum() / len(counts)
+    assert ((counts - expected) ** 2 / expected).sum() < 39.3, "chi squared, 16 degrees of freedom, 1 in 1,000"
+    lengths = openings(round_of(source(GAMES[name], long_openings=1.0, **settings)))
+    assert (lengths[lengths > 0].min(), lengths.max()) == long
+    assert (lengths == 0).mean() < 0.02
+
+
+def test_a_game_that_would_end_within_its_opening_begins_anew_without_one() -> None:
+    records = round_of(source(GAMES["reversi4"], round_games=2000, long_openings=1.0))
+    assert set(openings(records)) == {0, *range(2, 10)}
+    assert not check(records).any()
+
+
+def test_exact_endings_have_at_most_half_a_board() -> None:
+    records = round_of(source(GAMES["reversi4"], exact_empties=10))
+    for g, plies in enumerate(plies_of(records)):
+        for ply, (position, row) in enumerate(plies):
+            if records.ply_kind[row] != OPENING and position.legal_moves() != ["pass"]:
+                assert (ply >= records.exact_from[g]) == (position.empties <= 8)
+
+
+def test_counts_are_plies_learned_from_and_positions_evaluated() -> None:
+    made = source(GAMES["reversi6"], exact_empties=0)
+    records = round_of(made)
+    learned = [p for plies in plies_of(records) for p, row in plies if records.ply_kind[row] != OPENING]
+    moves = [len(position.legal_actions()) for position in learned if position.legal_moves() != ["pass"]]
+    assert made.counts.positions == len(moves)
+    assert made.counts.asked == sum(moves)
+
+
+def test_a_worker_delivers_its_rounds_and_resumes_exactly() -> None:
+    source, sinks = Source(), (Sink(), Sink())
+    source.data = weights(GAMES["reversi4"], config=PATTERNS).to_bytes()
+    search, config = search_config(simulations=4), replace(CONFIG, round_games=5)
+    first, second = (
+        Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink)
+        for sink in sinks
+    )
+    assert [first.round(0.0).games for _ in range(2)] == [5, 5]
+    second.restore(first.state())
+    first.round(0.0)
+    second.round(0.0)
+    assert sinks[0].data[2] == sinks[1].data[0]
+    records, _, sequence = decode(sinks[1].data[0], "test")
+    assert (len(records), sequence, int(check(records).sum())) == (5, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("depth", 0), ("depth", 5), ("explore", 1.5), ("opening_plies", 1), ("round_games", 0)]
+)
+def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=rf"actors\.{field}"):
+        replace(CONFIG, **{field: value})  # type: ignore[arg-type]
+
+
 def test_openings_have_their_lengths() -> None:
-    records = round_of(source(GAMES["reversi6"], round_games=2000, exact_empties=0))
+    records = round_of(source(GAMES["reversi6"], opening_plies=10, round_games=2000, exact_empties=0))
     opening = np.add.reduceat(records.ply_kind == OPENING, np.cumsum(records.plies) - records.plies)
     long = opening > 5
     assert opening.min() == 2
