@@ -81,7 +81,7 @@ def test_a_resumed_worker_delivers_what_the_uninterrupted_one_does(config: Actor
 def test_a_round_too_large_for_one_delivery_is_several(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source()
     source.data = weights(0)
-    config = dataclasses.replace(EXPLORING, round_games=40)
+    config = dataclasses.replace(EXPLORING, round_games=100)
     whole, parts = Sink(), Sink()
     one = worker(source, whole, config)
     reports = [one.round(0.0) for _ in range(4)]
