@@ -50,6 +50,9 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         require_ranges(self, "learner")
+        both = (self.publish_every_s is None) == (self.candidate_every_s is None)
+        expected = "a number if learner.publish_every_s is one, else null"
+        require(both, "learner.candidate_every_s", expected, self.candidate_every_s)
         require(
             self.candidate_every_steps % self.publish_every_steps == 0,
             "learner.candidate_every_steps",

@@ -44,20 +44,18 @@ class Publications:
         """Return whether weights are due after step `step`, counted from 1, and whether they are a candidate.
 
         seconds  that the step and the wait for its batch took
-        by_time  whether `publish_every_s` and `candidate_every_s` count, if they are set
+        by_time  whether `publish_every_s` and `candidate_every_s` count, if there are any
         """
-        config, every_s, candidate_s = self._config, self._config.publish_every_s, self._config.candidate_every_s
-        self.trained_s += seconds
-        if by_time and every_s is not None:
-            every_s = min(every_s, 1.0) if self.trained_s < FIRST_S else every_s
-            published = self.trained_s >= self.published_s + every_s
-        else:
+        config = self._config
+        every_s, candidate_s = config.publish_every_s, config.candidate_every_s
+        if not by_time or every_s is None or candidate_s is None:
             published = step % config.publish_every_steps == 0
-        if by_time and candidate_s is not None:
-            wait_s = max(candidate_s, config.candidate_growth * self.offered_s)
-            offered = published and self.trained_s >= self.offered_s + wait_s
-        else:
-            offered = published and is_candidate_step(config, step)
+            return published, published and is_candidate_step(config, step)
+        self.trained_s += seconds
+        every_s = min(every_s, 1.0) if self.trained_s < FIRST_S else every_s
+        wait_s = max(candidate_s, config.candidate_growth * self.offered_s)
+        published = self.trained_s >= self.published_s + every_s
+        offered = published and self.trained_s >= self.offered_s + wait_s
         self.published_s = self.trained_s if published else self.published_s
         self.offered_s = self.trained_s if offered else self.offered_s
         return published, offered

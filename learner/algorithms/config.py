@@ -121,7 +121,7 @@ class TdConfig:
 
     rate: Annotated[float, above(0, 1)]
     """Step size: the share of a position's error that its weights correct together, before each one's own step.
-    Jaskowski 2018: 1; 0.3 is steadier where games are played by the tables of a second ago."""
+    Jaskowski 2018: 1."""
 
     hold: Annotated[float, FROM_0_TO_BELOW_1]
     """Share of the run in which the step size stays constant; then it falls linearly to `learner.final_learning_rate`

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 
 from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig, actor_threads
 from evaluator.config import GateConfig
-from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig, TdConfig
-from learner.config import LearnerConfig
+from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
+from learner.config import LearnerConfig, PatternLearnerConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
@@ -131,7 +131,7 @@ class JobConfig:
         for name in self.tracking:
             require(name in known, "tracking", f"a set of {', '.join(sorted(known))}", name)
         draw, each = self.learner.batch * self.learner.chunk_batches, ""
-        if isinstance(self.algorithm, TdConfig):  # a sample is a game
+        if isinstance(self.learner, PatternLearnerConfig):  # a sample is a game
             squares = game_named(self.game.name).squares
             draw, each = draw * squares, f" x {squares} positions"
         if draw > self.replay.bucket_capacity:

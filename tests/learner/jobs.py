@@ -54,6 +54,8 @@ CONFIG = NetworkLearnerConfig(
     publish_every_steps=3,
     candidate_every_steps=6,
     candidate_growth=0.0,
+    publish_every_s=None,
+    candidate_every_s=None,
     chunk_batches=2,
     round_s=60.0,
     prefetch=None,
@@ -66,6 +68,8 @@ TABLE = TableLearnerConfig(
     publish_every_steps=3,
     candidate_every_steps=6,
     candidate_growth=0.0,
+    publish_every_s=None,
+    candidate_every_s=None,
     chunk_batches=2,
     round_s=60.0,
 )

@@ -43,7 +43,14 @@ def training(network: PatternConfig = PATTERNS, **changes: float) -> TdTraining:
 
 def played(games: int, seed: int, **settings: object) -> Records:
     """Games by tables with opinions, with every kind of ply that such actors make."""
-    config = {"explore": 0.2, "opening_plies": 3, "long_openings": 0.2, "exact_empties": 4, "round_games": games}
+    config = {
+        "depth": 1,
+        "explore": 0.2,
+        "opening_plies": 15,
+        "long_openings": 0.2,
+        "exact_empties": 4,
+        "round_games": games,
+    }
     usual = {"kind": "afterstate", "count": None, "threads": 1, "weights": "latest"}
     actors = AfterstateActorConfig(**(usual | config | settings))  # type: ignore[arg-type]
     model = open_evaluator(weights(GAME, seed=seed, config=PATTERNS))
