@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from redis.exceptions import OutOfMemoryError
 
-from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig
+from learner.algorithms.config import AlgorithmConfig, DqnConfig, QTableConfig, TdConfig
 from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.deliveries import Receipt
 from learner.replay.memory import MemoryReplay
@@ -18,7 +18,6 @@ from learner.replay.redis.consumer import Consumer, Taken
 from learner.replay.redis.replay import RedisReplay
 from learner.replay.redis.server import RedisServer
 from learner.replay.redis.stream import count_in, entry_of, flow_control_key, receipt_fields, receipt_in, streams
-from learner.replay.transitions import Transitions
 from reversi.errors import UnreachableError
 from reversi.record import encode
 from tests.random_games import random_records
@@ -37,6 +36,7 @@ from tests.runs.redis.redis_setup import (
 
 DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
 Q_TABLE = QTableConfig(name="q_table", learning_rate=0.1, discount=1.0)
+TD = TdConfig(name="td", rate=0.3, hold=0.6, trace_decay=0.8, search_mix=0.5)
 
 ODD = "ж \n"
 """A producer's name."""
@@ -61,8 +61,8 @@ def test_what_a_sink_pushes_the_learner_draws(redis_server: RedisServer) -> None
         assert sum(length > 0 for length in lengths) > 1
 
 
-@pytest.mark.parametrize("algorithm", [DQN, Q_TABLE], ids=lambda algorithm: algorithm.name)
-def test_transitions_come_through_the_stream_as_they_do_in_memory(
+@pytest.mark.parametrize("algorithm", [DQN, Q_TABLE, TD], ids=lambda algorithm: algorithm.name)
+def test_every_kind_of_sample_comes_through_the_stream_as_it_does_in_memory(
     redis_server: RedisServer, algorithm: AlgorithmConfig
 ) -> None:
     memory = MemoryReplay(GAME, CONFIG, sample_kind(algorithm), 7)
@@ -71,8 +71,8 @@ def test_transitions_come_through_the_stream_as_they_do_in_memory(
         for sequence in range(6):
             assert over.add(batch(sequence, count=4)) == memory.add(batch(sequence, count=4))
         drawn, expected = over.sample(2, 16), memory.sample(2, 16)
-        assert isinstance(drawn, Transitions)
         assert expected is not None
+        assert type(drawn) is type(expected)
         for name, column in expected.columns().items():
             np.testing.assert_array_equal(drawn.columns()[name], column, err_msg=name)
     again = RedisReplay(MemoryReplay(GAME, CONFIG, sample_kind(algorithm), 8), CONFIG, redis_server, key)

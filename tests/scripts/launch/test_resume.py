@@ -62,7 +62,26 @@ DQN = (
     "gate.simulations=0",
     "run.games=120",
 )
-JOBS = {"alphazero": TREES, "q_table": TABLE, "dqn": DQN}
+TD = (
+    "experiment=reversi8_patterns",
+    "game=reversi4",
+    "actors.round_games=20",
+    "replay.min_positions=100",
+    "replay.window_start=500",
+    "replay.capacity_positions=600",
+    "replay.bucket_capacity=5000",
+    "learner.batch=8",
+    "learner.chunk_batches=2",
+    "learner.publish_every_steps=3",
+    "learner.candidate_every_steps=18",
+    "gate.games=8",
+    "gate.wins=3",
+    "gate.simulations=4",
+    "gate.opening_plies=4",
+    "gate.truth_positions=4",
+    "run.games=600",
+)
+JOBS = {"alphazero": TREES, "q_table": TABLE, "dqn": DQN, "td": TD}
 
 
 class Killed(BaseException):
