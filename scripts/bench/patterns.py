@@ -9,7 +9,9 @@ from scripts.bench.measure import Row, rates, row
 from scripts.bench.setup import Settings, default_job, positions_of
 
 if TYPE_CHECKING:
+    from actors.afterstate import AfterstatePlay
     from reversi.model.weights import Weights
+    from scripts.config.job import JobConfig
 
 POSITIONS = 20_000
 
@@ -68,3 +70,62 @@ def bench_simulations(settings: Settings) -> Iterator[Row]:
 
     note = f"{settings.game.name}, {simulations} a move as in play, positions of all phases, one core"
     yield row("pattern_simulations_per_s", rates(work, settings.repeats), "simulations/s", note)
+
+
+def bench_afterstate_games(settings: Settings) -> Iterator[Row]:
+    """Games by the value after the move, endings by the solver, as records; on one core."""
+    play = _afterstate_play(settings)
+
+    def work() -> int:
+        records = play.round(0.0, 0)
+        assert records is not None
+        return len(records)
+
+    note = f"{settings.game.name}, {play.config.exact_empties} empty squares exact, one core"
+    yield row("afterstate_games_per_s", rates(work, settings.repeats), "games/s", note)
+
+
+def bench_td(settings: Settings) -> Iterator[Row]:
+    """Games learned backwards by TD(lambda), each position's weights updated in turn; on one core."""
+    from learner.algorithms.sample_kinds import sample_kind
+    from learner.learner import Learner
+    from learner.replay.columns import SampleColumns
+    from learner.weight_store import WeightStore
+
+    job, records = _td_job(settings), _afterstate_play(settings).round(0.0, 0)
+    assert records is not None
+    samples = sample_kind(job.algorithm).of(records)
+
+    class Again:
+        """A source of the same games, over and over."""
+
+        def sample(self, n_batches: int, batch: int) -> SampleColumns:
+            """Return all of them."""
+            return samples
+
+    learner = Learner(
+        config=job.learner,
+        algorithm=job.algorithm,
+        network=job.network,
+        game=settings.game,
+        source=Again(),
+        sink=WeightStore(),
+        seed=0,
+    )
+    note = f"{settings.game.name}, games of {samples.positions / len(samples):.0f} positions, one core"
+    learned = rates(lambda: learner.round(0.0, draws=1).samples, settings.repeats)
+    yield row("td_games_per_s", learned, "games/s", note)
+
+
+def _td_job(settings: Settings) -> JobConfig:
+    return default_job(settings.size, "network=patterns", "algorithm=td", "actors=afterstate", "learner=td")
+
+
+def _afterstate_play(settings: Settings) -> AfterstatePlay:
+    from actors.afterstate import AfterstatePlay
+    from actors.config import AfterstateActorConfig
+    from reversi.model.evaluate import open_evaluator
+
+    actors = _td_job(settings).actors
+    assert isinstance(actors, AfterstateActorConfig), f"the job plays by afterstates, got {actors.kind!r}"
+    return AfterstatePlay(settings.game, actors, open_evaluator(pattern_weights(settings)), 0)
