@@ -15,7 +15,7 @@ from scripts.bench.limits import (
     bench_plies,
 )
 from scripts.bench.measure import Row, rates, row
-from scripts.bench.patterns import bench_evaluations, bench_simulations
+from scripts.bench.patterns import bench_alphabeta, bench_evaluations, bench_simulations
 from scripts.bench.redis import bench_redis
 from scripts.bench.setup import (
     PERFT_DEPTH,
@@ -266,6 +266,8 @@ LAYERS: dict[str, dict[str, Callable[[Settings], Iterator[Row]]]] = {
     "patterns": {
         "pattern_evaluations_per_s": bench_evaluations,
         "pattern_simulations_per_s": bench_simulations,
+        "alphabeta_positions_per_s": bench_alphabeta,
+        "alphabeta_depth": bench_alphabeta,
     },
     "learner": {
         "learner_samples_per_s": bench_learner,
