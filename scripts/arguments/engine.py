@@ -120,12 +120,15 @@ def game_of_model(args: argparse.Namespace, weights: Weights) -> Game:
     return game_named(weights.game) if args.size is None else reversi_of_size(args.size)
 
 
-def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float | None = None) -> Analyzer:
+def search_analyzer(
+    weights: Weights, game: Game, *, threads: int, margin: float | None = None, tree: bool = False
+) -> Analyzer:
     """Return the search that plays with the model, ready to answer; raises IncompatibleModelError for a model of
     another game.
 
     threads  of the network
-    margin   weight of the disc margin against the result; None is that of play
+    margin   weight of the disc margin against the result; None is that of play, and another one takes a tree search
+    tree     takes the tree search, whose visits are a policy, also for a network of patterns
     """
     from reversi.analysis.alphabeta import AlphaBetaAnalyzer
     from reversi.analysis.analyzer import MOST_LEAVES, SearchAnalyzer
@@ -136,7 +139,7 @@ def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float
 
     weights.check_game(game)
     name, patterns = f"model {weights.version}", weights.network.head == "margin"
-    if patterns and PATTERN_SEARCH == "alphabeta" and margin is None:
+    if patterns and PATTERN_SEARCH == "alphabeta" and margin is None and not tree:
         return AlphaBetaAnalyzer(name, alphabeta_of(game, weights), PATTERN_SECONDS)
     margin_weight = PLAYING.margin_weight if margin is None else margin
     precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer

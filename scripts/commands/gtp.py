@@ -2,7 +2,8 @@
 standard output.
 
 A model thinks until --simulations or --seconds per move are used up, whichever comes first, by default a network of
-patterns half a second, and keeps to the clock that the other program sets.  docs/protocols.md explains how to add it to a GUI.
+patterns half a second, and keeps to the clock that the other program sets.  docs/protocols.md explains how to add it to
+a GUI.
 """
 
 from __future__ import annotations
