@@ -33,7 +33,7 @@ from reversi.solver.last import GENERATION, LIMIT
 
 CONFIDENCE = 1.1
 """Widths in standard deviations of the difference between a deep and a shallow search.  At 0.03 s a move it scores 54 %
-against 1.5 (120 games) and 53 % against 0.8 (200)."""
+against 1.5 (120 games), 53 % against 0.8 and 66 % against a search without cut-offs (200 games each)."""
 
 NORMAL = 1.25
 """Standard deviation of a normal distribution by its mean absolute deviation, which a single position sways less."""
