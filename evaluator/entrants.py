@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reversi.games.rules import Game
-from reversi.players import AnyPlayer, SearchPlayer, make_any_player
+from reversi.players import AlphaBetaModelPlayer, AnyPlayer, SearchPlayer, make_any_player
 from reversi.players.engines.engine import EngineLimits
 from reversi.players.engines.player import EnginePlayer
+from reversi.players.spec import model_of_spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class Entrant:
     make: Callable[[int], AnyPlayer]
     """Makes the player with the given seed."""
     reusable: bool
-    """Whether one player can play all games: a searched model is deterministic and stateless."""
+    """Whether one player can play all games: a model's move does not depend on the games before."""
 
 
 def entrant_of(
@@ -50,7 +51,7 @@ def entrant_of(
     if close := getattr(player, "close", None):
         close()
     digest = digest_of(player, registry, limits)
-    if not isinstance(player, SearchPlayer):
+    if not isinstance(player, SearchPlayer | AlphaBetaModelPlayer):
         return Entrant(name=player.name, digest=digest, make=make, reusable=False)
     return Entrant(
         name=player.name,
@@ -64,13 +65,13 @@ def digest_of(player: AnyPlayer, registry: str | Path | None, limits: EngineLimi
     """Return `Entrant.digest` of a player that `make_any_player` made with this registry and these limits."""
     if isinstance(player, EnginePlayer):
         return _sha256(repr(limits or EngineLimits()).encode())
-    if not isinstance(player, SearchPlayer):
+    model = model_of_spec(player.name)
+    if model is None:
         return None
     from reversi.model.registry import load_model
 
-    kind, _, rest = player.name.partition(":")
-    weights = load_model(rest.rpartition(":")[0] if kind == "mcts" else rest, registry)
-    return _sha256(weights.to_bytes() + repr(player.config).encode())
+    settings = repr(player.config) if isinstance(player, SearchPlayer) else ""
+    return _sha256(load_model(model, registry).to_bytes() + settings.encode())
 
 
 def _sha256(data: bytes) -> str:

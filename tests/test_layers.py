@@ -45,7 +45,19 @@ DOORS = {
 LADDERS = {
     "reversi": (
         *("errors", "settings", "urls", "files", "archive", "columns", "runs"),
-        *("kernels", "games", "solver", "patterns", "search", "record", "model", "formats", "players", "analysis"),
+        *(
+            "kernels",
+            "games",
+            "solver",
+            "patterns",
+            "alphabeta",
+            "search",
+            "record",
+            "model",
+            "formats",
+            "players",
+            "analysis",
+        ),
         "frontends",
     ),
     "learner": (

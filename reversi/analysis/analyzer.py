@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,16 +13,13 @@ import numpy as np
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
-from reversi.players import PLAYING, Player, playing_config
+from reversi.players import PLAYING, Player, Watch, playing_config, simulations_in
 from reversi.search.apv_mcts import Search, SearchResult
-from reversi.search.config import MAX_SIMULATIONS, SearchConfig
+from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate
 
 MOST_LEAVES = 32
 """Largest batch that an analyzer sends to its network."""
-
-SIMULATIONS_PER_S = 250_000
-"""Capacity of a tree in simulations per second of its time limit; only the smallest networks evaluate as many."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +43,7 @@ class MoveAnalysis:
     """Expected result for the side to move, -1 to 1; the sign of the score if there is one.  None if unknown: without
     a visit, unless the move is the best one of a position whose result is proven."""
     visits: int = 0
+    """Simulations through the move, or the positions that alpha-beta has searched after it."""
     line: tuple[int, ...] = ()
     """The principal variation, beginning with the action."""
     score: int | None = None
@@ -55,16 +52,21 @@ class MoveAnalysis:
     """Whether `value` is proven to be the result of perfect play (its margin may be unknown)."""
     prior: float | None = None
     """The network's policy, before any search; None if the network was not asked."""
+    discs: float | None = None
+    """Expected margin for the side to move; None if unknown."""
 
     @property
     def judgement(self) -> str:
-        """In words for the side to move: `+4 discs, exact`, `win, proven`, `value +0.312, 120 visits`."""
+        """In words for the side to move: `+4 discs, exact`, `win, proven`, `value +0.312, 120 visits`, or with an
+        expected margin `value +0.312, +3.4 discs`."""
         if self.score is not None:
             return f"{self.score:+d} discs, exact"
         if self.value is None:
             return "not searched"
         if self.certain:
             return f"{'win' if self.value > 0 else 'loss' if self.value < 0 else 'draw'}, proven"
+        if self.discs is not None:
+            return f"value {self.value:+.3f}, {self.discs:+.1f} discs"
         return f"value {self.value:+.3f}, {self.visits} visit{'' if self.visits == 1 else 's'}"
 
     def line_names(self, game: Game) -> list[str]:
@@ -77,6 +79,7 @@ class MoveAnalysis:
             "move": action_name(game, self.action),
             "value": None if self.value is None else round(self.value, 4),
             "score": self.score,
+            "discs": None if self.discs is None else round(self.discs, 2),
             "visits": self.visits,
             "certain": self.certain,
             "prior": None if self.prior is None else round(self.prior, 6),
@@ -195,10 +198,13 @@ class SearchAnalyzer:
         evaluate: Evaluate,
         simulations: int,
         margin_weight: float = PLAYING.margin_weight,
+        seconds: float | None = None,
     ) -> None:
-        """`simulations` is the default without a limit; `evaluate` must be opened with the same `margin_weight`."""
+        """`simulations`, or, if given, `seconds` are the default without a limit; `evaluate` must be opened with the
+        same `margin_weight`."""
         self.name, self.game = name, game_named(game)
-        self._evaluate, self._simulations, self._margin_weight = evaluate, simulations, margin_weight
+        self._evaluate, self._margin_weight = evaluate, margin_weight
+        self._usual = Limit(simulations) if seconds is None else Limit(seconds=seconds)
         self._searches: dict[bool, Search] = {}
 
     def analyse(
@@ -215,7 +221,8 @@ class SearchAnalyzer:
         return self._analyse(False, position, limit, stop)
 
     def _analyse(self, every_move: bool, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
-        watch, config = _Watch(limit.seconds, stop), self._config(limit)
+        limit = self._usual if limit == UNLIMITED else limit
+        watch, config = Watch(limit.seconds, stop), self._config(limit)
         search = self._searches.get(every_move)
         if search is None or search.config != config:
             search = self._searches[every_move] = Search(self.game, config, self._evaluate, 1, every_move=every_move)
@@ -232,14 +239,11 @@ class SearchAnalyzer:
         self.analyse(Position.start(self.game), Limit(simulations=2), lambda: False)
 
     def _config(self, limit: Limit) -> SearchConfig:
-        """Return the config for a limit; its `simulations` size the tree.
-
-        With a time limit they are a power of two, so that few different trees are allocated.
-        """
+        """Return the config for a limit; its `simulations` size the tree."""
         if limit.seconds is None:
-            return self._playing(self._simulations if limit.simulations is None else limit.simulations)
-        expected = limit.seconds * SIMULATIONS_PER_S
-        room = min(MAX_SIMULATIONS, 1 << max(10, math.ceil(math.log2(max(1.0, min(expected, MAX_SIMULATIONS))))))
+            assert limit.simulations is not None
+            return self._playing(limit.simulations)
+        room = simulations_in(limit.seconds)
         if limit.simulations is not None:
             room = min(room, limit.simulations)
         return self._playing(room)
@@ -264,22 +268,3 @@ def _moves_of(search: Search, result: SearchResult, b: int) -> Iterator[MoveAnal
     for move in reports:
         prior = float(result.prior[b, move.action])
         yield MoveAnalysis(move.action, move.value, move.visits, move.line, certain=move.certain, prior=prior)
-
-
-class _Watch:
-    """The `stop` of a search: true if `stop` is, or if another batch as long as the last would exceed the limit."""
-
-    def __init__(self, limit_s: float | None, stop: Callable[[], bool]) -> None:
-        self._start_s = self._last_s = time.monotonic()
-        self._end_s = math.inf if limit_s is None else self._start_s + limit_s
-        self._stop = stop
-
-    def __call__(self) -> bool:
-        now_s = time.monotonic()
-        batch_s, self._last_s = now_s - self._last_s, now_s
-        return now_s + batch_s > self._end_s or self._stop()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the search began."""
-        return time.monotonic() - self._start_s

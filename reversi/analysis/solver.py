@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis
 from reversi.analysis.exact import exact_moves
+from reversi.analysis.stoppable import until_stopped
 from reversi.games.position import Position
 from reversi.solver.solver import Solver
 
 MOST_S = 2.0
 """Longest time for a solve; half of the limit's seconds if that is less.  An unsolved position is searched."""
-
-POLL_S = 0.002
-"""Interval at which a running solve checks `stop`."""
 
 REMEMBERED = 256
 """Most unsolved positions that are remembered, the newest: those of several games."""
@@ -94,21 +91,6 @@ class SolverAnalyzer:
     def _solve(
         self, position: Position, most_s: float, stop: Callable[[], bool], lines: bool
     ) -> tuple[tuple[MoveAnalysis, ...], int]:
-        """Solve in a thread, which ends within milliseconds of `most_s`, `stop` or Ctrl-C."""
-        scored: list[tuple[tuple[MoveAnalysis, ...], int]] = []
-        thread = threading.Thread(
-            target=lambda: scored.append(exact_moves(self._solver, position, seconds=most_s, lines=lines)),
-            name="solver",
-            daemon=True,
+        return until_stopped(
+            lambda: exact_moves(self._solver, position, seconds=most_s, lines=lines), stop, self._solver.stop
         )
-        thread.start()
-        try:
-            while thread.is_alive():
-                thread.join(POLL_S)
-                if stop():
-                    self._solver.stop()
-        finally:
-            while thread.is_alive():  # a line or a solve that was just starting misses the first call
-                self._solver.stop()
-                thread.join(POLL_S)
-        return scored[0]

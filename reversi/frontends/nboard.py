@@ -180,6 +180,8 @@ def _discs(game: Game, move: MoveAnalysis) -> float | None:
     """Return a move's value in discs, exact if it is solved; None if unknown."""
     if move.score is not None:
         return float(move.score)
+    if move.discs is not None:
+        return move.discs
     return None if move.value is None else discs_of(game, move.value)
 
 

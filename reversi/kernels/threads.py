@@ -1,4 +1,5 @@
-"""Kernels on several threads: a range of rows is cut into parts, which the threads take one after the other.
+"""Kernels on several threads: a range of rows is cut into parts, which the threads take one after the other; and a call
+that ends a running kernel in time.
 
 Kernels release the GIL, so plain threads are enough; numba's parallel loops would set the thread counts of the whole
 process, torch's included, and compile every kernel a second time.
@@ -6,8 +7,10 @@ process, torch's included, and compile every kernel a second time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import count
 
 import numpy as np
@@ -42,3 +45,21 @@ class Threads:
         for other in others:
             if not other.cancel():  # a task that has not started would find no part left
                 other.result()
+
+
+@contextmanager
+def called_after(seconds: float | None, call: Callable[[], None]) -> Iterator[None]:
+    """Call `call` from another thread once the time is up, None for never; kernels release the GIL, so it runs at once.
+
+    It does not run after the block.
+    """
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(max(seconds, 0.0), call)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # a timer about to call must not stop what comes next

@@ -1,6 +1,16 @@
 """Players: everything that can choose a move, behind one protocol, a batch of positions at a time."""
 
-from reversi.players.model import PLAYING, SearchPlayer, batch_of, model_player, playing_config
+from reversi.players.model import (
+    PLAYING,
+    AlphaBetaModelPlayer,
+    SearchPlayer,
+    Watch,
+    alphabeta_of,
+    batch_of,
+    model_player,
+    playing_config,
+    simulations_in,
+)
 from reversi.players.plain import (
     AlphaBetaPlayer,
     FlatMonteCarloPlayer,
@@ -15,6 +25,7 @@ __all__ = [
     "PLAYING",
     "PREFIXES",
     "SIMULATIONS",
+    "AlphaBetaModelPlayer",
     "AlphaBetaPlayer",
     "AnyPlayer",
     "FlatMonteCarloPlayer",
@@ -25,10 +36,13 @@ __all__ = [
     "RandomPlayer",
     "SearchPlayer",
     "UctPlayer",
+    "Watch",
+    "alphabeta_of",
     "batch_of",
     "choose_move",
     "make_any_player",
     "make_player",
     "model_player",
     "playing_config",
+    "simulations_in",
 ]

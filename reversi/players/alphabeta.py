@@ -30,9 +30,6 @@ from reversi.kernels.stack_array import Int64Pointer, stack_array
 from reversi.kernels.threads import Threads
 from reversi.solver.last import add_key
 
-MAX_DEPTH = 60
-"""Every empty square of the largest board."""
-
 DISC = 10_000
 """Weight of one disc in a finished game; above every evaluation."""
 

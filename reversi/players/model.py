@@ -1,17 +1,23 @@
-"""A model as a player: its bare policy, or a search."""
+"""A model as a player: its bare policy, a tree search, or alpha-beta."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reversi.alphabeta.alphabeta import AlphaBeta
+from reversi.errors import UsageError
 from reversi.games.bitboard import Masks
-from reversi.games.rules import Game, game_named
+from reversi.games.rules import NO_ACTION, Game, game_named, only_reply
+from reversi.patterns.tables import NO_TABLES, has_tables
 from reversi.search.apv_mcts import Search, SearchResult
-from reversi.search.config import SearchConfig
+from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.search.evaluate import Evaluate
 
 if TYPE_CHECKING:
@@ -33,17 +39,33 @@ PLAYING = SearchConfig.puct(
 _BATCH = 256
 """Positions searched at once; larger batches do not make the network faster."""
 
+SIMULATIONS_PER_S = 250_000
+"""Capacity of a tree in simulations per second of its time limit; only pattern networks evaluate as many."""
+
+PATTERN_SEARCH: Literal["alphabeta", "mcts"] = "alphabeta"
+"""The search of a network of patterns that is named without one: the stronger one at equal time."""
+
+PATTERN_SECONDS = 0.5
+"""Its time for each move."""
+
 
 class SearchPlayer:
     """Plays the action of a search without noise (`root_action`); with 0 simulations the likeliest action."""
 
-    def __init__(self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig) -> None:
-        """The player is deterministic and keeps no state between calls."""
+    def __init__(
+        self, name: str, game: Game, evaluate: Evaluate, config: SearchConfig, seconds: float | None = None
+    ) -> None:
+        """The player keeps no state between calls, and without a time for each position, `seconds`, it is
+        deterministic."""
         self.name = name
         self.config = config
-        self.batch = batch_of(config.simulations)
+        self.batch = batch_of(config.simulations) if seconds is None else 1
         """Number of positions searched at once."""
         self._search = Search(game, config, evaluate, self.batch)
+        self._seconds = seconds
+        if seconds is not None:  # one round loads the kernels, so that the first move keeps its time
+            start = np.array([game.start_own], np.uint64), np.array([game.start_opp], np.uint64)
+            self._search.run(*start, stop=iter((False, True)).__next__)
 
     def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
         """Search all positions and return the actions to play."""
@@ -52,14 +74,63 @@ class SearchPlayer:
     def judge(self, own: Masks, opp: Masks) -> SearchResult:
         """Search all positions, `batch` at a time, and return the results."""
         parts = [slice(start, start + self.batch) for start in range(0, max(1, len(own)), self.batch)]
-        results = [self._search.run(own[part], opp[part]) for part in parts]
+        results = [self._search.run(own[part], opp[part], stop=Watch(self._seconds)) for part in parts]
         return results[0] if len(results) == 1 else SearchResult.concatenate(results)
 
 
+class AlphaBetaModelPlayer:
+    """Plays the best move of alpha-beta over a model's margin, one position after another."""
+
+    def __init__(self, name: str, search: AlphaBeta, *, depth: int | None = None, seconds: float | None = None) -> None:
+        """With a depth a move depends on the position alone; with a time the table is kept from move to move."""
+        self.name = name
+        self._search, self._depth, self._seconds = search, depth, seconds
+
+    def choose(self, own: Masks, opp: Masks, /) -> NDArray[np.int32]:
+        """Search the positions in which there is a choice."""
+        return np.array([self._choose(*position) for position in zip(own, opp, strict=True)], np.int32)
+
+    def _choose(self, own: np.uint64, opp: np.uint64) -> int:
+        reply = only_reply(self._search.game.id, own, opp)
+        if reply != NO_ACTION:
+            return reply
+        fresh = self._depth is not None
+        found = self._search.run(int(own), int(opp), depth=self._depth, seconds=self._seconds, fresh=fresh)
+        return found.actions[0]
+
+
+class Watch:
+    """The `stop` of a search: true if `stop` is, or if another batch as long as the last would exceed the limit."""
+
+    def __init__(self, limit_s: float | None, stop: Callable[[], bool] = lambda: False) -> None:
+        self._start_s = self._last_s = time.monotonic()
+        self._end_s = math.inf if limit_s is None else self._start_s + limit_s
+        self._stop = stop
+
+    def __call__(self) -> bool:
+        """Return whether the search ends."""
+        now_s = time.monotonic()
+        batch_s, self._last_s = now_s - self._last_s, now_s
+        return now_s + batch_s > self._end_s or self._stop()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self._start_s
+
+
 def model_player(
-    name: str, game: Game | str, weights: Weights, config: SearchConfig, *, threads: int = 1, backend: str = "auto"
+    name: str,
+    game: Game | str,
+    weights: Weights,
+    config: SearchConfig,
+    *,
+    seconds: float | None = None,
+    threads: int = 1,
+    backend: str = "auto",
 ) -> SearchPlayer:
-    """Return the player that searches with `weights` and `config`; the weights must be for `game`."""
+    """Return the player that searches with `weights` and `config`, for so many `seconds` at most; the weights must be
+    for `game`."""
     from reversi.model.evaluate import open_evaluator
 
     game = game_named(game)
@@ -67,11 +138,32 @@ def model_player(
     evaluate = open_evaluator(
         weights,
         backend=backend,
-        batch=batch_of(config.simulations),
+        batch=batch_of(config.simulations) if seconds is None else config.leaves,
         threads=threads,
         margin_weight=config.margin_weight,
     )
-    return SearchPlayer(name, game, evaluate, config)
+    return SearchPlayer(name, game, evaluate, config, seconds)
+
+
+def alphabeta_of(game: Game, weights: Weights) -> AlphaBeta:
+    """Return alpha-beta over the margin of `weights`, which must be for `game`.
+
+    Raises UsageError for a network that is not made of patterns: alpha-beta evaluates positions one by one.
+    """
+    from reversi.model.evaluate import open_evaluator
+
+    weights.check_game(game)
+    tables = open_evaluator(weights).tables if weights.network.head == "margin" else NO_TABLES
+    if not has_tables(tables):
+        raise UsageError(f"expected a network of patterns for alpha-beta with a model, got {weights.network}")
+    return AlphaBeta(game, tables)
+
+
+def simulations_in(seconds: float) -> int:
+    """Return the simulations for which a tree needs room in this time: a power of two, so that few different trees are
+    allocated."""
+    expected = min(seconds * SIMULATIONS_PER_S, MAX_SIMULATIONS)
+    return min(MAX_SIMULATIONS, 1 << max(10, math.ceil(math.log2(max(1.0, expected)))))
 
 
 def playing_config(simulations: int, **changes: Any) -> SearchConfig:

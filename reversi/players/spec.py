@@ -6,11 +6,14 @@
     uct:N           plain UCT: UCB1 over a tree, N random games per move
     alphabeta:D     alpha-beta of depth D with a simple evaluation (mobility, corners, discs)
     policy:M        model M without search: the move with the highest prior
-    mcts:M:N        model M with N simulations, without noise; options of the search may follow, as in
+    alphabeta:M:D   alpha-beta of depth D over the margins of model M, a network of patterns, with the exact solver
+                    from 2 D empty squares on; or D is a time for each move, as in alphabeta:M:0.5s
+    mcts:M:N        model M with N simulations, or with a time for each move, as in mcts:M:0.5s, without noise; options
+                    of the search may follow, as in
                     mcts:M:64,margin=0.1,solve=8 (margin is margin_weight, solve is solve_empties, temperature
                     is policy_temperature, share is min_visit_share, backup is backup_temperature; c_puct; bounds
                     and wipeouts are 0 or 1)
-    M               model M with the command's number of simulations
+    M               model M with the command's number of simulations or time
     gtp:COMMAND     an external program that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  an external program that speaks the NBoard protocol
 
@@ -21,17 +24,26 @@ line and run without a shell.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reversi.alphabeta.alphabeta import MAX_DEPTH
 from reversi.errors import UnknownPlayerError, UsageError
 from reversi.games.rules import Game, game_named
-from reversi.players.alphabeta import MAX_DEPTH
 from reversi.players.engines.engine import EngineLimits
-from reversi.players.model import model_player, playing_config
+from reversi.players.model import (
+    PATTERN_SEARCH,
+    PATTERN_SECONDS,
+    AlphaBetaModelPlayer,
+    alphabeta_of,
+    model_player,
+    playing_config,
+    simulations_in,
+)
 from reversi.players.plain import AlphaBetaPlayer, FlatMonteCarloPlayer, GreedyPlayer, RandomPlayer, UctPlayer
 from reversi.players.player import AnyPlayer, Player
 from reversi.search.config import MAX_SIMULATIONS
@@ -50,6 +62,10 @@ PLAYOUTS = 150
 
 MAX_PLAYOUTS = 1_000_000
 """Maximum for `flat-mc` and `uct`."""
+
+
+_TIME = re.compile(r"[0-9]{0,5}\.?[0-9]{1,6}s", re.ASCII)
+"""A time of a player for each move, in seconds."""
 
 
 def _switch(text: str) -> bool:
@@ -81,11 +97,12 @@ def make_player(
     seed: int,
     threads: int = 1,
     backend: str = "auto",
-    simulations: int = SIMULATIONS,
+    simulations: int | None = SIMULATIONS,
 ) -> Player:
     """Return the player of this program that `spec` specifies (see the module docstring).
 
-    simulations  for a model specified without a number
+    simulations  for a model specified without a number; None is SIMULATIONS, or for a network of patterns a time,
+                 PATTERN_SECONDS, of the search that is stronger with it
 
     Raises UnknownPlayerError or another UsageError for an invalid specification, also for an external program, and the
     errors of loading a model.
@@ -95,24 +112,40 @@ def make_player(
     plain = _plain_player(spec, game, seed, threads)
     if plain is not None:
         return plain
-    (model, search), options = _model_and_search(spec), ""
+    model, search = _model_and_search(spec)
     if not model and kind in ("policy", "mcts"):
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
     if not model:
         raise UnknownPlayerError(f"unknown player {spec!r}")
-    if search is not None:
-        number, comma, options = search.partition(",")
-        simulations, options = _number(spec, number, 0, MAX_SIMULATIONS), comma + options
-        if options and simulations == 0:
-            raise UsageError(f"expected at least one simulation with options of the search, got {spec!r}")
     from reversi.model.registry import load_model
 
+    if search is None and simulations is None:
+        patterns = load_model(model, registry).network.head == "margin"
+        search = f"{PATTERN_SECONDS:g}s" if patterns else str(SIMULATIONS)
+        kind = PATTERN_SEARCH if patterns else "mcts"
+    number, comma, options = (search or "").partition(",")
+    seconds, depth = _seconds(number), None
+    if kind == "alphabeta" and (seconds is None or options):
+        seconds, depth = None, _number(spec, search or "", 1, MAX_DEPTH)
+    elif seconds is not None:
+        simulations = simulations_in(seconds)
+    elif search is not None:
+        simulations = _number(spec, number, 0, MAX_SIMULATIONS)
+    simulations = SIMULATIONS if simulations is None else simulations
+    changes = _options(spec, comma + options)
+    if changes and simulations == 0:
+        raise UsageError(f"expected at least one simulation with options of the search, got {spec!r}")
     weights = load_model(model, registry)
     if model in MOVING:
         model = str(weights.version)
-    name = f"mcts:{model}:{simulations}{options}" if simulations else f"policy:{model}"
-    config = playing_config(simulations, **_options(spec, options))
-    return model_player(name, game, weights, config, threads=threads, backend=backend)
+    if kind == "alphabeta":
+        return AlphaBetaModelPlayer(
+            f"alphabeta:{model}:{search}", alphabeta_of(game, weights), depth=depth, seconds=seconds
+        )
+    shown = f"{simulations}{comma}{options}" if seconds is None else search
+    name = f"mcts:{model}:{shown}" if simulations else f"policy:{model}"
+    config = playing_config(simulations, **changes)
+    return model_player(name, game, weights, config, seconds=seconds, threads=threads, backend=backend)
 
 
 def make_any_player(spec: str, game: Game | str, *, limits: EngineLimits | None = None, **options: Any) -> AnyPlayer:
@@ -151,9 +184,9 @@ def _model_and_search(spec: str) -> tuple[str, str | None]:
     kind, _, rest = spec.partition(":")
     if kind == "policy":
         return rest, "0"
-    if kind == "mcts":
+    if kind in ("mcts", "alphabeta"):
         model, _, search = rest.rpartition(":")
-        return (model, search) if model else (rest, None)
+        return (model, search) if model or kind == "alphabeta" else (rest, None)
     is_model = spec in MOVING or spec.isdecimal() or (kind not in PREFIXES and _is_file(spec))
     return spec if is_model else "", None
 
@@ -172,7 +205,7 @@ def _plain_player(spec: str, game: Game, seed: int, threads: int) -> Player | No
         if not rest:
             raise UsageError("uct needs a number of games, as in uct:1500")
         return UctPlayer(game, _number(spec, rest, 1, MAX_PLAYOUTS), seed, threads)
-    if kind == "alphabeta":
+    if kind == "alphabeta" and ":" not in rest:
         return AlphaBetaPlayer(game, _number(spec, rest, 1, MAX_DEPTH), seed, threads)
     return None
 
@@ -200,6 +233,13 @@ def _is_file(spec: str) -> bool:
         return spec != "" and Path(spec).exists()
     except OSError:  # not a valid file name
         return False
+
+
+def _seconds(text: str) -> float | None:
+    """Read a time, as in `0.5s`; None for another text."""
+    if not _TIME.fullmatch(text):
+        return None
+    return float(text[:-1]) or None
 
 
 def _number(spec: str, text: str, low: int, high: int) -> int:

@@ -10,10 +10,7 @@ same call searches the same number of positions and returns the same result.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +21,7 @@ from reversi.games.bitboard import Masks
 from reversi.games.rules import REVERSI8, Game, action_of_square, game_named
 from reversi.kernels.kernel import bare_kernel
 from reversi.kernels.stack_array import stack_array
-from reversi.kernels.threads import Threads
+from reversi.kernels.threads import Threads, called_after
 from reversi.solver.last import (
     EVALUATION_COUNT,
     GENERATION,
@@ -132,7 +129,7 @@ class Solver:
         mine, theirs = (WORST if wdl and least < 0 else least for least in (score, -score))  # a loser may play any move
         counts[LIMIT] = UNLIMITED if nodes is None else nodes
         counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
-        with self._stopped_after(seconds):
+        with called_after(seconds, self.stop):
             length = best_line(self._variant, *sides, mine, theirs, self._solved_empties, self._table, counts, line)
         return tuple(int(action_of_square(self.game.id, int(square))) for square in line[:length])
 
@@ -147,7 +144,7 @@ class Solver:
         counts[NODE_COUNT] = counts[EVALUATION_COUNT] = counts[STOP] = 0
         counts[GENERATION] += 1
         self._solved_empties = self.game.squares - (own | opp).bit_count()
-        with self._stopped_after(seconds):
+        with called_after(seconds, self.stop):
             square = solve_root(
                 self._variant, np.uint64(own), np.uint64(opp), low, high, every, self._table, counts, margins
             )
@@ -164,20 +161,6 @@ class Solver:
 
     def _final_score(self, own: int, opp: int, low: int, high: int) -> int:
         return min(max(int(final_score(self._variant, np.uint64(own), np.uint64(opp))), low), high)
-
-    @contextmanager
-    def _stopped_after(self, seconds: float | None) -> Iterator[None]:
-        """Set STOP when the time is up; kernels check it and release the GIL."""
-        if seconds is None:
-            yield
-            return
-        timer = threading.Timer(max(seconds, 0.0), self.stop)
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()  # a timer about to set STOP must not stop the next solve
 
 
 def solve_batch(game: Game | str, own: Masks, opp: Masks, *, threads: int = 1) -> NDArray[np.int8]:

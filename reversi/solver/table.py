@@ -43,8 +43,8 @@ def make_table(bits: int) -> Table:
 
 
 @bare_kernel
-def _home(table: Table, own: np.uint64, opp: np.uint64) -> int:
-    """Return the first of the position's two slots."""
+def home_of(table: Table, own: np.uint64, opp: np.uint64) -> int:
+    """Return the first of the position's two slots in a table of a power of two of them."""
     mixed = own * _MIX_OWN + opp * _MIX_OPP
     mixed = (mixed ^ (mixed >> np.uint64(32))) * _MIX
     mixed ^= mixed >> np.uint64(29)
@@ -54,7 +54,7 @@ def _home(table: Table, own: np.uint64, opp: np.uint64) -> int:
 @bare_kernel
 def find(table: Table, generation: int, own: np.uint64, opp: np.uint64) -> int:
     """Return the slot of a position stored in this `generation`, or ABSENT."""
-    home, stamp = _home(table, own, opp), generation & _GENERATION_BITS
+    home, stamp = home_of(table, own, opp), generation & _GENERATION_BITS
     for i in range(home, home + 2):
         slot = table[i]
         if slot.own == own and slot.opp == opp and slot.generation == stamp:
@@ -74,7 +74,7 @@ def store(
     while positions != 0:
         positions >>= 1
         effort += 1
-    home, known, stamp = _home(table, own, opp), find(table, generation, own, opp), generation & _GENERATION_BITS
+    home, known, stamp = home_of(table, own, opp), find(table, generation, own, opp), generation & _GENERATION_BITS
     first, second = table[home], table[home + 1]
     if known != ABSENT:
         slot = table[known]

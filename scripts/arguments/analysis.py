@@ -70,7 +70,7 @@ def _one_by_one(args: argparse.Namespace, game: Game, weights: Weights) -> Analy
     from reversi.analysis.analyzer import Limit
     from scripts.arguments.engine import search_analyzer, solving
 
-    search = search_analyzer(weights, game, threads=args.threads)
+    search = search_analyzer(weights, game, threads=args.threads, tree=True)
     analyzer = solving(search, solve_of(args), winner_takes_empties=False)
     limit = Limit(args.simulations, args.seconds)
     return lambda positions: [analyzer.analyse(position, limit, lambda: False) for position in positions]

@@ -33,6 +33,8 @@ players:
   alphabeta:D                  alpha-beta of depth D with a simple evaluation
   policy:M                     model M without search
   mcts:M:N[,OPT=V...]          model M with N simulations; M alone uses --simulations
+  alphabeta:M:D                alpha-beta of depth D with model M, a network of patterns
+  mcts:M:0.5s, alphabeta:M:0.5s  the same with a time for each move
 {ENGINES}\
   M: gated, latest, a version number or a model's folder
   OPT: margin, solve, c_puct, temperature, share, backup, bounds, wipeouts
@@ -117,9 +119,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_simulations(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add --simulations, 64 by default; `what` completes "simulations"."""
-    parser.add_argument("--simulations", type=natural, default=64, metavar="S", help=f"simulations {what} (default 64)")
+def add_simulations(parser: argparse.ArgumentParser, what: str, default: int | None = 64) -> None:
+    """Add --simulations; `what` completes "simulations", and a default of None means 64 where nothing else is usual."""
+    parser.add_argument(
+        "--simulations", type=natural, default=default, metavar="S", help=f"simulations {what} (default 64)"
+    )
 
 
 def add_size(parser: argparse.ArgumentParser, shown: str, default: int | None = None, sizes: str = "4, 6 or 8") -> None:

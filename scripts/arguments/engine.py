@@ -23,14 +23,15 @@ from scripts.arguments.common import (
 )
 
 if TYPE_CHECKING:
-    from reversi.analysis.analyzer import Analyzer, PlayerAnalyzer, SearchAnalyzer
+    from reversi.analysis.analyzer import Analyzer, PlayerAnalyzer
     from reversi.frontends.engine_session import AnalyzerOf, EngineSession
     from reversi.frontends.input_lines import InputLines
     from reversi.games.rules import Game
     from reversi.model.weights import Weights
 
 SIMULATIONS = 400
-"""Simulations per move if neither --simulations nor --seconds nor the other program sets a limit."""
+"""Simulations per move if neither --simulations nor --seconds nor the other program sets a limit; a network of patterns
+then takes `PATTERN_SECONDS`."""
 
 SOLVED_EMPTIES = 14
 """Default of --solve in play, the empty squares from which every move is scored exactly: on 8x8 in 0.05 s, at most
@@ -48,7 +49,8 @@ MOST_EMPTIES = 24
 
 
 def add_engine_arguments(
-    parser: argparse.ArgumentParser, simulations: str = f"default {SIMULATIONS}, or set by the protocol"
+    parser: argparse.ArgumentParser,
+    simulations: str = f"default {SIMULATIONS}, or set by the protocol; a network of patterns half a second",
 ) -> None:
     """Declare the player, the board and the limits of its thinking; `simulations` completes --simulations' help."""
     add_model(parser)
@@ -118,18 +120,27 @@ def game_of_model(args: argparse.Namespace, weights: Weights) -> Game:
     return game_named(weights.game) if args.size is None else reversi_of_size(args.size)
 
 
-def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float | None = None) -> SearchAnalyzer:
-    """Return a search with the model, ready to answer; raises IncompatibleModelError for a model of another game.
+def search_analyzer(
+    weights: Weights, game: Game, *, threads: int, margin: float | None = None, tree: bool = False
+) -> Analyzer:
+    """Return the search that plays with the model, ready to answer; raises IncompatibleModelError for a model of
+    another game.
 
     threads  of the network
-    margin   weight of the disc margin against the result; None is that of play
+    margin   weight of the disc margin against the result; None is that of play, and another one takes a tree search
+    tree     takes the tree search, whose visits are a policy, also for a network of patterns
     """
+    from reversi.analysis.alphabeta import AlphaBetaAnalyzer
     from reversi.analysis.analyzer import MOST_LEAVES, SearchAnalyzer
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
     from reversi.players import PLAYING
+    from reversi.players.model import PATTERN_SEARCH, PATTERN_SECONDS, alphabeta_of
 
     weights.check_game(game)
+    name, patterns = f"model {weights.version}", weights.network.head == "margin"
+    if patterns and PATTERN_SEARCH == "alphabeta" and margin is None and not tree:
+        return AlphaBetaAnalyzer(name, alphabeta_of(game, weights), PATTERN_SECONDS)
     margin_weight = PLAYING.margin_weight if margin is None else margin
     precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
     evaluate = open_evaluator(
@@ -139,7 +150,8 @@ def search_analyzer(weights: Weights, game: Game, *, threads: int, margin: float
         threads=threads,
         margin_weight=margin_weight,
     )
-    analyzer = SearchAnalyzer(f"model {weights.version}", game, evaluate, SIMULATIONS, margin_weight)
+    seconds = PATTERN_SECONDS if patterns else None
+    analyzer = SearchAnalyzer(name, game, evaluate, SIMULATIONS, margin_weight, seconds)
     analyzer.warm_up()
     return analyzer
 

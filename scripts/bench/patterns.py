@@ -1,4 +1,4 @@
-"""Rows of a network of patterns: its evaluations, its search, the games and the learning of `algorithm=td`."""
+"""Rows of a network of patterns: its evaluations, its searches, the games and the learning of `algorithm=td`."""
 
 from __future__ import annotations
 
@@ -70,6 +70,34 @@ def bench_simulations(settings: Settings) -> Iterator[Row]:
 
     note = f"{settings.game.name}, {simulations} a move as in play, positions of all phases, one core"
     yield row("pattern_simulations_per_s", rates(work, settings.repeats), "simulations/s", note)
+
+
+def bench_alphabeta(settings: Settings) -> Iterator[Row]:
+    """Alpha-beta as in play, selective cut-offs included, on one core: positions with about half of the squares
+    empty, and the depth that it completes in a tenth of a second."""
+    from itertools import cycle
+
+    import numpy as np
+
+    from reversi.alphabeta.alphabeta import AlphaBeta
+    from reversi.model.evaluate import open_evaluator
+
+    game, seconds = settings.game, 0.1
+    search = AlphaBeta(game, open_evaluator(pattern_weights(settings)).tables)
+    own, opp = positions_of(settings, 400)
+    empties = game.squares - np.bitwise_count(own | opp)
+    middle = np.argsort(np.abs(empties.astype(int) - game.squares // 2), kind="stable")
+    waiting, depths = cycle(middle[:20].tolist()), list[float]()
+
+    def work() -> int:
+        b = next(waiting)
+        found = search.run(int(own[b]), int(opp[b]), seconds=seconds, fresh=True)
+        depths.append(found.depth)
+        return found.nodes
+
+    note = f"{game.name}, {seconds} s a move, random tables, about {game.squares // 2} empty squares, one core"
+    yield row("alphabeta_positions_per_s", rates(work, settings.repeats), "positions/s", note)
+    yield row("alphabeta_depth", depths, "plies", note)
 
 
 def bench_afterstate_games(settings: Settings) -> Iterator[Row]:

@@ -15,7 +15,13 @@ from scripts.bench.limits import (
     bench_plies,
 )
 from scripts.bench.measure import Row, rates, row
-from scripts.bench.patterns import bench_afterstate_games, bench_evaluations, bench_simulations, bench_td
+from scripts.bench.patterns import (
+    bench_afterstate_games,
+    bench_alphabeta,
+    bench_evaluations,
+    bench_simulations,
+    bench_td,
+)
 from scripts.bench.redis import bench_redis
 from scripts.bench.setup import (
     PERFT_DEPTH,
@@ -266,6 +272,8 @@ LAYERS: dict[str, dict[str, Callable[[Settings], Iterator[Row]]]] = {
     "patterns": {
         "pattern_evaluations_per_s": bench_evaluations,
         "pattern_simulations_per_s": bench_simulations,
+        "alphabeta_positions_per_s": bench_alphabeta,
+        "alphabeta_depth": bench_alphabeta,
         "afterstate_games_per_s": bench_afterstate_games,
         "td_games_per_s": bench_td,
     },

@@ -1,8 +1,9 @@
 """Run as an engine for programs that speak GTP 2, such as Quarry and GoGui: commands from standard input, answers to
 standard output.
 
-A model thinks until --simulations or --seconds per move are used up, whichever comes first, and keeps to the clock that
-the other program sets.  docs/protocols.md explains how to add it to a GUI.
+A model thinks until --simulations or --seconds per move are used up, whichever comes first, by default a network of
+patterns half a second, and keeps to the clock that the other program sets.  docs/protocols.md explains how to add it to
+a GUI.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save", type=file_path, metavar="FILE", help="write the game to FILE in GGF when it ends, however it ends"
     )
-    add_simulations(parser, "for a model given without a number")
+    add_simulations(parser, "for a model given without a number; a network of patterns takes half a second", None)
     add_registry(parser)
     add_seed(parser, "the opponent and --first-random", default=None)
     parser.add_argument("--first-random", action="store_true", help="begin the game with a random move")

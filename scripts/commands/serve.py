@@ -60,7 +60,9 @@ STRONGEST = 4000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the model or player, its limits and the address."""
     add_engine_arguments(
-        parser, f"of the strongest level; default {STRONGEST} without --seconds, {SIMULATIONS} for --player"
+        parser,
+        f"of the strongest level; default {STRONGEST} without --seconds, {SIMULATIONS} for --player, half a second for "
+        "a network of patterns",
     )
     parser.add_argument(
         "--host", default=HOST, metavar="ADDRESS", help=f"address to listen on (default {HOST}: this machine only)"
@@ -117,6 +119,7 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     """Return who plays with a model: its levels, and the analysis."""
     from reversi.analysis.analyzer import Limit
     from reversi.frontends.web.selection import Opponent, Selection
+    from reversi.players.model import PATTERN_SECONDS
 
     game, version = game_of_model(args, weights), weights.version
     search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
@@ -126,7 +129,8 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     asked = Limit(args.simulations, args.seconds)
     if asked.simulations == 0 and solve_of(args) == 0:
         return Selection([*beginners, *levels], "model:0", search.name, exact)
-    limit = Limit(STRONGEST) if asked == Limit() else asked
+    usual = Limit(seconds=PATTERN_SECONDS) if weights.network.head == "margin" else Limit(STRONGEST)
+    limit = usual if asked == Limit() else asked
     until = [
         *([] if limit.simulations is None else [_simulations(limit.simulations)]),
         *([] if limit.seconds is None else [f"{limit.seconds:g} s a move"]),

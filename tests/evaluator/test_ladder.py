@@ -25,6 +25,7 @@ from reversi.model.registry import Registry
 from reversi.players import Forfeit, Player, make_player
 from scripts.bench.setup import Settings, random_weights
 from scripts.rate.report import as_text
+from tests.reversi.model.samples import PATTERNS, weights
 
 GAME = GAMES["reversi4"]
 OPENINGS = random_openings(GAME, 30, 4, 0)
@@ -287,6 +288,16 @@ def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
     player = make_player("mcts:12:8", GAME, registry=str(tmp_path), seed=0)
     masks = OPENINGS.own, OPENINGS.opp
     assert entrants[0].make(5).choose(*masks).tolist() == player.choose(*masks).tolist()
+
+
+def test_searches_of_one_model_by_depth_and_by_time_are_entrants_of_their_own(tmp_path: Path) -> None:
+    registry = Registry(str(tmp_path), create=True)
+    registry.publish(weights("reversi4", 12, config=PATTERNS), "first", None)
+    specs = ["alphabeta:gated:3", "alphabeta:gated:0.1s", "mcts:gated:0.1s", "mcts:gated:8"]
+    entrants = [entrant_of(spec, GAME, registry=str(tmp_path), simulations=4) for spec in specs]
+    assert [e.name for e in entrants] == [spec.replace("gated", "12") for spec in specs]
+    assert all(e.reusable and e.digest for e in entrants)
+    assert entrants[0].digest == entrants[1].digest != entrants[3].digest
 
 
 def test_a_player_without_a_model_goes_by_its_full_name() -> None:

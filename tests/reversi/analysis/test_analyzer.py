@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis, PlayerAnalyzer, SearchAnalyzer, _Watch, deepening
+from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis, PlayerAnalyzer, SearchAnalyzer, deepening
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from reversi.players import make_player, playing_config
+from reversi.players import Watch, make_player, playing_config
 from reversi.search.apv_mcts import Search
 from reversi.search.signature import HashEvaluator
 from reversi.solver.solver import Solver
@@ -202,7 +202,7 @@ def test_a_players_mind_plays_as_the_player() -> None:
 def test_no_batch_is_begun_that_would_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = iter([0.0, 0.04, 0.08])
     monkeypatch.setattr("reversi.analysis.analyzer.time.monotonic", lambda: next(now_s))
-    watch = _Watch(0.1, lambda: False)
+    watch = Watch(0.1, lambda: False)
     assert [watch(), watch()] == [False, True], "another batch of 40 ms would end at 120 of 100 ms"
 
 

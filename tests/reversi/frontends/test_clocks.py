@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from reversi.frontends.clocks import MARGIN_S, Clocks
+from reversi.games.position import Position
 
 
 def test_without_settings_there_is_no_limit() -> None:
@@ -78,3 +81,33 @@ def test_no_time_left_is_no_time() -> None:
     assert clocks.share_s(True, 60) == 0
     clocks.tell(True, 0, 0)
     assert clocks.share_s(True, 2) == 0
+
+
+@pytest.mark.parametrize(("stones", "told"), [(0, True), (1, True), (5, True), (0, False)])
+def test_no_clock_is_overrun_in_a_thousand_games(stones: int, told: bool) -> None:
+    """Random games, passes among them, in which every move is late: by up to MARGIN_S, or by a tenth of it where the
+    clock here is never told."""
+    rng, most_late_s = random.Random(stones), MARGIN_S if told else MARGIN_S / 10
+    for _ in range(1000):
+        main_s = 10 ** rng.uniform(-1 if stones else 0.2, 3)
+        period_s = stones * 10 ** rng.uniform(-1, 1.5)
+        clocks, position = Clocks(), Position.start(rng.choice(["reversi6", "reversi8"]))
+        clocks.set(main_s, period_s, stones)
+        left_s, left_stones = main_s, 0
+        while not position.is_over:
+            legal = position.legal_actions()
+            if position.black_to_move and len(legal) > 1:
+                share_s = clocks.share_s(True, position.empties)
+                assert share_s is not None
+                clocks.spend(True, share_s)
+                left_s -= share_s + rng.uniform(0, most_late_s)
+                if left_s < 0 and stones and not left_stones:
+                    left_s, left_stones = left_s + period_s, stones
+                assert left_s >= 0, (main_s, period_s, stones, position.empties)
+                if left_stones:
+                    left_stones -= 1
+                    if not left_stones:
+                        left_s, left_stones = period_s, stones
+                if told:
+                    clocks.tell(True, left_s, left_stones)
+            position = position.play(rng.choice(legal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ from reversi.model.registry import Registry
 from reversi.model.table import empty_table
 from reversi.model.weights import Weights, array_shapes
 from reversi.players import SIMULATIONS, GreedyPlayer, Player, SearchPlayer, batch_of, choose_move, make_player
+from reversi.players.model import PATTERN_SEARCH, PATTERN_SECONDS
+from reversi.players.spec import model_of_spec
 from tests.configs import search_config
-from tests.reversi.model.samples import STACKS
+from tests.reversi.model.samples import PATTERNS, STACKS, weights
 
 GAME = GAMES["reversi6"]
 NETWORK = ResNetConfig(blocks=1, channels=4, policy_channels=2, value_channels=1, value_hidden=4)
@@ -141,6 +144,36 @@ def test_a_name_says_the_version_and_the_usual_number_where_none_is_given(regist
         assert make(spec, registry).name == spec
 
 
+def test_a_search_of_patterns_has_a_depth_or_a_time(tmp_path: Path) -> None:
+    """A path may hold colons: the depth, the simulations and the time are read from the right."""
+    folder, asked = tmp_path / "file:x:3" / "model", positions(GAME, games=2)
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(weights(GAME, config=PATTERNS).to_bytes())
+    for kind, effort in (("alphabeta", "4"), ("alphabeta", "0.02s"), ("alphabeta", ".02s"), ("mcts", "0.02s")):
+        player = make(f"{kind}:{folder}:{effort}")
+        assert player.name == f"{kind}:{folder}:{effort}"
+        assert model_of_spec(player.name) == str(folder)
+        begin_s = time.monotonic()
+        actions = ask(player, asked)
+        assert all(action in position.legal_actions() for position, action in zip(asked, actions, strict=True))
+        if effort.endswith("s"):
+            assert time.monotonic() - begin_s < len(asked) * 0.06
+        else:
+            assert actions == [action for position in asked for action in ask(player, [position])]
+            assert actions == ask(make(player.name, seed=2), asked[::-1])[::-1]
+    timed = make(f"mcts:{folder}:0.02s,margin=0.5")
+    assert isinstance(timed, SearchPlayer)
+    assert (timed.config.margin_weight, timed.batch) == (0.5, 1)
+
+
+def test_a_model_alone_takes_the_command_s_simulations_or_what_suits_it(tmp_path: Path, registry: Registry) -> None:
+    (tmp_path / "model.safetensors").write_bytes(weights(GAME, config=PATTERNS).to_bytes())
+    assert make(str(tmp_path), simulations=9).name == f"mcts:{tmp_path}:9"
+    suits = make_player(str(tmp_path), GAME, seed=1, simulations=None)
+    assert suits.name == f"{PATTERN_SEARCH}:{tmp_path}:{PATTERN_SECONDS:g}s"
+    assert make_player("3", GAME, registry=registry.url, seed=1, simulations=None).name == f"mcts:3:{SIMULATIONS}"
+
+
 def test_what_is_certain_counts_in_play_unless_its_option_is_0(registry: Registry) -> None:
     found = []
     for spec in ("mcts:3:6", "mcts:3:6,bounds=0", "mcts:3:6,wipeouts=0"):
@@ -247,6 +280,13 @@ def test_large_trees_are_searched_in_smaller_batches(simulations: int) -> None:
         ("uct:0", "got '0'"),
         ("alphabeta:61", "expected a whole number from 1 to 60 at the end of 'alphabeta:61', got '61'"),
         ("alphabeta:deep", "got 'deep'"),
+        ("alphabeta:gated:61", "expected a whole number from 1 to 60 at the end of 'alphabeta:gated:61', got '61'"),
+        ("alphabeta:gated:0s", "got '0s'"),
+        ("alphabeta:gated:8,solve=0", "got '8,solve=0'"),
+        ("alphabeta:gated:1s,solve=0", "got '1s,solve=0'"),
+        ("alphabeta:gated:8", "expected a network of patterns for alpha-beta with a model, got 1 blocks x 4 channels"),
+        ("mcts:gated:0s", "got '0s'"),
+        ("mcts:gated:1e3s", "got '1e3s'"),
         ("mcts:gated:many", "at the end of 'mcts:gated:many', got 'many'"),
         ("mcts:gated:9999999", "got '9999999'"),
         (

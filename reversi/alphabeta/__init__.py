@@ -1,0 +1,1 @@
+"""Alpha-beta over the expected margin of a pattern network."""

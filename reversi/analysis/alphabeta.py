@@ -1,0 +1,62 @@
+"""`AlphaBetaAnalyzer`: alpha-beta over a model's margin, for front ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from reversi.alphabeta.alphabeta import AlphaBeta, Found
+from reversi.analysis.analyzer import UNLIMITED, Analysis, Limit, MoveAnalysis
+from reversi.analysis.stoppable import until_stopped
+from reversi.games.position import Position
+from reversi.patterns.tables import DISC
+
+NODES_PER_SIMULATION = 16
+"""Positions that alpha-beta searches in the time of one simulation over the same tables: 7 million a second."""
+
+
+class AlphaBetaAnalyzer:
+    """Searches with alpha-beta; can be stopped at any time."""
+
+    uses_limit = True
+
+    def __init__(self, name: str, search: AlphaBeta, seconds: float) -> None:
+        """`seconds` are the default without a limit."""
+        self.name, self.game = name, search.game
+        self._search, self._seconds = search, seconds
+
+    def analyse(
+        self, position: Position, limit: Limit = UNLIMITED, stop: Callable[[], bool] = lambda: False, /
+    ) -> Analysis:
+        """Search every move until the limit is reached or `stop` is true; earlier searches have no influence."""
+        return self._analyse(True, position, limit, stop)
+
+    def choose(
+        self, position: Position, limit: Limit = UNLIMITED, stop: Callable[[], bool] = lambda: False, /
+    ) -> Analysis:
+        """Search for the best move, the only one of the result, with what the moves before have left in the table."""
+        return self._analyse(False, position, limit, stop)
+
+    def _analyse(self, every: bool, position: Position, limit: Limit, stop: Callable[[], bool]) -> Analysis:
+        search, own, opp = self._search, position.own, position.opp
+        seconds = self._seconds if limit == UNLIMITED else limit.seconds
+        nodes = None if limit.simulations is None else NODES_PER_SIMULATION * limit.simulations
+
+        def work() -> Found:
+            return search.run(own, opp, nodes=nodes, seconds=seconds, every=every, fresh=every)
+
+        found = until_stopped(work, stop, search.stop)
+        moves = tuple(self._moves(position, found, every))
+        return Analysis(moves, found.nodes, found.seconds, moves[0].value, proven=found.exact)
+
+    def _moves(self, position: Position, found: Found, every: bool) -> Iterator[MoveAnalysis]:
+        """Yield the moves that have a value, best first."""
+        search, own, opp = self._search, position.own, position.opp
+        for i, action in enumerate(found.actions if every else found.actions[:1]):
+            value, visits, line = found.values[i], found.nodes_after[i], search.line(own, opp, action)
+            if found.exact:
+                score = value // DISC
+                result = float((score > 0) - (score < 0))
+                yield MoveAnalysis(action, result, visits, line, score=score, certain=True)
+            else:
+                result = search.expected_result(own, opp, value)
+                yield MoveAnalysis(action, result, visits, line, discs=value / DISC)
