@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.players import AlphaBetaModelPlayer, AnyPlayer, SearchPlayer, make_any_player
 from reversi.players.engines.engine import EngineLimits
 from reversi.players.engines.player import EnginePlayer
@@ -50,7 +50,7 @@ def entrant_of(
     player = make(0)
     if close := getattr(player, "close", None):
         close()
-    digest = digest_of(player, registry, limits)
+    digest = digest_of(player, game, registry, limits)
     if not isinstance(player, SearchPlayer | AlphaBetaModelPlayer):
         return Entrant(name=player.name, digest=digest, make=make, reusable=False)
     return Entrant(
@@ -61,8 +61,10 @@ def entrant_of(
     )
 
 
-def digest_of(player: AnyPlayer, registry: str | Path | None, limits: EngineLimits | None) -> str | None:
-    """Return `Entrant.digest` of a player that `make_any_player` made with this registry and these limits."""
+def digest_of(
+    player: AnyPlayer, game: Game | str, registry: str | Path | None, limits: EngineLimits | None
+) -> str | None:
+    """Return `Entrant.digest` of a player that `make_any_player` made for this game, registry and limits."""
     if isinstance(player, EnginePlayer):
         return _sha256(repr(limits or EngineLimits()).encode())
     model = model_of_spec(player.name)
@@ -71,7 +73,7 @@ def digest_of(player: AnyPlayer, registry: str | Path | None, limits: EngineLimi
     from reversi.model.registry import load_model
 
     settings = repr(player.config) if isinstance(player, SearchPlayer) else ""
-    return _sha256(load_model(model, registry).to_bytes() + settings.encode())
+    return _sha256(load_model(model, registry, game_named(game)).to_bytes() + settings.encode())
 
 
 def _sha256(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The folder `runs`: a run by its name, the newest run, and the newest run with a champion.
+"""The folder `runs`: a run by its name, the newest run, and the runs with a registry.
 
 A run is as new as its metrics, so that of two the one that trained last is newer; one without metrics is as new as its
 folder.
@@ -6,13 +6,9 @@ folder.
 
 from __future__ import annotations
 
-import functools
-import logging
 from pathlib import Path
 
-from reversi.errors import NoGatedModelError, RunError
-
-log = logging.getLogger(__name__)
+from reversi.errors import RunError
 
 RUNS = Path("runs")
 """The folder of runs, where names of runs are looked up."""
@@ -31,26 +27,15 @@ def find_run(what: str | None) -> Path:
     raise RunError(f"expected a run's folder or its name in {RUNS}/, got {what!r}; see `ls {RUNS}`")
 
 
-def registry_with_champion() -> str:
-    """Return the registry of the newest run with a champion; NoGatedModelError if no run has a registry.
+def runs_with_registry() -> list[Path]:
+    """Return the runs in `RUNS` with a champion, the newest first; if none has one, those with a folder `registry`."""
+    return _newest_first("registry/gated.json") or _newest_first("registry")
 
-    Only folders `registry` of runs are looked at.  If another run is newer, a line of the log names both.  If no run
-    has a champion, it is the registry of the newest run that has one.
-    """
-    runs = _newest_first("registry/gated.json") or _newest_first("registry")
-    if not runs:
-        raise NoGatedModelError(
-            f"no run in {RUNS}/ has a registry; make one with `reversi train` or name one with --registry"
-        )
+
+def newer_run(run: Path) -> Path | None:
+    """Return the newest run in `RUNS` if it is newer than `run`, else None."""
     newest = _newest_first("config.yaml")[:1]
-    if newest and newest[0] != runs[0] and _changed(newest[0]) > _changed(runs[0]):
-        _say_which(runs[0], newest[0])
-    return str(runs[0] / "registry")
-
-
-@functools.cache  # said once, however often a command asks for its models
-def _say_which(taken: Path, newest: Path) -> None:
-    log.warning("models are those of %s: the newest run, %s, has no champion in its folder", taken, newest)
+    return newest[0] if newest and newest[0] != run and _changed(newest[0]) > _changed(run) else None
 
 
 def _newest_first(mark: str) -> list[Path]:

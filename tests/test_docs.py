@@ -49,7 +49,7 @@ def _a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder that holds a run with a gated 6x6 model, and that model as an ONNX file."""
     registry = Registry(str(tmp_path / "runs" / "example" / "registry"), create=True)
     weights = random_weights(Settings(size=6, blocks=1, channels=8))
-    registry.publish(weights, "first", None)
+    registry.publish(weights, "promoted", None)
     (tmp_path / "champion.onnx").write_bytes(to_onnx(weights))
     monkeypatch.chdir(tmp_path)
 

@@ -58,7 +58,7 @@ def test_the_search_for_such_calls_finds_them() -> None:
 @pytest.fixture
 def registry(tmp_path: Path) -> Path:
     weights = Weights.from_bytes(tiny_weights("resnet", version=3), "test")
-    Registry(str(tmp_path / "registry"), create=True).publish(weights, "first", None)
+    Registry(str(tmp_path / "registry"), create=True).publish(weights, "promoted", None)
     return tmp_path / "registry"
 
 

@@ -12,17 +12,16 @@ built only from version numbers, never from the content of a file.  The URL is a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-import os
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from reversi import archive
 from reversi.errors import (
     CorruptFileError,
     IncompatibleModelError,
@@ -32,23 +31,28 @@ from reversi.errors import (
     UnreachableError,
     UsageError,
 )
-from reversi.files import write_atomic
+from reversi.games.rules import Game
+from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
-from reversi.runs import registry_with_champion
+from reversi.runs import RUNS, newer_run, runs_with_registry
 from reversi.settings import reading, require, value_of
 from reversi.urls import masked
-
-TEXT_BYTES = 1 << 20
-"""Largest JSON file or card read from a registry, 1 MiB."""
 
 MOST_DIGITS = 10
 """Maximum digits of a model's version."""
 
-
 MOST_LISTED = 10
 """Most versions that a message lists."""
+
+SHIPPED = Path(__file__).parent / "shipped"
+"""The models that come with the package: one folder a game, named like the game, as `reversi pull` makes it."""
+
+SHIPPED_GAME = "reversi8"
+"""The game of `shipped` where nothing says which."""
+
+log = logging.getLogger(__name__)
 
 
 class Registry:
@@ -119,7 +123,7 @@ class Registry:
         return models, faults
 
     def gated(self) -> ModelInfo:
-        """Return the champion; NoGatedModelError if there is none."""
+        """Return the champion, at first a run's first model; NoGatedModelError if there is none."""
         version = self._gated_version()
         if version is None:
             self._expect_registry()
@@ -127,6 +131,16 @@ class Registry:
                 f"{self.name}: no model has passed the gate yet; try again once training has published one"
             )
         return self.get(version)
+
+    def promoted(self) -> ModelInfo:
+        """Return the champion if it was promoted, as the name `gated` promises; else NoGatedModelError."""
+        champion = self.gated()
+        if champion.verdict == "first":
+            raise NoGatedModelError(
+                f"{self.name}: no model has passed the gate yet but the first, version {champion.version}, which had "
+                f"no opponent; try again later, or name a version"
+            )
+        return champion
 
     def latest(self) -> ModelInfo:
         """Return the newest model with any verdict; NoGatedModelError if there is none."""
@@ -150,33 +164,23 @@ class Registry:
 
     def named(self, name: str) -> ModelInfo:
         """Return the model that `gated`, `latest` or a version number names; UsageError for another name."""
-        if not _is_name(name):
+        if not is_name(name) or name == "shipped":
             raise UsageError(f"expected gated, latest or a version number, got {name!r}")
         if name.isdecimal():
             return self.get(int(name))
-        return self.gated() if name == "gated" else self.latest()
+        return self.promoted() if name == "gated" else self.latest()
 
     def load(self, info: ModelInfo) -> Weights:
         """Return a model's weights; CorruptFileError unless the bytes are those that were published."""
-        return self._fetch(info)[1]
+        return self.chosen(info).weights
+
+    def chosen(self, info: ModelInfo) -> Choice:
+        """Return a model whole; CorruptFileError unless its bytes are those that were published."""
+        return checked(str(info.version), self._folder, _place(info.version), info)
 
     def pull(self, version: int | None, destination: Path) -> ModelInfo:
-        """Copy a model (the gated one for None) to the folder `destination`; the result's `path` is that folder.
-
-        All files are fetched and checked before the first one is written; each file is replaced atomically.  Raises
-        UsageError if `destination` is no folder, or one of a registry, whose versions never change.
-        """
-        _expect_own_folder(destination)
-        info = self.gated() if version is None else self.get(version)
-        data, _ = self._fetch(info)
-        local = replace(info, path=str(destination))
-        files = {"model.safetensors": data, "card.md": local.card().encode(), "model.json": local.to_json().encode()}
-        for name, content in files.items():
-            try:
-                write_atomic(destination / name, content)
-            except OSError as error:
-                raise RunError(f"cannot write {destination / name}: {error.strerror or error}") from error
-        return local
+        """Copy a model (the gated one for None) to the folder `destination`, as `Choice.pull` does."""
+        return self.chosen(self.promoted() if version is None else self.get(version)).pull(destination)
 
     def _add(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
         data, place = weights.to_bytes(), _place(weights.version)
@@ -213,26 +217,6 @@ class Registry:
             raise CorruptFileError(f"{info.path}/model.json: expected version {version}, got {info.version}")
         return info
 
-    def _fetch(self, info: ModelInfo) -> tuple[bytes, Weights]:
-        """Return a model's bytes and weights, both checked against `info`."""
-        where = f"{info.path}/model.safetensors"
-        data = self._folder.read(f"{_place(info.version)}/model.safetensors", min(info.size, archive.MAX_BYTES))
-        if data is None and info.verdict == "rejected":
-            raise UsageError(
-                f"{where}: expected a version with weights, got {info.version}, a rejected candidate whose weights "
-                f"were dropped (registry.keep_rejected)"
-            )
-        if data is None or len(data) != info.size:
-            got = "no file" if data is None else "more" if len(data) > info.size else f"{len(data)}"
-            raise CorruptFileError(f"{where}: expected {info.size} bytes, got {got}")
-        digest = hashlib.sha256(data).hexdigest()
-        if digest != info.sha256:
-            raise CorruptFileError(f"{where}: expected SHA-256 {info.sha256}, got {digest}; refused")
-        weights = Weights.from_bytes(data, where)
-        if (weights.version, weights.game, weights.network) != (info.version, info.game, info.network):
-            raise CorruptFileError(f"{where}: expected version {info.version} for {info.game}, as model.json says")
-        return data, weights
-
     def _gated_version(self) -> int | None:
         text = self._folder.read("gated.json", TEXT_BYTES)
         if text is None:
@@ -258,52 +242,102 @@ class Registry:
         raise UnreachableError(f"cannot reach {self.name}: expected a registry of models, {why}")
 
 
-def open_registry(url: str | Path | None) -> Registry:
-    """Return the registry at `url`; None is that of the newest run with a champion in the folder `runs`."""
-    return Registry(url if url is not None else registry_with_champion())
-
-
-def load_model(spec: str | int | Path, registry_url: str | Path | None = None) -> Weights:
-    """Return the weights specified by `spec`: `gated`, `latest`, a version number, or the path of a model.
-
-    A path is a model's folder, as created by `reversi pull`, or the file model.safetensors itself; a `Path` is never a
-    version.  The default registry is that of the newest run with a champion.
-    """
-    name = "" if isinstance(spec, Path) else str(spec)
-    if _is_name(name):
-        registry = open_registry(registry_url)
-        return registry.load(registry.named(name))
-    path = spec if isinstance(spec, Path) else Path(name)
-    try:
-        file = path / "model.safetensors" if path.is_dir() else path
-        there = file.is_file()
-    except OSError:  # not a valid file name
-        there = False
-    if not there:
-        raise UsageError(
-            f"expected gated, latest, a version number or a folder with model.safetensors, got {str(spec)!r}"
+def open_registry(url: str | Path | None, game: Game | None = None) -> Registry:
+    """Return the registry at `url`; None is that of the newest run with a promoted model, of `game` if it is given,
+    and without any that of the newest run that has one.  A line of the log says which it is."""
+    if url is not None:
+        return Registry(url)
+    if (found := promoted_registry(None, game)) is not None:
+        return found
+    if not (runs := runs_with_registry()):
+        raise NoGatedModelError(
+            f"no run in {RUNS}/ has a registry; make one with `reversi train` or name one with --registry"
         )
-    return Weights.load(file)
+    _say(f"models are those of {runs[0]}, none of which was promoted")
+    return Registry(runs[0] / "registry")
 
 
-def _expect_own_folder(folder: Path) -> None:
-    """Raise UsageError unless `folder` is, or can become, a folder on this disk that belongs to no registry."""
-    if os.path.lexists(folder) and not os.path.isdir(folder):  # unlike those of `Path` before Python 3.14, never raises
-        raise UsageError(f"expected a folder, got {str(folder)!r}, which is something else")
-    real = Path(os.path.realpath(folder))
-    for around in (real, *real.parents):
-        if any(os.path.isfile(around / name) for name in ("registry.json", "gated.json")):
-            raise UsageError(f"expected a folder outside of registries, got {str(folder)!r} in the registry {around}")
+def promoted_registry(url: str | Path | None, game: Game | None = None) -> Registry | None:
+    """Return the registry whose champion is `gated`: that at `url`; for None that of the newest run with a promoted
+    model, of `game` if it is given, or None if no run has one.  A line of the log says which it is."""
+    if url is not None:
+        return Registry(url)
+    for run in runs_with_registry():
+        registry = Registry(run / "registry")
+        try:
+            champion = registry.promoted()
+        except NoGatedModelError:
+            continue
+        if game is None or champion.game == game.name:
+            newer = newer_run(run)
+            none = f"; the newest run, {newer}, has no promoted model{f' of {game.name}' if game else ''}"
+            _say(f"models are those of {run}, gated is version {champion.version}{none if newer else ''}")
+            return registry
+    return None
+
+
+def choose(spec: str | int | Path, registry_url: str | Path | None = None, game: Game | None = None) -> Choice:
+    """Return the model that `spec` names; `load_model` says how."""
+    name = "" if isinstance(spec, Path) else str(spec)
+    if name == "shipped":
+        return _shipped(game)
+    if name == "gated" and registry_url is None and promoted_registry(None, game) is None:
+        return _shipped_by_rule(game)
+    if is_name(name):
+        registry = open_registry(registry_url, game)
+        return registry.chosen(registry.named(name))
+    return at_path(spec if isinstance(spec, Path) else name)
+
+
+def load_model(spec: str | int | Path, registry_url: str | Path | None = None, game: Game | None = None) -> Weights:
+    """Return the weights specified by `spec`: `gated`, `latest`, `shipped`, a version number, or a model's folder.
+
+    The folder, as created by `reversi pull` or in a registry, is a path or a URL, or it is the path of the file
+    model.safetensors itself; a `Path` is never a version.
+
+    registry_url  of `gated`, `latest` and versions.  None is the registry of the newest run with a promoted model, of
+                  `game` if it is given; if no run has one, `gated` is `shipped`.
+    game          that the model is to play; of `shipped` without one, `SHIPPED_GAME`
+
+    NoGatedModelError if there is no such model.
+    """
+    return choose(spec, registry_url, game).weights
+
+
+def is_name(spec: str) -> bool:
+    """Return whether `spec` names a model, and is not the path of one."""
+    return spec in ("gated", "latest", "shipped") or (spec.isdecimal() and len(spec) <= MOST_DIGITS)
+
+
+def _shipped(game: Game | None) -> Choice:
+    """Return the model of a game that comes with the package."""
+    name = SHIPPED_GAME if game is None else game.name
+    folder = Folder(str(SHIPPED))
+    text = folder.read(f"{name}/model.json", TEXT_BYTES)
+    if text is None:
+        raise NoGatedModelError(f"no model of {name} is shipped with this program; train one with `reversi train`")
+    return checked("shipped", folder, name, ModelInfo.from_json(text, folder.address(name)))
+
+
+def _shipped_by_rule(game: Game | None) -> Choice:
+    """Return the shipped model where no run has a promoted one."""
+    missing = f"no run in {RUNS}/ has a promoted model{f' of {game.name}' if game else ''}"
+    try:
+        choice = _shipped(game)
+    except NoGatedModelError as error:
+        raise NoGatedModelError(f"{missing}, and {error}, or name a registry with --registry") from None
+    _say(f"gated is the model of {choice.weights.game} that is shipped with this program: {missing}")
+    return choice
+
+
+@functools.cache  # said once, however often a command asks for its models
+def _say(which: str) -> None:
+    log.warning("%s", which)
 
 
 def _same(one: Weights, other: Weights) -> bool:
     equal = one.game == other.game and one.network == other.network and one.arrays.keys() == other.arrays.keys()
     return equal and all((one.arrays[name] == other.arrays[name]).all() for name in one.arrays)
-
-
-def _is_name(spec: str) -> bool:
-    """Return whether `spec` names a model of a registry, not a path."""
-    return spec in ("gated", "latest") or (spec.isdecimal() and len(spec) <= MOST_DIGITS)
 
 
 def _is_version(name: str) -> bool:

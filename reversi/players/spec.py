@@ -17,9 +17,9 @@
     gtp:COMMAND     an external program that speaks GTP, as in gtp:'edax -gtp -l 5'
     nboard:COMMAND  an external program that speaks the NBoard protocol
 
-M is `gated`, `latest`, a version number or the path of a model; the player's name contains the version that `gated` or
-`latest` stands for at the moment, so that the same player can be named again.  COMMAND is split like a shell's command
-line and run without a shell.
+M is `gated`, `latest`, `shipped`, a version number or the path of a model; the player's name contains the version that
+`gated` or `latest` stands for at the moment, so that the same player can be named again.  COMMAND is split like a
+shell's command line and run without a shell.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ PREFIXES = ("random", "greedy", "flat-mc", "uct", "alphabeta", "policy", "mcts",
 
 MOVING = ("gated", "latest")
 """Model names whose version changes over time."""
+
+NAMES = (*MOVING, "shipped")
+"""Names of models that are neither a version nor a path."""
 
 PLAYOUTS = 150
 """Random games per decision of plain `flat-mc`."""
@@ -117,10 +120,10 @@ def make_player(
         raise UsageError(f"expected a model in {spec!r}, as in {kind}:gated")
     if not model:
         raise UnknownPlayerError(f"unknown player {spec!r}")
-    from reversi.model.registry import load_model
+    from reversi.model.registry import choose
 
     if search is None and simulations is None:
-        patterns = load_model(model, registry).network.head == "margin"
+        patterns = choose(model, registry, game).weights.network.head == "margin"
         search = f"{PATTERN_SECONDS:g}s" if patterns else str(SIMULATIONS)
         kind = PATTERN_SEARCH if patterns else "mcts"
     number, comma, options = (search or "").partition(",")
@@ -135,9 +138,10 @@ def make_player(
     changes = _options(spec, comma + options)
     if changes and simulations == 0:
         raise UsageError(f"expected at least one simulation with options of the search, got {spec!r}")
-    weights = load_model(model, registry)
+    chosen = choose(model, registry, game)
+    weights = chosen.weights
     if model in MOVING:
-        model = str(weights.version)
+        model = chosen.name
     if kind == "alphabeta":
         return AlphaBetaModelPlayer(
             f"alphabeta:{model}:{search}", alphabeta_of(game, weights), depth=depth, seconds=seconds
@@ -187,7 +191,7 @@ def _model_and_search(spec: str) -> tuple[str, str | None]:
     if kind in ("mcts", "alphabeta"):
         model, _, search = rest.rpartition(":")
         return (model, search) if model or kind == "alphabeta" else (rest, None)
-    is_model = spec in MOVING or spec.isdecimal() or (kind not in PREFIXES and _is_file(spec))
+    is_model = spec in NAMES or spec.isdecimal() or (kind not in PREFIXES and _is_file(spec))
     return spec if is_model else "", None
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scripts.arguments.common import add_model, add_registry, add_size, add_threads, natural, seconds
+from scripts.arguments.common import add_model, add_registry, add_size, add_threads, game_of_size, natural, seconds
 from scripts.arguments.engine import ANALYSED_BY_BOARD, add_solve, analysed_empties, solve_of
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ def add_analysis(parser: argparse.ArgumentParser, simulations: int) -> None:
 
 def model_to_analyse(args: argparse.Namespace) -> tuple[Game, Weights]:
     """Return the model of --model and its game, which must be that of --size."""
-    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.games.rules import game_named
     from reversi.model.registry import load_model
 
-    weights = load_model(args.model or "gated", args.registry)
-    if args.size is not None:
-        weights.check_game(reversi_of_size(args.size))
+    game = game_of_size(args)
+    weights = load_model(args.model or "gated", args.registry, game)
+    if game is not None:
+        weights.check_game(game)
     return game_named(weights.game), weights
 
 

@@ -36,7 +36,7 @@ players:
   alphabeta:M:D                alpha-beta of depth D with model M, a network of patterns
   mcts:M:0.5s, alphabeta:M:0.5s  the same with a time for each move
 {ENGINES}\
-  M: gated, latest, a version number or a model's folder
+  M: gated, latest, shipped, a version number or a model's folder
   OPT: margin, solve, c_puct, temperature, share, backup, bounds, wipeouts
 example: mcts:gated:256,solve=0,margin=0.1
 """
@@ -108,14 +108,14 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
         "--registry",
         type=given,
         metavar="URL",
-        help="folder or fsspec URL of models (default: that of the newest run with a champion)",
+        help="folder or fsspec URL of models (default: that of the newest run with a promoted model)",
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add --model; it is None where it is not given, which means `gated`."""
     parser.add_argument(
-        "--model", metavar="M", help="gated, latest, a version number or a model's folder (default gated)"
+        "--model", metavar="M", help="gated, latest, shipped, a version number or a model's folder (default gated)"
     )
 
 
@@ -141,16 +141,23 @@ def add_game(parser: argparse.ArgumentParser, shown: str) -> None:
     )
 
 
+def game_of_size(args: argparse.Namespace) -> Game | None:
+    """Return the game of --size, None if it is not given."""
+    from reversi.games.rules import reversi_of_size
+
+    return None if args.size is None else reversi_of_size(args.size)
+
+
 def game_of(args: argparse.Namespace) -> Game | None:
     """Return the game of --game or --size, None if neither is given; UsageError for both or for no such game."""
     from reversi.errors import UsageError
-    from reversi.games.rules import game_named, reversi_of_size
+    from reversi.games.rules import game_named
 
     if args.game is not None and args.size is not None:
         raise UsageError(f"expected --game or --size, got --game {args.game} and --size {args.size}")
     if args.game is not None:
         return game_named(args.game)
-    return None if args.size is None else reversi_of_size(args.size)
+    return game_of_size(args)
 
 
 def add_seed(parser: argparse.ArgumentParser, what: str, default: int | None = 0) -> None:
@@ -250,16 +257,19 @@ def game_of_players(specs: Sequence[str], registry: str | None, size: int) -> Ga
 
 
 def game_of_models(specs: Sequence[str], registry: str | None) -> Game | None:
-    """Return the game of the first model that `specs` name, None for players without a model."""
+    """Return the game of the first model that `specs` name, None for players without a model.
+
+    `shipped`, which has a model for more than one board, follows the others.
+    """
     from reversi.games.rules import game_named
     from reversi.players.spec import model_of_spec
 
-    model = next((model for model in map(model_of_spec, specs) if model is not None), None)
-    if model is None:
+    models = sorted((model for model in map(model_of_spec, specs) if model is not None), key=lambda m: m == "shipped")
+    if not models:
         return None
     from reversi.model.registry import load_model
 
-    return game_named(load_model(model, registry).game)
+    return game_named(load_model(models[0], registry).game)
 
 
 def _whole(text: str, low: int, most: int = LARGEST) -> int:

@@ -15,6 +15,7 @@ from scripts.arguments.common import (
     add_size,
     add_threads,
     game_of_players,
+    game_of_size,
     natural,
     natural_up_to,
     player_of,
@@ -231,7 +232,7 @@ def _of_player(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
 def _of_model(args: argparse.Namespace) -> tuple[Game, AnalyzerOf]:
     from reversi.model.registry import load_model
 
-    weights = load_model(args.model or "gated", args.registry)
+    weights = load_model(args.model or "gated", args.registry, game_of_size(args))
 
     def analyzer_of(each: Game) -> Analyzer:
         search = search_analyzer(weights, each, threads=args.threads, margin=args.margin)

@@ -67,7 +67,7 @@ def choose_openings(args: argparse.Namespace, game: Game, count: int) -> Opening
     from reversi.model.registry import load_model
     from reversi.players import model_player, playing_config
 
-    weights = load_model(args.balanced, args.registry)
+    weights = load_model(args.balanced, args.registry, game)
     player = model_player("judge", game, weights, playing_config(args.simulations))
     return balanced_openings(
         game,

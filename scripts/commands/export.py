@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from scripts.arguments.common import add_json, add_model, add_registry, file_path
+from scripts.arguments.common import add_json, add_model, add_registry, add_size, file_path, game_of_size
 
 EXAMPLES = """
 reversi export -o champion.onnx
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=file_path, metavar="FILE", help="file to write (default: GAME-VERSION.onnx, here)"
     )
     add_model(parser)
+    add_size(parser, "the model's")
     add_registry(parser)
     add_json(parser, "one JSON object")
 
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from reversi.model.export import input_port, output_ports, to_onnx, weights_sha256
     from reversi.model.registry import load_model
 
-    weights = load_model("gated" if args.model is None else args.model, args.registry)
+    weights = load_model("gated" if args.model is None else args.model, args.registry, game_of_size(args))
     path = args.output or Path(f"{weights.game}-{weights.version}.onnx")
     data = to_onnx(weights)
     try:

@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
         player_a, player_b = (_player(args, spec, game, side, stack) for side, spec in enumerate((args.a, args.b)))
         openings = choose_openings(args, game, (GAMES if args.games is None else args.games) // 2)
         games = 2 * len(openings) if args.games is None else args.games
-        about = _about(args, player_a, player_b, openings) if args.json else {}
+        about = _about(args, game, (player_a, player_b), openings) if args.json else {}
         settings: dict[str, Any] = {}
         if test is not None:
             settings = {
@@ -170,12 +170,15 @@ def _progress(match: Match) -> str:
     return f"{finished} of {result.games} games{score}; {begun} in progress, at ply {plies}"
 
 
-def _about(args: argparse.Namespace, player_a: AnyPlayer, player_b: AnyPlayer, openings: Openings) -> dict[str, Any]:
+def _about(
+    args: argparse.Namespace, game: Game, players: tuple[AnyPlayer, AnyPlayer], openings: Openings
+) -> dict[str, Any]:
     """Return the JSON fields about the players and openings, as a ladder's ledger identifies them."""
     from evaluator.entrants import digest_of
 
-    models = [digest_of(player, args.registry, engine_limits(args)) for player in (player_a, player_b)]
-    names = {"a": player_a.name, "b": player_b.name, "a_model": models[0], "b_model": models[1]}
+    limits = engine_limits(args)
+    models = [digest_of(player, game, args.registry, limits) for player in players]
+    names = {"a": players[0].name, "b": players[1].name, "a_model": models[0], "b_model": models[1]}
     return {**names, "openings": openings.digest, "seed": args.seed}
 
 

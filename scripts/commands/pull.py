@@ -1,4 +1,4 @@
-"""Download a model from a registry, by default the newest that has passed the gate.
+"""Copy a model to a folder, by default the newest of a registry that has passed the gate.
 
 The file's SHA-256 is checked before anything is written.  The folder can then be used wherever a model can be named;
 a model that is in it already is replaced.  A folder of a registry is refused, since a published version never changes.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from scripts.arguments.common import add_json, add_registry, file_path, natural
+from scripts.arguments.common import add_json, add_registry, add_size, file_path, game_of_size, natural
 
 EXAMPLES = """
 reversi pull -o champion
@@ -24,20 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=file_path, required=True, metavar="DIR", help="folder to write the model to"
     )
+    add_size(parser, "any")
     add_registry(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--model", metavar="M", help="gated, latest or a version number (default gated)")
+    which.add_argument("--model", metavar="M", help="gated, latest, shipped or a version number (default gated)")
     which.add_argument("--version", type=natural, metavar="N", help="version of the model, the same as --model N")
     add_json(parser, "one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Pull and print the model's card."""
-    from reversi.model.registry import open_registry
+    from reversi.errors import UsageError
+    from reversi.model.registry import choose, is_name
 
-    registry = open_registry(args.registry)
-    version = args.version if args.model is None else registry.named(args.model).version
-    info = registry.pull(version, args.output)
+    model = str(args.version) if args.version is not None else "gated" if args.model is None else args.model
+    if not is_name(model):
+        raise UsageError(f"expected gated, latest, shipped or a version number, got {model!r}")
+    info = choose(model, args.registry, game_of_size(args)).pull(args.output)
     if args.json:
         fields = ("version", "path", "sha256", "size")
         print(json.dumps({**{name: getattr(info, name) for name in fields}, "card": info.card()}))

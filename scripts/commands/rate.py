@@ -270,19 +270,24 @@ def _enter(args: argparse.Namespace, config: LadderConfig, game: Game, spec: str
 
 
 def _champions(url: str | None, game: Game) -> list[str]:
-    """Return the champion without and with search, and the model halfway to it; empty if there is no registry."""
-    from reversi.errors import NoGatedModelError
-    from reversi.model.registry import open_registry
+    """Return the champion without and with search, and the model halfway to it; empty where none is named nor found.
 
-    try:
-        registry = open_registry(url)
-    except NoGatedModelError as error:
-        print(f"rating without a model: {error}", file=sys.stderr)
-        return []
-    models = [model for model in registry.models() if model.verdict != "rejected" and model.game == game.name]
-    if not models:
-        print(f"rating without a model: {registry.name} has no champion of {game.name}", file=sys.stderr)
-        return []
+    NoGatedModelError if there is no promoted model of the game in the registry at `url`.
+    """
+    from reversi.errors import NoGatedModelError
+    from reversi.model.registry import load_model, promoted_registry
+
+    registry = promoted_registry(url, game)
+    if registry is None:
+        try:
+            load_model("gated", None, game)
+        except NoGatedModelError as error:
+            print(f"rating without a model: {error}", file=sys.stderr)
+            return []
+        return ["policy:shipped", "mcts:shipped:64"]
+    if registry.promoted().game != game.name:
+        raise NoGatedModelError(f"{registry.name}: expected models of {game.name}, got {registry.promoted().game}")
+    models = [model for model in registry.models() if model.verdict != "rejected"]
     *earlier, champion = (model.version for model in models)
     halfway = [f"mcts:{earlier[len(earlier) // 2]}:64"] if earlier else []
     return [*halfway, f"policy:{champion}", f"mcts:{champion}:64"]

@@ -12,7 +12,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scripts.arguments.common import natural_up_to
+from scripts.arguments.common import game_of_size, natural_up_to
 from scripts.arguments.engine import (
     SIMULATIONS,
     add_engine_arguments,
@@ -105,14 +105,15 @@ def run(args: argparse.Namespace) -> int:
 def _players(args: argparse.Namespace) -> tuple[Selection, Source | None]:
     """Return who plays, and where newer models come from: for the champion of a registry from there."""
     from reversi.model.champion import ChampionFollower
-    from reversi.model.registry import load_model, open_registry
+    from reversi.model.registry import load_model, promoted_registry
 
     if args.player is not None:
         return _of_player(args), None
-    if args.model in (None, "gated"):
-        follower = ChampionFollower(open_registry(args.registry), partial(_of_model, args))
+    game = game_of_size(args)
+    if args.model in (None, "gated") and (registry := promoted_registry(args.registry, game)) is not None:
+        follower = ChampionFollower(registry, partial(_of_model, args))
         return follower.current, follower
-    return _of_model(args, load_model(args.model, args.registry)), None
+    return _of_model(args, load_model(args.model or "gated", args.registry, game)), None
 
 
 def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:

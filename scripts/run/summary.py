@@ -66,11 +66,12 @@ def summarise(session: Session) -> None:
         picture_of(session.folder.path, session.folder.path / PICTURE)
         print(f"\nlearning curves in {here}/{PICTURE}", end="")
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
+    which = "" if promoted else f" --model {champion.version}"  # `gated` is a model that was promoted
     print(
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
-        f"next:  reversi serve --open --registry {models}\n"
-        f"       reversi play --registry {models}\n"
-        f"       reversi pull --registry {models} -o champion\n"
+        f"next:  reversi serve --open --registry {models}{which}\n"
+        f"       reversi play --registry {models}{which.removeprefix(' --model')}\n"
+        f"       reversi pull --registry {models}{which} -o champion\n"
         f"       {_resume_with_more(session)}"
     )
 

@@ -277,7 +277,7 @@ def test_what_cannot_be_played_is_refused(tmp_path: Path, specs: str, games: int
 def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
     registry = Registry(str(tmp_path), create=True)
     weights = random_weights(Settings(size=4, blocks=1, channels=8))
-    registry.publish(replace(weights, version=12), "first", None)
+    registry.publish(replace(weights, version=12), "promoted", None)
     specs = ["mcts:gated:8", "mcts:12:8", "policy:latest", "gated", "mcts:gated", "12"]
     entrants = [entrant_of(spec, GAME, registry=str(tmp_path), simulations=4) for spec in specs]
     assert [e.name for e in entrants] == ["mcts:12:8", "mcts:12:8", "policy:12", *["mcts:12:4"] * 3]

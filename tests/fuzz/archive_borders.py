@@ -115,7 +115,7 @@ def _registry_files(name: str, folder: Path) -> Opened:
     from reversi.model.weights import Weights
 
     url = str(folder / "registry")
-    Registry(url, create=True).publish(Weights.from_bytes(tiny_weights("resnet"), "fuzz"), "first", None)
+    Registry(url, create=True).publish(Weights.from_bytes(tiny_weights("resnet"), "fuzz"), "promoted", None)
     file = folder / "registry" / name
     sound = [file.read_bytes()]
 

@@ -1,4 +1,4 @@
-"""The newest run, the newest run with a champion, and what is said when they are not the same."""
+"""The newest run, the runs with a champion, and which run is newer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reversi.errors import NoGatedModelError, RunError
-from reversi.runs import find_run, registry_with_champion
+from reversi.errors import RunError
+from reversi.runs import find_run, newer_run, runs_with_registry
 
 NOW_S = 1_700_000_000.0
 
@@ -31,38 +31,30 @@ def run(name: str, trained_s: float, *files: str, gated_s: float | None = None) 
     return folder
 
 
-def test_the_newest_run_is_the_one_that_trained_last_with_a_champion_or_without(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    run("older-a", 10, gated_s=9)
-    run("newer-a", 20, gated_s=5)  # its champion is older than the other run's
+def test_the_newest_run_is_the_one_that_trained_last_with_a_champion_or_without() -> None:
+    older = run("older-a", 10, gated_s=9)
+    newer = run("newer-a", 20, gated_s=5)  # its champion is older than the other run's
     assert find_run(None) == Path("runs/newer-a").absolute()
-    assert registry_with_champion() == "runs/newer-a/registry"
-    assert caplog.messages == []
+    assert runs_with_registry() == [newer, older]
+    assert newer_run(newer) is None
 
 
-def test_a_newer_run_without_a_champion_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    run("old-b", 5, gated_s=5)
-    run("taken-b", 10, gated_s=5)
-    run("newest-b", 20)
+def test_a_newer_run_without_a_champion_is_named() -> None:
+    old, taken, newest = run("old-b", 5, gated_s=5), run("taken-b", 10, gated_s=5), run("newest-b", 20)
     assert find_run(None) == Path("runs/newest-b").absolute()
-    for _ in range(2):
-        assert registry_with_champion() == "runs/taken-b/registry"
-    assert caplog.messages == [
-        "models are those of runs/taken-b: the newest run, runs/newest-b, has no champion in its folder"
-    ]
+    assert runs_with_registry() == [taken, old]
+    assert newer_run(taken) == newest
 
 
-def test_without_any_champion_it_is_the_newest_registry(caplog: pytest.LogCaptureFixture) -> None:
-    run("one-c", 10)
-    run("two-c", 20)
-    assert registry_with_champion() == "runs/two-c/registry"
-    assert caplog.messages == []
+def test_without_any_champion_it_is_the_newest_registry() -> None:
+    one, two = run("one-c", 10), run("two-c", 20)
+    assert runs_with_registry() == [two, one]
 
 
 def test_a_registry_alone_is_enough_for_its_models_and_is_no_run() -> None:
     (Path("runs") / "copied" / "registry").mkdir(parents=True)
-    assert registry_with_champion() == "runs/copied/registry"
+    assert runs_with_registry() == [Path("runs/copied")]
+    assert newer_run(Path("runs/copied")) is None
     with pytest.raises(RunError, match="no run in runs/; start one"):
         find_run(None)
 
@@ -75,8 +67,7 @@ def test_a_run_is_found_by_its_folder_and_by_its_name() -> None:
         find_run("day")
 
 
-def test_without_runs_each_search_says_what_to_make() -> None:
+def test_without_runs_the_search_says_what_to_make() -> None:
     with pytest.raises(RunError, match="no run in runs/; start one with `reversi train` or name a folder"):
         find_run(None)
-    with pytest.raises(NoGatedModelError, match="no run in runs/ has a registry; make one with `reversi train`"):
-        registry_with_champion()
+    assert runs_with_registry() == []

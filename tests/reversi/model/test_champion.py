@@ -24,7 +24,7 @@ def version_of(champion: Weights) -> int:
 @pytest.fixture
 def registry(tmp_path: Path) -> Registry:
     made = Registry(str(tmp_path / "models"), create=True)
-    made.publish(weights("reversi4"), "first", None)
+    made.publish(weights("reversi4"), "promoted", WON)
     return made
 
 
@@ -42,7 +42,7 @@ def test_a_registry_that_began_anew_has_another_champion(registry: Registry) -> 
     shutil.rmtree(registry.url)
     again = Registry(registry.url, create=True)
     other = weights("reversi4", seed=1)
-    again.publish(other, "first", None)
+    again.publish(other, "promoted", WON)
     found = follower.newer()
     assert found is not None
     assert (found.version, found.arrays.keys()) == (0, other.arrays.keys())

@@ -134,7 +134,7 @@ def test_the_file_has_nothing_that_is_not_used():
 @pytest.mark.parametrize("config", [SMALL, LINES, STACKS["2x2, dense"], STACKS["no padding"]], ids=str)
 def test_the_file_says_what_it_is(config, tmp_path):
     registry = Registry(str(tmp_path), create=True)
-    info = registry.publish(weights("reversi6", 12, config=config), "first", None)
+    info = registry.publish(weights("reversi6", 12, config=config), "promoted", None)
     meta = opened(to_onnx(load_model("gated", str(tmp_path)))).get_modelmeta()
     about = meta.custom_metadata_map
     assert (meta.version, meta.producer_name, meta.graph_name) == (12, "reversi-zero", "reversi6")

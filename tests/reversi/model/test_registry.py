@@ -1,10 +1,8 @@
 """The registry: what is published stays, what is gated is whole, and damage or absence is told apart by exit code."""
 
 import json
-import os
 import re
 import stat
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from reversi.errors import (
 from reversi.model.config import TableConfig
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
-from reversi.model.registry import Registry, load_model, open_registry
+from reversi.model.registry import Registry, load_model
 from tests.reversi.model.samples import MATCH, STACKS, weights
 
 
@@ -198,7 +196,7 @@ def test_every_kind_of_network_comes_back_and_has_its_card(game, config, texts, 
 
 
 def test_pull_copies_a_whole_model_folder(registry, tmp_path):
-    registry.publish(weights("reversi4", 0), "first", None)
+    registry.publish(weights("reversi4", 0), "promoted", MATCH)
     registry.publish(weights("reversi4", 3, seed=3), "rejected", MATCH)
     there = tmp_path / "new" / "champion"
     info = registry.pull(None, there)
@@ -329,23 +327,12 @@ def test_load_model_reads_every_kind_of_name(local):
     assert load_model(str(folder_of(local, 5))).version == 5
     assert [load_model(spec, Path(local.url)).version for spec in (5, np.int64(12))] == [5, 12]
     assert load_model(folder_of(local, 5)).version == 5
-    with pytest.raises(UsageError, match=r"expected gated, latest, a version number or a folder .*, got 'newest'"):
+    with pytest.raises(
+        UsageError, match=r"expected gated, latest, shipped, a version number or a folder .*, got 'newest'"
+    ):
         load_model("newest", local.url)
     with pytest.raises(UsageError):
         load_model(local.url)
     for spec, words in ((Path("gated"), "'gated'"), (-1, "'-1'"), (7, "published model (0, 5, 12), got 7")):
         with pytest.raises(UsageError, match=re.escape(words)):
             load_model(spec, local.url)
-
-
-def test_the_newest_run_with_a_champion_is_the_default(local, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(NoGatedModelError, match="no run in runs/"):
-        open_registry(None)
-    for index, name in enumerate(("old", "new", "empty")):
-        made = Registry(str(Path("runs") / name / "registry"), create=True)
-        if name != "empty":
-            made.publish(weights("reversi4", index), "first", None)
-        os.utime(Path("runs") / name, (time.time(), time.time() + index))
-    assert open_registry(None).url == "runs/new/registry"
-    assert load_model("gated").version == 1

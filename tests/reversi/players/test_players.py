@@ -37,7 +37,7 @@ def random_weights(version: int, game: Game = GAME, network: NetworkConfig = NET
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
     registry = Registry(str(tmp_path_factory.mktemp("registry")), create=True)
-    registry.publish(random_weights(0), "first", None)
+    registry.publish(random_weights(0), "promoted", None)
     match = {"wins": 1, "draws": 0, "losses": 3, "opponent_version": 0}
     registry.publish(random_weights(3), "rejected", match)
     return registry

@@ -58,7 +58,7 @@ def test_a_browser_that_returns_late_gets_its_page(tmp_path: Path, monkeypatch: 
 
 def test_a_model_of_tic_tac_toe_is_served_without_the_solver_of_endings(tmp_path: Path) -> None:
     made = Registry(str(tmp_path), create=True)
-    made.publish(weights("tictactoe"), "first", None)
+    made.publish(weights("tictactoe"), "promoted", None)
     with served("--registry", tmp_path) as url, urllib.request.urlopen(url + "api/info", timeout=100) as answer:
         info = json.load(answer)
     assert (info["game"], info["size"]) == ("tictactoe", 3)

@@ -226,7 +226,7 @@ def solve(position: Position) -> int:
 
 
 def test_a_position_is_certain_only_where_its_result_is_proven(reversi: Reversi, tmp_path: Path) -> None:
-    Registry(str(tmp_path), create=True).publish(weights("tictactoe"), "first", None)
+    Registry(str(tmp_path), create=True).publish(weights("tictactoe"), "promoted", None)
     positions = random_positions(1000, "tictactoe", range(3, 7))
     counts = Counter[str]()
     for found in analyzed(reversi, tmp_path, positions, simulations=24):
@@ -252,7 +252,7 @@ def test_a_position_is_certain_only_where_its_result_is_proven(reversi: Reversi,
 
 
 def test_a_model_of_tic_tac_toe_has_no_solver(reversi: Reversi, tmp_path: Path) -> None:
-    Registry(str(tmp_path), create=True).publish(weights("tictactoe"), "first", None)
+    Registry(str(tmp_path), create=True).publish(weights("tictactoe"), "promoted", None)
     for options in ((), ("--seconds", 0.1, "--simulations", 300)):
         answer = reversi("analyze", "--registry", tmp_path, "--json", *options, stdin="--------- X\nXX-OO---- X\n")
         start, won = map(json.loads, answer.out.splitlines())

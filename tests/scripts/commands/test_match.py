@@ -58,7 +58,7 @@ def test_the_same_model_on_both_sides_is_level(reversi: Reversi, registry: Path)
 def test_a_match_is_on_the_board_of_the_model(reversi: Reversi, tmp_path: Path) -> None:
     """That of A's, else of B's, else of the judge of the openings; --size overrides."""
     weights = random_weights(Settings(size=4, blocks=1, channels=16))
-    Registry(str(tmp_path), create=True).publish(weights, "first", None)
+    Registry(str(tmp_path), create=True).publish(weights, "promoted", None)
     options = ["--registry", tmp_path, "--games", 2, "--json"]
     for a, b, more in (
         ("policy:gated", "random", []),

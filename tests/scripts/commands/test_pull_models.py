@@ -34,7 +34,7 @@ def test_pull_takes_the_names_that_other_commands_take(reversi: Reversi, registr
         answer = reversi("pull", "--registry", registry, "--model", name, "-o", tmp_path / "model", "--json")
         assert json.loads(answer.out)["version"] == load_model(str(tmp_path / "model")).version == version
     for wrong, says in (
-        (("--model", "champion"), "error: expected gated, latest or a version number, got 'champion'\n"),
+        (("--model", "champion"), "error: expected gated, latest, shipped or a version number, got 'champion'\n"),
         (("--model", "3", "--version", "3"), "not allowed with"),
     ):
         refused = reversi("pull", "--registry", registry, *wrong, "-o", tmp_path / "other")

@@ -198,7 +198,7 @@ def registry4(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a registry of a 4x4 model."""
     path = tmp_path_factory.mktemp("registry4")
     weights = random_weights(Settings(size=4, blocks=1, channels=16))
-    Registry(str(path), create=True).publish(weights, "first", None)
+    Registry(str(path), create=True).publish(weights, "promoted", None)
     return path
 
 
@@ -216,7 +216,7 @@ def test_without_a_model_such_a_ladder_says_so(reversi: Reversi) -> None:
     Path("own.yaml").write_text(OWN.format(players="[random, greedy]"), encoding="utf-8")
     answer = reversi("rate", "--ladder", "own.yaml", "--size", 4)
     assert answer.code == 0
-    assert answer.err.startswith("rating without a model: no run in runs/ has a registry")
+    assert answer.err.startswith("rating without a model: no run in runs/ has a promoted model of reversi4")
 
 
 def test_balanced_openings_are_those_of_the_judge(reversi: Reversi, registry: Path) -> None:

@@ -29,7 +29,7 @@ OPENING = "c2d2"
 def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the registry of a 4x4 model."""
     path = tmp_path_factory.mktemp("four")
-    Registry(str(path), create=True).publish(random_weights(Settings(size=4, blocks=1, channels=8)), "first", None)
+    Registry(str(path), create=True).publish(random_weights(Settings(size=4, blocks=1, channels=8)), "promoted", None)
     return path
 
 
@@ -128,7 +128,7 @@ def test_tic_tac_toe_has_a_result_and_no_discs(reversi: Reversi, tmp_path: Path)
     config = resnet(blocks=1, channels=8)
     rng = np.random.default_rng(0)
     arrays = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in array_shapes(config, 3).items()}
-    Registry(str(tmp_path), create=True).publish(Weights("tictactoe", config, 0, arrays), "first", None)
+    Registry(str(tmp_path), create=True).publish(Weights("tictactoe", config, 0, arrays), "promoted", None)
     answer = reversi("review", "a1c1b1c2a3c3", "--registry", tmp_path, "--simulations", 2000)
     assert (answer.code, answer.err) == (0, "")
     assert "  3  Black  b1    100 %  ??  a3      win, proven\n" in answer.out
