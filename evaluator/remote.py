@@ -12,6 +12,7 @@ from evaluator.config import GateConfig
 from evaluator.gate import Gate
 from evaluator.gate_report import GateReport
 from reversi.games.rules import game_named
+from reversi.model.info import Origin
 from reversi.model.registry import Registry
 
 IDLE_S = 0.5
@@ -53,10 +54,11 @@ class RemoteGate:
         store: Any,
         seed: int,
         saved: Callable[[], bytes | None],
+        begun_from: Origin | None = None,
         **settings: Any,
     ) -> None:
         """Begin with the state that `saved` returns, if any; `settings` are those of `Gate`."""
-        self._store, models = WeightStoreClient(store), Registry(registry, create=True)
+        self._store, models = WeightStoreClient(store), Registry(registry, create=True, begun_from=begun_from)
         self._gate = Gate(config, game_named(game), models, source=self._store, sink=self._store, seed=seed, **settings)
         if (state := saved()) is not None:
             self._gate.restore(state)

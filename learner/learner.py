@@ -26,6 +26,7 @@ from reversi import archive
 from reversi.errors import CorruptFileError
 from reversi.games.rules import Game
 from reversi.model.config import NetworkConfig, PatternConfig, TableConfig
+from reversi.model.weights import Weights
 from reversi.record import Records
 
 if TYPE_CHECKING:
@@ -160,6 +161,12 @@ class Learner:
         if best.done:
             self._publish(candidate=True)
         return best
+
+    def begin_from(self, data: bytes) -> None:
+        """Begin with the weights in the archive `data`, which are version 0, instead of untrained ones."""
+        weights = Weights.from_bytes(data, "the model to begin with")
+        weights.check_game(self.game)
+        self.trainer.begin_from(weights)
 
     def hold(self, samples: SampleColumns) -> None:
         """Add samples that the source drew but did not deliver: they are part of `state()`, and trained on first."""

@@ -98,10 +98,11 @@ class RemoteLearner(Learner):
         sink: Any,
         newest: Callable[[], int],
         saved: Callable[[], bytes | None],
+        init: Callable[[], bytes | None],
         validation: Callable[[], Records | None],
         **rest: Any,
     ) -> None:
-        """Begin with the state that `saved` returns, if any.
+        """Begin with the state that `saved` returns, if any, else with the weights that `init` returns, if any.
 
         newest  returns the highest version in the registry: a learner that has died may have published versions after
                 its last checkpoint, and they are not used again
@@ -118,6 +119,8 @@ class RemoteLearner(Learner):
         )
         if (state := saved()) is not None:
             self.restore(state)
+        elif (weights := init()) is not None:
+            self.begin_from(weights)
 
     def offer_candidate(self) -> FullValidation:
         """Validate and offer the averaged weights; once they are offered the weights actor has the candidate."""

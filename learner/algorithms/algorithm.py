@@ -44,6 +44,9 @@ class Training(Protocol):
     def averaged(self, version: int) -> Weights:
         """Return the averaged weights for inference."""
 
+    def begin_from(self, weights: Weights) -> None:
+        """Begin with the weights of a model of the same game and network, before the first step; all else is new."""
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as named arrays."""
 
@@ -66,6 +69,10 @@ class Objective(Protocol):
 
     def played(self, weights: Weights) -> Weights:
         """Return the weights converted from what was trained to what players read."""
+        return weights
+
+    def trained(self, weights: Weights) -> Weights:
+        """Return the inverse of `played`."""
         return weights
 
     def arrays(self) -> dict[str, Tensor]:

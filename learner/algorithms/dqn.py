@@ -76,15 +76,11 @@ class Dqn(Objective):
 
     def played(self, weights: Weights) -> Weights:
         """Return weights whose action values are in [-1, 1]: a winning probability p becomes 2 p - 1."""
-        if self._config.reward == "result":
-            return weights
-        arrays = dict(weights.arrays)
-        for name, array in weights.arrays.items():
-            if name.endswith("output.weight"):
-                arrays[name] = 2 * array
-            elif name.endswith("output.bias"):
-                arrays[name] = 2 * array - 1
-        return replace(weights, arrays=arrays)
+        return weights if self._config.reward == "result" else _outputs_scaled(weights, 2, -1)
+
+    def trained(self, weights: Weights) -> Weights:
+        """Return weights whose action values are winning probabilities, if those are what is learned."""
+        return weights if self._config.reward == "result" else _outputs_scaled(weights, 0.5, 0.5)
 
     def arrays(self) -> dict[str, Tensor]:
         """Return the target network's tensors."""
@@ -93,6 +89,17 @@ class Dqn(Objective):
     def restore(self, arrays: dict[str, Tensor]) -> None:
         """Restore the target network."""
         self._target.load_state_dict(arrays)
+
+
+def _outputs_scaled(weights: Weights, scale: float, shift: float) -> Weights:
+    """Return weights whose action values are `scale` times those of `weights`, plus `shift`."""
+    arrays = dict(weights.arrays)
+    for name, array in weights.arrays.items():
+        if name.endswith("output.weight"):
+            arrays[name] = np.float32(scale) * array
+        elif name.endswith("output.bias"):
+            arrays[name] = np.float32(scale) * array + np.float32(shift)
+    return replace(weights, arrays=arrays)
 
 
 class TransitionBatchArrays(NamedTuple):

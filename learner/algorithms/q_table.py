@@ -61,6 +61,10 @@ class TableTraining:
         """Return a copy of the table."""
         return Weights(self._game.name, self._network, version, {"q": self._table.copy()})
 
+    def begin_from(self, weights: Weights) -> None:
+        """Begin with the table of a model."""
+        self._table[:] = weights.arrays["q"]
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the table."""
         return {"q": self._table.copy()}

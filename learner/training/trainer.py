@@ -33,7 +33,7 @@ from reversi.errors import ConfigError, CorruptFileError, TrainingDivergedError
 from reversi.games.rules import Game
 from reversi.kernels.threads import Threads
 from reversi.model.config import NetworkConfig, StackConfig
-from reversi.model.network import DualNetwork, Outputs, build_network, fold
+from reversi.model.network import DualNetwork, Outputs, build_network, calibrate, fold, unfold
 from reversi.model.stack_network import StackNetwork
 from reversi.model.weights import Weights
 
@@ -50,6 +50,9 @@ CUDA_PREFETCH = 2
 
 _OPTIMISER = "optimiser"
 """Name of the array that names the optimiser of the saved moments."""
+
+_UNCALIBRATED = "uncalibrated"
+"""Name of the array that is in the state of a trainer whose norms are to be calibrated."""
 
 CUDA_CHECK_EVERY = 16
 """Steps between two checks for divergence on a GPU; each check synchronises with it once."""
@@ -72,6 +75,8 @@ class Trainer:
         usual = CUDA_PREFETCH if self.device.type == "cuda" else 0
         self.ahead = usual if config.prefetch is None else config.prefetch
         self.step_count = 0
+        self._calibrated = True
+        """Whether the norms have statistics; after `begin_from` they get them from the first batch."""
         self._network = _network(network, game, self.device)
         self._average = self._copy(self._network)
         self.objective = _objective(game, algorithm, network, self.device)
@@ -137,6 +142,15 @@ class Trainer:
         self.check()
         return self.objective.played(fold(self._average, self.game, version))
 
+    def begin_from(self, weights: Weights) -> None:
+        """Begin with the weights of a model of the same game and network, before the first step.
+
+        Optimiser, schedule and the heads that a model lacks are new.  The first batch calibrates the norms.
+        """
+        unfold(self._network, self.objective.trained(weights))
+        self._average.load_state_dict(self._network.state_dict())
+        self._calibrated = False
+
     def average_copy(self) -> Network:
         """Return a copy of the averaged network."""
         return self._copy(self._average)
@@ -151,6 +165,8 @@ class Trainer:
         self.check()
         tensors = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
         tensors |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
+        if not self._calibrated:
+            tensors[_UNCALIBRATED] = torch.ones(1)
         tensors |= {f"objective.{name}": tensor for name, tensor in self.objective.arrays().items()}
         for key, moment in self._optimiser.moments.items():
             tensors |= {f"optimiser.{name}.{key}": part for name, part in self._weights.split(moment).items()}
@@ -163,6 +179,7 @@ class Trainer:
         An optimiser other than the saved one starts without moments: those of another would mean nothing to it.
         """
         arrays = dict(arrays)
+        self._calibrated = arrays.pop(_UNCALIBRATED, None) is None
         same = arrays.pop(_OPTIMISER).tobytes().decode() == self.config.optimiser
         tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         try:
@@ -188,7 +205,12 @@ class Trainer:
             seeds = np.random.SeedSequence(self._seed, spawn_key=(self.step_count,))
             torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))  # a resumed run drops the same features
         try:
-            values = self._backward(self.transfer.receive(batch))
+            received = self.transfer.receive(batch)
+            if not self._calibrated:
+                calibrate(self._network, received.planes)
+                self._average.load_state_dict(self._network.state_dict())
+                self._calibrated = True
+            values = self._backward(received)
         except torch.OutOfMemoryError as error:
             raise ConfigError(
                 f"learner.batch must fit into the memory of the GPU, got {len(batch)}: {str(error).splitlines()[0]}"

@@ -32,6 +32,11 @@ class Choice:
     info: ModelInfo | None
     """What the registry, or the package, says about it; None for a path."""
 
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the model's file."""
+        return hashlib.sha256(self.data).hexdigest()
+
     def pull(self, destination: Path) -> ModelInfo:
         """Write the model to the folder `destination`, which is the result's `path`; each file is replaced atomically.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -14,12 +14,31 @@ from reversi.errors import IncompatibleModelError
 from reversi.games.rules import GAMES
 from reversi.model.config import Head, NetworkConfig, network_from_json, network_to_json
 from reversi.model.weights import LARGEST_VERSION
-from reversi.settings import between, build, reading, require, require_ranges
+from reversi.settings import LATER, between, build, reading, require, require_ranges
 
 FORMAT = 1
 
 Verdict = Literal["first", "promoted", "rejected"]
 """`first` was published without a match; `promoted` became the champion; `rejected` is kept, but not gated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """The model that a run began with (`init=`), as the models of that run tell it."""
+
+    model: str
+    """As the run's configuration names it."""
+    version: Annotated[int, between(0, LARGEST_VERSION)]
+    sha256: str
+    """SHA-256 of its model.safetensors."""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "begun_from")
+        require(self.model.isprintable(), "begun_from.model", "a name", self.model)
+        require(re.fullmatch("[0-9a-f]{64}", self.sha256) is not None, "begun_from.sha256", "a SHA-256", self.sha256)
+
+    def __str__(self) -> str:
+        return f"version {self.version} ({self.model}), SHA-256 `{self.sha256}`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +65,8 @@ class ModelInfo:
     """Size of model.safetensors in bytes."""
     created: str
     """Time of publication, ISO 8601, UTC."""
+    begun_from: Origin | None = field(default=None, metadata=LATER)
+    """The model that its run began with; None for a run that began from nothing."""
     path: str
     """The model's folder, a path or a URL; not stored, since it depends on where the model was found."""
 
@@ -96,6 +117,7 @@ class ModelInfo:
             "knows": _KNOWS[self.network.head],
             "verdict": self.verdict,
             "match": _match_cell(self),
+            **({"begun from": str(self.begun_from)} if self.begun_from else {}),
             "published": self.created,
             "file": f"model.safetensors, {self.size} bytes",
             "SHA-256": f"`{self.sha256}`",

@@ -1,4 +1,4 @@
-"""`DualNetwork`: the network in training (torch), and `fold`, which converts a network of any kind to `Weights`.
+"""`DualNetwork`: the network in training (torch); `fold`, which converts a network of any kind to `Weights`; `unfold`.
 
     planes [B, 4, N, N] -> stem 3x3 -> residual blocks -> policy head: 1x1 -> logit of every square, and of the pass
                                                        -> value head:  1x1 -> dense -> win, draw, loss logits; margin
@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from reversi.errors import ConfigError
 from reversi.games.planes import PLANES
-from reversi.games.rules import Game
+from reversi.games.rules import Game, game_named
 from reversi.model.config import NetworkConfig, ResNetConfig, StackConfig
 from reversi.model.line_table import LineTable
 from reversi.model.stack_network import OUTPUT_STD, StackNetwork
@@ -161,6 +161,66 @@ def fold(network: DualNetwork | StackNetwork, game: Game, version: int) -> Weigh
     if network.lines is not None:
         arrays[LINES_TABLE] = _copy(network.lines.unshared() * _scale(network.stem.norm))
     return Weights(game.name, network.config, version, arrays)
+
+
+@torch.no_grad()
+def unfold(network: DualNetwork | StackNetwork, weights: Weights) -> None:
+    """Let `network`, which has the shape of `weights`, compute in eval mode what `fold` made them of.
+
+    Convolutions take the folded weights, norms scale by 1 and add the folded bias.  The owner head, which weights lack,
+    stays as it is.  Before training `calibrate` is due.
+    """
+    assert (network.config, network.size) == (weights.network, game_named(weights.game).size)
+    arrays = {name: torch.from_numpy(array) for name, array in weights.arrays.items()}
+    if isinstance(network, StackNetwork):
+        for name, parameter in network.named_parameters():
+            parameter.copy_(arrays[name])
+        return
+    for layer in layer_shapes(network.config, network.size):
+        module, weight, bias = network.get_submodule(layer), arrays[f"{layer}.weight"], arrays[f"{layer}.bias"]
+        if isinstance(module, NormedConvolution):
+            module.convolution.weight.copy_(weight)
+            _set_norm(module.norm, torch.zeros_like(bias), torch.full_like(bias, 1 - NORM_EPSILON), 1.0, bias)
+        else:
+            assert isinstance(module, nn.Conv2d | nn.Linear)
+            assert module.bias is not None
+            module.weight.copy_(weight)
+            module.bias.copy_(bias)
+    if network.lines is not None:
+        network.lines.table[network.lines.shared] = arrays[LINES_TABLE].to(network.lines.table)
+
+
+@torch.no_grad()
+def calibrate(network: nn.Module, planes: Tensor) -> None:
+    """Give every batch norm the statistics of its inputs for `planes` f32[B, 4, N, N], the outputs unchanged.
+
+    In training a norm divides by the spread in the batch: an unfolded network, whose norms do not know the spread of
+    their inputs, would be another one from the first step on.
+    """
+
+    def measure(norm: nn.BatchNorm2d, inputs: tuple[Tensor, ...], _: Tensor) -> None:
+        assert norm.running_mean is not None
+        scale = _scale(norm)
+        variance, mean = torch.var_mean(inputs[0].double(), (0, 2, 3), correction=0)
+        bias = norm.bias + scale * (mean - norm.running_mean)
+        _set_norm(norm, mean, variance, scale * torch.sqrt(variance + norm.eps), bias)
+
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    hooks = [norm.register_forward_hook(measure) for norm in norms]
+    network.eval()
+    network(planes)
+    network.train()
+    for hook in hooks:
+        hook.remove()
+
+
+def _set_norm(norm: nn.BatchNorm2d, mean: Tensor, variance: Tensor, weight: Tensor | float, bias: Tensor) -> None:
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    norm.running_mean.copy_(mean)
+    norm.running_var.copy_(variance)
+    norm.weight.copy_(torch.as_tensor(weight))
+    norm.bias.copy_(bias)
 
 
 def _folded(module: nn.Module) -> tuple[Tensor, Tensor]:

@@ -34,7 +34,7 @@ from reversi.errors import (
 from reversi.games.rules import Game
 from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked
 from reversi.model.folder import Folder
-from reversi.model.info import ModelInfo, Verdict, describe
+from reversi.model.info import ModelInfo, Origin, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
 from reversi.runs import RUNS, newer_run, runs_with_registry
 from reversi.settings import reading, require, value_of
@@ -56,9 +56,13 @@ log = logging.getLogger(__name__)
 
 
 class Registry:
-    """The registry at `url`; with `create`, an empty one is created there if there is none."""
+    """The registry at `url`; with `create`, an empty one is created there if there is none.
 
-    def __init__(self, url: str | Path, *, create: bool = False) -> None:
+    begun_from  the model that the run which publishes here began with, for the description of every model
+    """
+
+    def __init__(self, url: str | Path, *, create: bool = False, begun_from: Origin | None = None) -> None:
+        self._begun_from = begun_from
         self.url = str(url)
         self._folder = Folder(self.url)
         if create and self._folder.read("registry.json", TEXT_BYTES) is None:
@@ -192,6 +196,7 @@ class Registry:
             sha256=hashlib.sha256(data).hexdigest(),
             size=len(data),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
+            begun_from=self._begun_from,
             path=self._folder.address(place),
             **describe(match),
         )

@@ -11,7 +11,7 @@ from reversi.errors import ConfigError, first_line, unreadable
 
 _ABSENT = object()
 
-KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind", "replay.shards")
+KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind", "replay.shards", "init")
 """Keys that a resumed run must keep.  With another value it would be a different run; with fewer shards the deliveries
 in the other streams would be lost."""
 

@@ -23,6 +23,7 @@ from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
+from reversi.model.info import Origin
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.settings import above, at_least, between, build, require, require_ranges
 from reversi.urls import has_password, masked
@@ -125,8 +126,18 @@ class JobConfig:
     registry: RegistryConfig
     tracking: dict[str, dict[str, Any]]
     """Trackers to write to, by name, each with its own settings."""
+    init: Any
+    """Model of the same game and network whose weights the run begins with, as its version 0; all else is new.
+    `gated`, `latest`, `shipped`, a version, or a model's folder, such as models/000012 in a registry at any URL; null
+    begins from nothing."""
+    begun_from: Origin | None
+    """What `init` stood for when the run began; written by the program."""
 
     def __post_init__(self) -> None:
+        fits = self.init is None or (type(self.init) is int and self.init >= 0) or isinstance(self.init, str)
+        require(fits, "init", "null or the name of a model", self.init)
+        if has_password(str(self.init)):
+            raise ConfigError(f"init must not hold a password, got {masked(str(self.init))!r}")
         known = {"jsonl", "tensorboard", "wandb"}
         for name in self.tracking:
             require(name in known, "tracking", f"a set of {', '.join(sorted(known))}", name)
@@ -180,7 +191,7 @@ class JobConfig:
 
 def job_of(values: Mapping[str, Any]) -> JobConfig:
     """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
-    return build(JobConfig, values, "")
+    return build(JobConfig, {**dict.fromkeys(("init", "begun_from")), **values}, "")  # not in the oldest runs
 
 
 def check_threads(job: JobConfig, cores: int) -> None:

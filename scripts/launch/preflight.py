@@ -1,4 +1,4 @@
-"""Checks of a job before anything is started: cores, GPU, replay, openings, the registry's game.
+"""Checks of a job before anything is started: cores, GPU, replay, openings, the registry's game, the model of `init=`.
 
 Each failure is a one-line error here; later it would crash a process, perhaps on another node.
 """
@@ -6,6 +6,7 @@ Each failure is a one-line error here; later it would crash a process, perhaps o
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 from actors.config import GamesActorConfig
@@ -17,8 +18,9 @@ from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.server import RedisServer
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import TICTACTOE, game_named
+from reversi.model.choice import Choice
 from reversi.model.machine import has_nvidia_gpu
-from reversi.model.registry import Registry
+from reversi.model.registry import Registry, choose
 from scripts.config.cluster import LocalClusterConfig, RayClusterConfig
 from scripts.config.job import JobConfig, check_threads
 
@@ -85,6 +87,20 @@ def check_game_files(job: JobConfig) -> None:
     """Raise ConfigError for a job that learns from game files if there are none, and say where to find some."""
     if isinstance(job.actors, GamesActorConfig):
         game_files(job.actors.paths)
+
+
+def model_to_begin_with(job: JobConfig) -> Choice | None:
+    """Return the model of `init=`, None without one; ConfigError for one of another game or network."""
+    if job.init is None:
+        return None
+    chosen = choose(job.init, None, game_named(job.game.name))
+    about = {"game": chosen.weights.game, **asdict(chosen.weights.network)}
+    wanted = {"game": job.game.name, **asdict(job.network)}
+    if keys := [key for key in wanted if wanted[key] != about.get(key)]:
+        keys = keys[:1] if keys[0] in ("game", "kind") else keys
+        expected, got = (", ".join(f"{key}={each.get(key)}" for key in keys) for each in (wanted, about))
+        raise ConfigError(f"init must be a model of this game and network, of {expected}, got {job.init!r} of {got}")
+    return chosen
 
 
 def check_registry(job: JobConfig, registry: Registry) -> None:

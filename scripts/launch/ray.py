@@ -26,7 +26,16 @@ from scripts.ray.actor_pool import ActorPool, Parts, group_of, trimmed
 from scripts.ray.cluster import options, placement_of, ray_of
 from scripts.ray.driver import Driver
 from scripts.ray.placement import ActorPlace, Placement, another_place
-from scripts.ray.recovery import Held, incarnation, newest_version, nothing_saved, restarted, saved_games, saved_state
+from scripts.ray.recovery import (
+    Held,
+    incarnation,
+    initial_weights,
+    newest_version,
+    nothing_saved,
+    restarted,
+    saved_games,
+    saved_state,
+)
 from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.role import Role
 from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
@@ -131,6 +140,7 @@ class _Wiring:
             sink=Held(self.weights),
             newest=newest_version(registry_url(job, folder)),
             saved=saved_state(folder, "learner"),
+            init=initial_weights(folder),
             validation=Held(functools.partial(ray.get, self.validation)),
             **self.common,
         )
@@ -144,6 +154,7 @@ class _Wiring:
             saved=saved_state(folder, "gate"),
             store=Held(self.weights),
             keep_rejected=job.registry.keep_rejected,
+            begun_from=job.begun_from,
             **self.common,
         )
 

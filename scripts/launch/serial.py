@@ -28,6 +28,7 @@ from reversi.errors import ReversiError, TrainingDivergedError
 from reversi.games.rules import game_named
 from scripts.launch.redis_run import RedisRun, redis_of
 from scripts.launch.validation_games import validation_games
+from scripts.run.folder import init_of
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -93,11 +94,14 @@ class SerialParts:
         return {name: part.state() for name, part in self._named()}
 
     def restore(self, session: Session) -> None:
-        """Restore the parts from the checkpoint of `session`, which is then let go; for a new run it is empty.
+        """Restore the parts from the checkpoint of `session`, which is then let go; for a new run it is empty, and the
+        learner begins with the model of `init=`, if there is one.
 
         Over Redis workers are not restored: the deliveries they made after the checkpoint were already taken under
         their old names.
         """
+        if not session.checkpoint and (weights := init_of(session.folder.path)) is not None:
+            self.learner.begin_from(weights)
         for name, part in self._named():
             if name in session.checkpoint and not (isinstance(part, Worker) and self._redis):
                 part.restore(session.checkpoint[name])

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,7 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
     """
     from learner.algorithms.compatibility import check_fit, check_learner
     from reversi.games.rules import game_named
+    from reversi.model.info import Origin
     from scripts.config.job import job_of
     from scripts.launch.preflight import (
         check_cluster_job,
@@ -70,6 +71,7 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
         check_machine,
         check_openings,
         check_replay,
+        model_to_begin_with,
     )
     from scripts.run.control import forget_target
     from scripts.run.folder import RunFolder
@@ -83,6 +85,10 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
     check_replay(job)
     check_openings(job)
     check_game_files(job)
+    init = None if resume else model_to_begin_with(job)
+    if init is not None:
+        origin = Origin(model=str(job.init), version=init.weights.version, sha256=init.sha256)
+        job, values = replace(job, begun_from=origin), {**values, "begun_from": asdict(origin)}
     with Interrupt() as interrupt:
         folder = RunFolder.resume(resume) if resume else RunFolder.create(job.run.dir, job.run.name)
         interrupt.on_request = folder.note_stop
@@ -91,6 +97,8 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
         if counts_actors:
             forget_target(folder.path)
         try:
+            if init is not None:
+                folder.write_init(init.data)
             with _logged_to(folder.path / "logs" / "run.log"):
                 return Trained(folder.path, _session(job, folder, values, interrupt, bool(resume)))
         except BaseException:

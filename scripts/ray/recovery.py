@@ -20,7 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.errors import UnreachableError
 from reversi.model.registry import Registry
-from scripts.run.folder import checkpoints_in, newest_whole
+from scripts.run.folder import checkpoints_in, init_of, newest_whole
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,11 @@ def restarted() -> bool:
 def saved_state(folder: Path, role: str) -> Callable[[], bytes | None]:
     """Return a function that reads a role's state in the newest whole checkpoint in `folder`; None if it has none."""
     return OnDriverNode(functools.partial(_saved, folder, f"{role}.safetensors"))
+
+
+def initial_weights(folder: Path) -> Callable[[], bytes | None]:
+    """Return a function that reads the weights with which the run in `folder` began; None if it began from nothing."""
+    return OnDriverNode(functools.partial(init_of, folder))
 
 
 def saved_games(folder: Path, role: str) -> Callable[[], bytes | None]:

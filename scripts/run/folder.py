@@ -2,6 +2,7 @@
 
 runs/<name>/
     config.yaml  versions.json      what was asked for, and with which packages
+    init.safetensors                the weights that it began with, if a model's (`init=`)
     run.lock                        held by the one process that trains it (inside: its pid, whether it is stopping)
     metrics.jsonl  tensorboard/  wandb/
     checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
@@ -42,6 +43,9 @@ KEPT_CHECKPOINTS = 2
 
 MANIFEST = "manifest.json"
 """The file of a checkpoint that holds the SHA-256 of each other file, so that half a file is never taken for one."""
+
+INIT = "init.safetensors"
+"""The file with the weights that a run began with."""
 
 LOOK_S = 0.3
 """Seconds for which a lock is tried again: `reversi status` and `stop` hold it for the moment in which they look."""
@@ -122,6 +126,11 @@ class RunFolder:
         with _explained(self.path):
             write_atomic(self.path / "config.yaml", config_yaml.encode())
             write_atomic(self.path / "versions.json", json.dumps(versions(), indent=1).encode())
+
+    def write_init(self, weights: bytes) -> None:
+        """Keep the weights that the run begins with: until its first checkpoint, each start begins with them."""
+        with _explained(self.path):
+            write_atomic(self.path / INIT, weights)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write `name` as JSON, atomically."""
@@ -209,6 +218,11 @@ def is_stopping(folder: Path) -> bool:
 def checkpoints_in(folder: Path) -> list[Path]:
     """Return the checkpoints of the run in `folder`, oldest first; what is still being written has another name."""
     return sorted(path for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
+
+
+def init_of(folder: Path) -> bytes | None:
+    """Return the weights that the run in `folder` began with, None if it began from nothing."""
+    return (folder / INIT).read_bytes() if (folder / INIT).exists() else None
 
 
 def _has_models(folder: Path) -> bool:

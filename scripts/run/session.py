@@ -246,7 +246,7 @@ class Session:
 
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""
-        return Registry(registry_url(self.job, self.folder.path), create=True)
+        return Registry(registry_url(self.job, self.folder.path), create=True, begun_from=self.job.begun_from)
 
     def newest_version(self) -> int:
         """Return the highest version in the registry, -1 if it is empty."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from learner.algorithms.config import QTableConfig
 from learner.algorithms.reports import LOSSES, AlphaZeroLosses
 from learner.learner import Learner
 from learner.replay.columns import SampleColumns
-from reversi.errors import ConfigError, CorruptFileError
+from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
 from reversi.games.rules import GAMES
 from reversi.model.config import TableConfig
 from reversi.model.weights import Weights
@@ -26,6 +27,21 @@ def test_the_first_round_publishes_untrained_weights_even_without_samples() -> N
     assert (report.steps, report.samples, report.step, report.version, report.losses) == (0, 0, 0, 0, None)
     assert (sink.versions, sink.taken[0][1]) == ([0], True)
     assert source.asked == [(2, 32)]
+
+
+def test_a_learner_that_begins_with_a_model_publishes_it_as_version_0() -> None:
+    before, sink = learner(Pool(4), Shelf()), Shelf()
+    before.round(0.5)
+    model = before.trainer.averaged(9)
+    begun = learner(Pool(0), sink)
+    begun.begin_from(model.to_bytes())
+    assert begun.round(0.0).version == 0
+    published = Weights.from_bytes(sink.taken[0][0], "shelf")
+    for name, array in published.arrays.items():
+        np.testing.assert_allclose(array, model.arrays[name], rtol=1e-6, atol=1e-7, err_msg=name)
+    assert sink.taken[0][1], "it is the gate's first model"
+    with pytest.raises(IncompatibleModelError, match="expected a model for reversi6, got version 9 for reversi4"):
+        learner(Pool(0), Shelf(), GAMES["reversi6"]).begin_from(model.to_bytes())
 
 
 def test_a_round_trains_until_the_source_is_empty_and_reports_means() -> None:

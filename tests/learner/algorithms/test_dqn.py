@@ -193,3 +193,13 @@ def test_chances_of_a_win_are_published_as_wins_minus_losses(network: StackConfi
     values = learned.run(own, opp)[0][0, :-1].copy()
     np.testing.assert_allclose(played.run(own, opp)[0][0, :-1], 2 * values - 1, atol=1e-5)
     assert values.any()
+
+
+@pytest.mark.parametrize("reward", ["win", "result"])
+@pytest.mark.parametrize("network", [CONVOLUTIONS, stack(), stack(agents=2)])
+def test_a_training_begins_with_what_another_published(network: StackConfig, reward: Any) -> None:
+    before = trainer(network, replace(DQN, reward=reward)).averaged(3)
+    after = Trainer(GAME, network, CONFIG, replace(DQN, reward=reward), 8)
+    after.begin_from(before)
+    for name, array in after.averaged(3).arrays.items():
+        np.testing.assert_allclose(array, before.arrays[name], atol=1e-6)

@@ -122,6 +122,14 @@ def test_published_weights_are_the_table_as_it_was() -> None:
     np.testing.assert_array_equal(read.arrays["q"], before)
 
 
+def test_a_table_begins_with_that_of_a_model() -> None:
+    made, again = training(), training()
+    made.step(transitions(50, 3), 0.0)
+    again.begin_from(made.averaged(7))
+    assert again.arrays()["q"].tobytes() == made.arrays()["q"].tobytes()
+    assert again.step_count == 0
+
+
 def test_the_rate_follows_the_schedule() -> None:
     made = TableTraining(GAME, TableConfig(), replace(CONSTANT, final_learning_rate=0.1), ALGORITHM)
     assert [made.learning_rate(progress) for progress in (0.0, 0.5, 1.0)] == pytest.approx([0.5, 0.275, 0.05])

@@ -334,3 +334,46 @@ def test_cuda_leaves_out_what_diverged() -> None:
 def test_a_setting_out_of_range_is_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         replace(CONFIG, **changes)
+
+
+def begun() -> Trainer:
+    """A trainer that begins with the weights of another one after 40 steps."""
+    made = trainer(learning_rate=0.001)
+    made.begin_from(trained(40).averaged(7))
+    return made
+
+
+def test_a_trainer_begins_with_the_weights_of_a_model_and_nothing_else_of_it() -> None:
+    before, after = trained(40).averaged(7), begun()
+    assert after.step_count == 0
+    for name, array in after.averaged(7).arrays.items():
+        np.testing.assert_allclose(array, before.arrays[name], rtol=1e-6, atol=1e-7, err_msg=name)
+    fresh = trainer(learning_rate=0.001).arrays()
+    moments = {name: array for name, array in after.arrays().items() if name.startswith("optimiser")}
+    assert equal(moments, {name: fresh[name] for name in moments})
+    owner = {name: array for name, array in after.arrays().items() if name.startswith("network.owner")}
+    assert owner
+    assert equal(owner, {name: fresh[name] for name in owner})
+
+
+def test_the_first_step_from_a_model_has_the_losses_of_that_model() -> None:
+    """Not those of a network whose norms divide by spreads that the weights do not know."""
+    model = trained(40)
+    with torch.no_grad():
+        outputs = model.outputs(model.average_copy(), BATCHES[0])
+        expected = model.objective.losses(outputs, BATCHES[0])
+    values, _ = begun().step(BATCHES[0], 0.5)
+    np.testing.assert_allclose(values[1:4], expected[1:4], rtol=1e-3)
+    uncalibrated = begun()
+    uncalibrated._calibrated = True
+    other, _ = uncalibrated.step(BATCHES[0], 0.5)
+    assert (other[1:4] - expected[1:4]).abs().max() > 0.01, "the calibration is what keeps them"
+
+
+@pytest.mark.parametrize("before", [0, 5])
+def test_a_restored_trainer_that_began_with_a_model_goes_on_bit_for_bit(before: int) -> None:
+    made = trained(before, begun())
+    kept = {name: array.copy() for name, array in made.arrays().items()}
+    resumed = Trainer(GAME, NETWORK, made.config, ALGORITHM, 8)
+    resumed.restore(kept, before)
+    assert equal(trained(9, resumed, before).arrays(), trained(9, made, before).arrays())

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from reversi.games.rules import GAMES, game_named
-from reversi.model.network import DualNetwork, fold
-from tests.reversi.model.samples import LINES, SMALL, network, planes_of
+from reversi.model.network import DualNetwork, build_network, calibrate, fold, unfold
+from tests.reversi.model.samples import LINES, SMALL, STACKS, network, planes_of, weights
 
 
 @pytest.mark.parametrize("config", [SMALL, LINES], ids=str)
@@ -89,3 +89,34 @@ def test_folding_copies_so_that_training_may_go_on(config):
     for name, array in folded.arrays.items():
         assert array.flags.c_contiguous
         np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize("config", [SMALL, LINES, *STACKS.values()])
+def test_unfolded_weights_fold_to_themselves(config):
+    before = weights("reversi6", 5, config=config)
+    made = build_network(config, 6)
+    unfold(made, before)
+    after = fold(made, GAMES["reversi6"], 5)
+    assert after.arrays.keys() == before.arrays.keys()
+    for name, array in before.arrays.items():
+        np.testing.assert_allclose(after.arrays[name], array, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("config", [SMALL, LINES])
+def test_an_unfolded_network_answers_as_the_one_that_was_folded(config):
+    """Calibrated, it does so in training mode too, on the batch that it was calibrated with."""
+    game, planes = GAMES["reversi6"], planes_of(GAMES["reversi6"], 64)
+    trained = network(game, 3, config)
+    made = DualNetwork(config, 6)
+    unfold(made, fold(trained, game, 0))
+    with torch.no_grad():
+        expected, unfolded = trained(planes), made.eval()(planes)
+        calibrate(made, planes)
+        assert made.training
+        norms = [module for module in made.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+        spreads = torch.cat([norm.running_var for norm in norms])
+        assert (spreads.min(), spreads.max()) != (spreads[0], spreads[0]), "it has measured"
+        calibrated, in_training = made.eval()(planes), made.train()(planes)
+    for name in ("policy", "wdl", "margin"):
+        for answers in (unfolded, calibrated, in_training):
+            torch.testing.assert_close(getattr(answers, name), getattr(expected, name), rtol=1e-4, atol=2e-4)

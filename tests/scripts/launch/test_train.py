@@ -8,10 +8,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reversi.errors import ConfigError, RunError
+from reversi.model.registry import choose, load_model
+from reversi.model.weights import Weights
 from scripts.commands import train as train_command
+from scripts.config.compose import saved_values
 from scripts.launch.train import Trained, _log_end_of_thread, train
 from tests.scripts.conftest import Reversi
 from tests.scripts.launch.tiny_job import TINY, metrics
@@ -187,6 +191,74 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     short = ("cluster=serial", "run.name=whole", "run.minutes=null", "run.games=50", "run.summary_games=0")
     return train([*TINY, f"run.dir={folder}", *short]).folder
+
+
+SHORT = ("cluster=serial", "run.minutes=null", "run.games=50", "run.summary_games=0")
+
+
+def model_files(run: Path, version: int) -> tuple[dict[str, Any], str, Weights]:
+    """Return a model's description, its card and its weights."""
+    folder = run / "registry" / "models" / f"{version:06d}"
+    card = (folder / "card.md").read_text()
+    return json.loads((folder / "model.json").read_text()), card, load_model(folder)
+
+
+def test_a_run_begins_with_a_model_says_so_and_goes_on_without_it(whole: Path, tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    shutil.copytree(max((whole / "registry" / "models").iterdir()), given)
+    model = choose(given)
+    origin = {"model": str(given), "version": model.weights.version, "sha256": model.sha256}
+    run = train([*TINY, *SHORT, f"run.dir={tmp_path}", "run.name=begun", f"init={given}"]).folder
+    config = saved_values(run / "config.yaml")
+    assert (config["init"], config["begun_from"]) == (str(given), origin)
+    about, card, first = model_files(run, 0)
+    assert (about["verdict"], about["begun_from"]) == ("first", origin)
+    assert f"| begun from | version {origin['version']} ({given}), SHA-256 `{model.sha256}` |" in card
+    for name, array in model.weights.arrays.items():
+        np.testing.assert_allclose(first.arrays[name], array, rtol=1e-6, atol=1e-7, err_msg=name)
+    assert model_files(whole, 0)[0]["begun_from"] is None
+    assert "begun from" not in model_files(whole, 0)[1]
+    shutil.rmtree(given)
+    before = len(list((run / "registry" / "models").iterdir()))
+    with pytest.raises(ConfigError, match="a run that goes on keeps its init="):
+        train([f"resume={run}", "init=gated"])
+    played = json.loads((max((run / "checkpoints").glob("0*")) / "run.json").read_text())["games"]
+    train([f"resume={run}", f"run.games={played + 200}"])
+    newest = max((run / "registry" / "models").iterdir())
+    assert len(list(newest.parent.iterdir())) > before
+    assert model_files(run, int(newest.name))[0]["begun_from"] == origin
+
+
+def test_a_table_begins_with_a_table(tmp_path: Path) -> None:
+    job = ("experiment=tictactoe_qlearning", "cluster=serial", "run.games=200", "tracking=jsonl", f"run.dir={tmp_path}")
+    first = train([*job, "run.name=first", "run.summary_games=0"]).folder
+    model = max((first / "registry" / "models").iterdir())
+    second = train([*job, "run.name=second", "run.summary_games=0", f"init=file://{model}"]).folder
+    expected, found = load_model(model).arrays["q"], model_files(second, 0)[2].arrays["q"]
+    assert expected.any()
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "code", "words"),
+    [
+        (["network.channels=16"], 2, "of channels=16, got "),
+        (["game=reversi6"], 2, "init must be a model of this game and network, of game=reversi6, got "),
+        (["init=nowhere"], 2, "expected gated, latest, shipped, a version number or a folder with model.safetensors"),
+        (["init=true"], 2, "init must be null or the name of a model, got True"),
+        (["init=shipped"], 4, "no model of reversi4 is shipped with this program"),
+        (["init=gated"], 4, "no run in runs/ has a promoted model of reversi4"),
+    ],
+)
+def test_a_model_that_a_run_cannot_begin_with_is_one_line_and_leaves_nothing(
+    overrides: list[str], code: int, words: str, whole: Path, tmp_path: Path, reversi: Reversi, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = max((whole / "registry" / "models").iterdir())
+    done = reversi("train", f"run.dir={tmp_path}", *TINY, *SHORT, "run.name=wrong", f"init={model}", *overrides)
+    assert done.code == code, done.err
+    assert_one_line(done.err, words)
+    assert not (tmp_path / "wrong").exists()
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
