@@ -153,12 +153,16 @@ class TdTraining:
         )
 
     def begin_from(self, weights: Weights) -> None:
-        """Begin with the tables of a model of the same patterns; IncompatibleModelError for others."""
+        """Begin with the tables of a model of the same patterns, and with its widths and temperatures until there are
+        errors to fit them to; IncompatibleModelError for other patterns."""
         weights.check_game(self._game)
         if weights.network != self._network:
             raise IncompatibleModelError(f"expected a model of {self._network}, got one of {weights.network}")
         self._tables.rows[:, :, WEIGHT] = weights.arrays["tables"] / np.float32(DISC)
         self._tables.bias[:] = weights.arrays["bias"] / np.float32(DISC)
+        self._tables.fit[:, [0, 2]] = 1  # as of one position, which is soon outweighed
+        self._tables.fit[:, 1] = (weights.arrays["width"] * (math.pi / math.sqrt(3))) ** 2
+        self._tables.fit[:, 3] = np.square(weights.arrays["temperature"])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables with their sums."""
