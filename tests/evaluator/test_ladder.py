@@ -292,7 +292,7 @@ def test_gated_is_the_version_that_it_is_today(tmp_path: Path) -> None:
 
 def test_searches_of_one_model_by_depth_and_by_time_are_entrants_of_their_own(tmp_path: Path) -> None:
     registry = Registry(str(tmp_path), create=True)
-    registry.publish(weights("reversi4", 12, config=PATTERNS), "first", None)
+    registry.publish(weights("reversi4", 12, config=PATTERNS), "promoted", None)
     specs = ["alphabeta:gated:3", "alphabeta:gated:0.1s", "mcts:gated:0.1s", "mcts:gated:8"]
     entrants = [entrant_of(spec, GAME, registry=str(tmp_path), simulations=4) for spec in specs]
     assert [e.name for e in entrants] == [spec.replace("gated", "12") for spec in specs]
