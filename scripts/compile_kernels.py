@@ -36,14 +36,17 @@ COMMANDS = (
     f"train experiment=dqn6 run.name=values {RUN}",
     f"train experiment=wthor run.name=games {RUN} actors.paths=[{{folder}}/games.txt] network.filters=[8] "
     "network.width=1 gate.opening_choice=1 gate.truth_positions=0",
+    f"train experiment=reversi8_patterns run.name=patterns {RUN} actors.round_games=20 gate.truth_positions=4 "
+    "gate.opening_choice=1 gate.simulations=2",
+    "match --registry {folder}/patterns/registry --a alphabeta:latest:2 --b mcts:latest:0.01s --size 8 --games 2",
     "signature",
     "perft 3",
     "match --a uct:2 --b alphabeta:2 --size 6 --games 2",
     "match --a flat-mc:1 --b greedy --size 6 --games 2",
     "label --size 6 --empties 6-8 --positions 1 -o {folder}/labels",
     "solve",
-    "analyze --simulations 4 --registry {folder}/trees/registry",
-    "review --registry {folder}/games/registry --simulations 4 {folder}/games.txt",
+    "analyze --simulations 4 --registry {folder}/trees/registry --model latest",
+    "review --registry {folder}/games/registry --model latest --simulations 4 {folder}/games.txt",
 )
 
 
