@@ -26,9 +26,9 @@ class GateConfig:
     draw often, as on 8x8, `wins` requires far more than 55 % of the decided games.  AlphaGo Zero: no draws in Go."""
 
     simulations: Annotated[int, between(0, 100_000)]
-    """Simulations per move for both sides, which search as models play (`players/model.py`).  Small numbers show what a
-    network has learned: in two pairs of models the better one led by 53 and 61 Elo with 16, by 30 and 17 with 64.
-    AlphaGo Zero: 1600."""
+    """Simulations per move for both sides, which search as models play (`players/model.py`); patterns play alpha-beta
+    for the same time.  Small numbers show what a network has learned: in two pairs of models the better one led by 53
+    and 61 Elo with 16, by 30 and 17 with 64.  AlphaGo Zero: 1600."""
 
     solve_empties: int
     """`SearchConfig.solve_empties` for both sides.  Solved endings hide what a candidate has learned about them:

@@ -22,7 +22,16 @@ from evaluator.truth import Truth, ask, joined, truth_of
 from reversi.games.rules import Game
 from reversi.model.info import Verdict
 from reversi.model.weights import Weights
-from reversi.players import Player, model_player, playing_config
+from reversi.players import (
+    NODES_PER_SIMULATION,
+    AlphaBetaModelPlayer,
+    Player,
+    SearchPlayer,
+    alphabeta_of,
+    model_player,
+    playing_config,
+    plays_alphabeta,
+)
 from reversi.search.config import SearchConfig
 
 
@@ -100,8 +109,9 @@ class Trial:
         """Choose the openings and check the candidate; yields between parts that take at most some seconds."""
         if self._match is None:
             opponent = self._playing(self.champion)
+            judge = self._judging(self.champion) if isinstance(opponent, AlphaBetaModelPlayer) else opponent
             yield
-            self._match = self._match_of(opponent, (yield from self._openings.choose(self.candidate.version, opponent)))
+            self._match = self._match_of(opponent, (yield from self._openings.choose(self.candidate.version, judge)))
             yield
         if labels is not None:
             self.truth = yield from self._truth(labels)
@@ -128,10 +138,18 @@ class Trial:
         )
 
     def _playing(self, weights: Weights) -> Player:
+        """Return the player that people get with `weights` alone, with fixed work for every move."""
+        if not plays_alphabeta(weights) or not self._config.simulations:
+            return self._judging(weights)
+        nodes = NODES_PER_SIMULATION * self._config.simulations
+        return AlphaBetaModelPlayer(f"alphabeta:{weights.version}", alphabeta_of(self._game, weights), nodes=nodes)
+
+    def _judging(self, weights: Weights) -> SearchPlayer:
+        """Return the tree search, whose values choose openings."""
         config = self._config
         return self._player(weights, playing_config(config.simulations, solve_empties=config.solve_empties))
 
-    def _player(self, weights: Weights, playing: SearchConfig) -> Player:
+    def _player(self, weights: Weights, playing: SearchConfig) -> SearchPlayer:
         return model_player(
             f"mcts:{weights.version}:{playing.simulations}",
             self._game,

@@ -1,6 +1,7 @@
 """Players: everything that can choose a move, behind one protocol, a batch of positions at a time."""
 
 from reversi.players.model import (
+    NODES_PER_SIMULATION,
     PLAYING,
     AlphaBetaModelPlayer,
     SearchPlayer,
@@ -9,6 +10,7 @@ from reversi.players.model import (
     batch_of,
     model_player,
     playing_config,
+    plays_alphabeta,
     simulations_in,
 )
 from reversi.players.plain import (
@@ -22,6 +24,7 @@ from reversi.players.player import AnyPlayer, Forfeit, HistoryPlayer, Player, ch
 from reversi.players.spec import PREFIXES, SIMULATIONS, make_any_player, make_player
 
 __all__ = [
+    "NODES_PER_SIMULATION",
     "PLAYING",
     "PREFIXES",
     "SIMULATIONS",
@@ -44,5 +47,6 @@ __all__ = [
     "make_player",
     "model_player",
     "playing_config",
+    "plays_alphabeta",
     "simulations_in",
 ]

@@ -136,11 +136,11 @@ def search_analyzer(
     from reversi.model.evaluate import open_evaluator
     from reversi.model.machine import cpu_has_bf16
     from reversi.players import PLAYING
-    from reversi.players.model import PATTERN_SEARCH, PATTERN_SECONDS, alphabeta_of
+    from reversi.players.model import PATTERN_SECONDS, alphabeta_of, plays_alphabeta
 
     weights.check_game(game)
-    name, patterns = f"model {weights.version}", weights.network.head == "margin"
-    if patterns and PATTERN_SEARCH == "alphabeta" and margin is None and not tree:
+    name = f"model {weights.version}"
+    if plays_alphabeta(weights) and margin is None and not tree:
         return AlphaBetaAnalyzer(name, alphabeta_of(game, weights), PATTERN_SECONDS)
     margin_weight = PLAYING.margin_weight if margin is None else margin
     precision = "bf16" if cpu_has_bf16() else "float32"  # measuring which is faster would delay the first answer
@@ -151,7 +151,7 @@ def search_analyzer(
         threads=threads,
         margin_weight=margin_weight,
     )
-    seconds = PATTERN_SECONDS if patterns else None
+    seconds = PATTERN_SECONDS if weights.network.head == "margin" else None
     analyzer = SearchAnalyzer(name, game, evaluate, SIMULATIONS, margin_weight, seconds)
     analyzer.warm_up()
     return analyzer
