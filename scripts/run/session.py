@@ -82,6 +82,7 @@ class Session:
             self.criteria.before_s = float(state["elapsed_s"])
             self.starts = int(state["starts"]) + 1
             self.criteria.games = int(state["games"])
+            before = float(state["fraction"])
             missing = [name for name in state["parts"] if name not in self.checkpoint]
             self.progress.restore(state["progress"])
             self.repeats = self.job.repeats and state["setup"] == self._setup
@@ -103,6 +104,12 @@ class Session:
             )
         if finished:
             self._expect_more()
+        if self.fraction < before - 0.01 and self.job.learner.final_learning_rate < 1:
+            log.warning(
+                "the run is longer now, %.0f %% done instead of %.0f: its learning rate rises again",
+                100 * self.fraction,
+                100 * before,
+            )
 
     def remove_passed_over(self) -> None:
         """Remove the checkpoints newer than the one that was loaded, which are damaged: the next ones replace them."""
@@ -229,6 +236,7 @@ class Session:
             "elapsed_s": self.criteria.elapsed_s,
             "starts": self.starts,
             "games": self.criteria.games,
+            "fraction": self.fraction,
             "parts": sorted(parts),
             "progress": self.progress.state(),
             "setup": self._setup,

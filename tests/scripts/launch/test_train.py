@@ -300,3 +300,14 @@ def test_the_last_exception_of_a_thread_is_in_the_log_with_its_place(
     assert "in fail" in caplog.text
     assert "OSError: no space left" in caplog.text
     assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_is_made_longer_says_that_its_learning_rate_rises(
+    whole: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.copytree(whole, tmp_path / "longer")
+    played = json.loads((max((whole / "checkpoints").glob("0*")) / "run.json").read_text())["games"]
+    train([f"resume={tmp_path / 'longer'}", f"run.games={played + 200}"])
+    lines = [record.getMessage() for record in caplog.records if "learning rate rises" in record.getMessage()]
+    assert len(lines) == 1
+    assert lines[0].endswith("done instead of 100: its learning rate rises again")
