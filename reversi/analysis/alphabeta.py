@@ -9,9 +9,7 @@ from reversi.analysis.analyzer import UNLIMITED, Analysis, Limit, MoveAnalysis
 from reversi.analysis.stoppable import until_stopped
 from reversi.games.position import Position
 from reversi.patterns.tables import DISC
-
-NODES_PER_SIMULATION = 16
-"""Positions that alpha-beta searches in the time of one simulation over the same tables: 7 million a second."""
+from reversi.players import NODES_PER_SIMULATION
 
 
 class AlphaBetaAnalyzer:

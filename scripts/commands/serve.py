@@ -130,7 +130,8 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     asked = Limit(args.simulations, args.seconds)
     if asked.simulations == 0 and solve_of(args) == 0:
         return Selection([*beginners, *levels], "model:0", search.name, exact)
-    usual = Limit(seconds=PATTERN_SECONDS) if weights.network.head == "margin" else Limit(STRONGEST)
+    patterns = weights.network.head == "margin"
+    usual = Limit(seconds=PATTERN_SECONDS) if patterns else Limit(STRONGEST)
     limit = usual if asked == Limit() else asked
     until = [
         *([] if limit.simulations is None else [_simulations(limit.simulations)]),
@@ -138,7 +139,8 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     ]
     strongest = f"Model {version}, {' or '.join(until)}{'' if exact is search else ', exact endings'}"
     levels.append(Opponent("model", strongest, exact, limit, version))
-    return Selection([*beginners, *levels], "model:64" if asked == Limit() else "model", search.name, exact)
+    default = "model:64" if asked == Limit() and not patterns else "model"
+    return Selection([*beginners, *levels], default, search.name, exact)
 
 
 def _level(version: int, simulations: int) -> str:
