@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -153,12 +152,9 @@ def test_a_search_of_patterns_has_a_depth_or_a_time(tmp_path: Path) -> None:
         player = make(f"{kind}:{folder}:{effort}")
         assert player.name == f"{kind}:{folder}:{effort}"
         assert model_of_spec(player.name) == str(folder)
-        begin_s = time.monotonic()
         actions = ask(player, asked)
         assert all(action in position.legal_actions() for position, action in zip(asked, actions, strict=True))
-        if effort.endswith("s"):
-            assert time.monotonic() - begin_s < len(asked) * 0.06
-        else:
+        if not effort.endswith("s"):
             assert actions == [action for position in asked for action in ask(player, [position])]
             assert actions == ask(make(player.name, seed=2), asked[::-1])[::-1]
     timed = make(f"mcts:{folder}:0.02s,margin=0.5")
