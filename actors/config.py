@@ -181,6 +181,12 @@ class AfterstateActorConfig:
     round_games: Annotated[int, at_least(1)]
     """Games of a round; between rounds an actor takes new weights and can be stopped."""
 
+    search_from: Annotated[float, between(0, 1)]
+    """Share of the run after which games are made by search, with the tables and the settings of `search`; 1: never."""
+
+    search: SearchActorConfig
+    """How games are made then; of it `count`, `threads` and `weights` have no effect."""
+
     def __post_init__(self) -> None:
         require_ranges(self, "actors")
 

@@ -23,6 +23,7 @@ from actors.config import (
     SearchActorConfig,
 )
 from actors.epsilon import EpsilonPlay
+from actors.phases import Phases
 from actors.recorded_games import RecordedGameSource, read_games
 from actors.selfplay import SelfPlay
 from actors.source import ActorCounts, GameSource
@@ -170,14 +171,18 @@ class Worker:
     @property
     def _shape(self) -> list[Any]:
         """Return the settings that must be unchanged for games in progress to continue."""
-        config, search = self.config, self.search_config
+        config = self.config
         if isinstance(config, SearchActorConfig):
-            return [config.games, config.groups, search.simulations, search.fast_simulations]
+            return self._search_shape(config)
         if isinstance(config, AfterstateActorConfig):
-            return [config.kind]
+            search = [self._search_shape(config.search)] if config.search_from < 1 else []
+            return [config.kind, *search]
         if isinstance(config, EpsilonActorConfig):
             return [config.kind, config.games, config.opponent, config.side]
         return [config.kind, list(config.paths), config.max_games, config.validation_share]
+
+    def _search_shape(self, config: SearchActorConfig) -> list[Any]:
+        return [config.games, config.groups, self.search_config.simulations, self.search_config.fast_simulations]
 
     def _with_newest_weights(self) -> GameSource | None:
         """Return the source of games with the newest weights; None before the first weights."""
@@ -224,14 +229,25 @@ class Worker:
         """Open the first network and return the source that plays with it."""
         self._version = weights.version
         if isinstance(config, AfterstateActorConfig):
-            self._evaluator = open_evaluator(weights, batch=1)
-            return AfterstatePlay(self._game, config, self._evaluator, self._seed)
+            return self._with_tables(config, weights)
         if isinstance(config, EpsilonActorConfig):
             # float32, so that the best action is the one that a player with the same weights takes
             self._evaluator = open_evaluator(
                 weights, backend=config.backend, precision="float32", batch=config.games, threads=config.threads
             )
             return EpsilonPlay(self._game, config, self._evaluator, self._seed)
+        return self._searching(config, weights)
+
+    def _with_tables(self, config: AfterstateActorConfig, weights: Weights) -> GameSource:
+        """Return the source of games by the value after the move, with that by search behind it if the run has one."""
+        search = self._searching(config.search, weights) if config.search_from < 1 else None
+        if self._evaluator is None:
+            self._evaluator = open_evaluator(weights, batch=1)
+        first = AfterstatePlay(self._game, config, self._evaluator, self._seed)
+        return first if search is None else Phases(first, search, config.search_from)
+
+    def _searching(self, config: SearchActorConfig, weights: Weights) -> SelfPlay:
+        """Open the network and return the source of games by search."""
         self._evaluator = open_evaluator(
             weights,
             backend=config.backend,

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from actors.config import AfterstateActorConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
 from reversi.model.config import ResNetConfig
@@ -38,6 +39,13 @@ def resnet(**changes: Any) -> ResNetConfig:
     network = _job("network=tiny").network
     assert isinstance(network, ResNetConfig)
     return replace(network, **changes)
+
+
+def afterstate_config(**changes: Any) -> AfterstateActorConfig:
+    """The actors of conf/experiment/reversi8_patterns.yaml, but for `changes`."""
+    actors = _job("experiment=reversi8_patterns").actors
+    assert isinstance(actors, AfterstateActorConfig)
+    return replace(actors, **changes)
 
 
 @cache

@@ -58,7 +58,11 @@ def _warm_afterstate(job: JobConfig, actors: AfterstateActorConfig, game: Game) 
     config = dataclasses.replace(actors, round_games=2)
     records = AfterstatePlay(game, config, network, 0).round(0.0, 0)
     assert records is not None
-    open_evaluator(_learned(job, game, records), batch=1)(*_start(game))
+    model = open_evaluator(_learned(job, game, records), batch=1)
+    model(*_start(game))
+    if actors.search_from < 1:
+        search = dataclasses.replace(job.search, simulations=2, first_simulations=None)
+        SelfPlay(game, dataclasses.replace(actors.search, games=1), search, model, seed=0).play(1, 0)
 
 
 def _warm_epsilon(job: JobConfig, actors: EpsilonActorConfig, game: Game) -> None:

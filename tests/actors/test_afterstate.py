@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from actors.afterstate import AfterstatePlay
-from actors.config import AfterstateActorConfig
 from actors.worker import Worker
 from reversi.errors import ConfigError
 from reversi.games.position import Position
@@ -21,21 +20,10 @@ from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import solve_batch
 from tests.actors.games import same
 from tests.actors.workers import Sink, Source
-from tests.configs import search_config
+from tests.configs import afterstate_config, search_config
 from tests.reversi.model.samples import PATTERNS, SMALL, weights
 
-CONFIG = AfterstateActorConfig(
-    kind="afterstate",
-    count=None,
-    threads=1,
-    depth=1,
-    explore=0.15,
-    opening_plies=5,
-    long_openings=0.2,
-    exact_empties=5,
-    weights="latest",
-    round_games=200,
-)
+CONFIG = afterstate_config(depth=1, explore=0.15, opening_plies=5, long_openings=0.2, exact_empties=5, round_games=200)
 FULL_BOARD = replace(PATTERNS, patterns=("a1 b1 c1 d1", "a2 b2 c2 d2", "a1 b2 c3 d4", "a1 b1 a2", "c3 d3 c4"))
 """Patterns that cover 8x8."""
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from actors.afterstate import AfterstatePlay
-from actors.config import AfterstateActorConfig
 from learner.algorithms.config import TdConfig
 from learner.algorithms.reports import TdLosses
 from learner.algorithms.td import ABSOLUTE, ERRORS, MOST_SUM, WEIGHT, TdTraining
@@ -24,6 +23,7 @@ from reversi.patterns.shapes import shapes_of
 from reversi.record import EXPLORED, OPENING, SEARCHED, UNSEARCHED, Records
 from scripts.config.compose import compose
 from scripts.config.job import job_of
+from tests.configs import afterstate_config
 from tests.random_games import random_records
 from tests.reversi.model.samples import PATTERNS, weights
 
@@ -43,16 +43,8 @@ def training(network: PatternConfig = PATTERNS, **changes: float) -> TdTraining:
 
 def played(games: int, seed: int, **settings: object) -> Records:
     """Games by tables with opinions, with every kind of ply that such actors make."""
-    config = {
-        "depth": 1,
-        "explore": 0.2,
-        "opening_plies": 15,
-        "long_openings": 0.2,
-        "exact_empties": 4,
-        "round_games": games,
-    }
-    usual = {"kind": "afterstate", "count": None, "threads": 1, "weights": "latest"}
-    actors = AfterstateActorConfig(**(usual | config | settings))  # type: ignore[arg-type]
+    usual = {"explore": 0.2, "opening_plies": 15, "long_openings": 0.2, "exact_empties": 4, "round_games": games}
+    actors = afterstate_config(**(usual | settings))
     model = open_evaluator(weights(GAME, seed=seed, config=PATTERNS))
     records = AfterstatePlay(GAME, actors, model, seed).round(0.0, 0)
     assert records is not None
