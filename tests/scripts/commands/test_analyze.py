@@ -48,7 +48,7 @@ def test_a_position_gets_move_value_policy_and_visits(reversi: Reversi, registry
     assert list(found) == ["position", "game", "move", "value", "policy", "visits", *exact, "moves"]
     assert found["moves"][0] == {"value": found["moves"][0]["value"], "prior": found["moves"][0]["prior"]} | {
         name: found[name] for name in ("move", *exact)
-    } | {"visits": found["visits"][found["move"]]}
+    } | {"discs": None, "visits": found["visits"][found["move"]]}
     assert {each["move"]: each["visits"] for each in found["moves"]} == found["visits"]
     assert sum(each["prior"] for each in found["moves"]) == pytest.approx(1, abs=1e-5)
     assert found["line"][0] == found["move"]
