@@ -133,6 +133,10 @@ class TdConfig:
     search_mix: Annotated[float, between(0, 1)]
     """Weight of the search's root value in the target of a ply that was searched; the rest is the return."""
 
+    memory: Annotated[float, between(1, 1 << 20)]
+    """Sum of a weight's absolute errors, in discs, at which both of its sums are halved: with less a weight forgets
+    sooner, and its own step falls less far.  Above 2**20 float32 would lose single errors."""
+
     def __post_init__(self) -> None:
         require_ranges(self, "algorithm")
 

@@ -44,9 +44,6 @@ from reversi.record import EXPLORED, OPENING, SEARCHED
 MOST_ERROR = np.float32(8)
 """Largest error, in discs, that counts in a weight's two sums."""
 
-MOST_SUM = np.float32(1 << 20)
-"""Sum of absolute errors at which both sums of a weight are halved, before float32 loses the next error."""
-
 BIAS_SHARE = np.float32(0.1)
 """Step of a phase's bias relative to the whole step: it appears in every position."""
 
@@ -68,6 +65,7 @@ class SweepParams(NamedTuple):
     rate: np.float32
     trace_decay: np.float32
     search_mix: np.float32
+    memory: np.float32
 
 
 class TdTables(NamedTuple):
@@ -107,6 +105,7 @@ class TdTraining:
             np.float32(self.learning_rate(progress)),
             np.float32(self._algorithm.trace_decay),
             np.float32(self._algorithm.search_mix),
+            np.float32(self._algorithm.memory),
         )
         parts: list[NDArray[np.float64]] = []
 
@@ -294,7 +293,7 @@ def _learn(
         rows[row, WEIGHT] += step * coherence
         rows[row, ERRORS] += counted
         rows[row, ABSOLUTE] = absolute + abs(counted)
-        if absolute > MOST_SUM:
+        if absolute > params.memory:
             rows[row, ERRORS] /= 2
             rows[row, ABSOLUTE] /= 2
     tables.bias[phase] += BIAS_SHARE * step

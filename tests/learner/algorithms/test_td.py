@@ -10,7 +10,7 @@ import pytest
 from actors.afterstate import AfterstatePlay
 from learner.algorithms.config import TdConfig
 from learner.algorithms.reports import TdLosses
-from learner.algorithms.td import ABSOLUTE, ERRORS, MOST_SUM, WEIGHT, TdTraining
+from learner.algorithms.td import ABSOLUTE, ERRORS, WEIGHT, TdTraining
 from learner.config import PatternLearnerConfig
 from learner.replay.game_samples import GameSamples, games_of
 from reversi.errors import CorruptFileError, IncompatibleModelError
@@ -28,7 +28,8 @@ from tests.random_games import random_records
 from tests.reversi.model.samples import PATTERNS, weights
 
 GAME = GAMES["reversi4"]
-ALGORITHM = TdConfig(name="td", rate=0.5, hold=0.6, trace_decay=0.7, search_mix=0.25)
+MOST_SUM = 1 << 20
+ALGORITHM = TdConfig(name="td", rate=0.5, hold=0.6, trace_decay=0.7, search_mix=0.25, memory=MOST_SUM)
 
 
 def learner_config(**changes: object) -> PatternLearnerConfig:
