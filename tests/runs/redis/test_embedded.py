@@ -32,7 +32,10 @@ def server_pid(running: EmbeddedServer) -> int:
 
 
 def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_closing_ends_the_server_and_its_supervisor_and_leaves_no_socket(tmp_path: Path) -> None:
