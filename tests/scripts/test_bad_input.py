@@ -98,7 +98,15 @@ def test_a_registry_that_is_not_there_exits_with_3(reversi: Reversi, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "command", ["pull -o x", "export -o x", "play", "analyze", "models", "match --a latest --b random"]
+    "command",
+    [
+        "pull -o x --size 4",
+        "export -o x --size 4",
+        "play --size 4",
+        "analyze --size 4",
+        "models",
+        "match --a latest --b random",
+    ],
 )
 def test_no_model_yet_exits_with_4(
     reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str

@@ -130,7 +130,7 @@ def test_a_player_without_a_model_plays_every_board(reversi: Reversi) -> None:
         ("--simulations 1000001", 2, "expected at most 1000000 simulations"),
         ("--solve 25", 2, "argument --solve: expected a whole number from 0 to 24, got '25'"),
         ("--registry {}/nowhere", 3, "nowhere"),
-        ("", 4, "reversi train"),
+        ("--size 4", 4, "reversi train"),
     ],
 )
 def test_wrong_use_is_one_line(
