@@ -331,7 +331,9 @@ def _shipped_by_rule(game: Game | None) -> Choice:
         choice = _shipped(game)
     except NoGatedModelError as error:
         raise NoGatedModelError(f"{missing}, and {error}, or name a registry with --registry") from None
-    _say(f"gated is the model of {choice.weights.game} that is shipped with this program: {missing}")
+    name = choice.weights.game  # the same line, whether the board was known or follows from the model
+    none = f"no run in {RUNS}/ has a promoted model of {name}"
+    _say(f"gated is the model of {name} that is shipped with this program: {none}")
     return choice
 
 
