@@ -35,6 +35,9 @@ TOO_LATE = "timed out during startup"
 OF_THE_GROUP = {signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP}
 """Signals that terminals, `timeout` and service managers send to every process of a run; SIGINT is blocked by Ray."""
 
+RAYLET = "/raylet/raylet "
+"""Part of the command line of Ray's process for this machine, the parent of its workers."""
+
 AVAILABLE = 0.999
 """Share of a resource that counts as all of it, as Ray rounds its sums."""
 
@@ -45,8 +48,9 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
 
     The processes of a Ray that ends are killed: they have nothing left to do, and workers need up to 3 s to exit, on
     which some crash or hang for ever, with all their memory (a destructor of Ray 2.60 posts to an event loop that is
-    gone).  `scripts/ray/environment.py` must have prepared the process.  A plain `ray.init()` would join, or hang on,
-    any Ray that was left behind on the machine.
+    gone). The raylet outlives our connection to it: without one Ray ends a process whose parent is gone, such as a run
+    that was left in the background. `scripts/ray/environment.py` must have prepared the process. A plain `ray.init()`
+    would join, or hang on, any Ray that was left behind on the machine.
     """
     where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
@@ -60,10 +64,13 @@ def ray_of(config: ClusterConfig) -> Iterator[None]:
     try:
         yield
     finally:
+        started = [child for child in children(os.getpid()) if child[0] not in others]
         if isinstance(config, LocalClusterConfig):
-            kill(child for child in _children() if child not in others)
+            kill(child for child, title in started if RAYLET not in title)
         with _own_signals():
             ray.shutdown()
+        if isinstance(config, LocalClusterConfig):
+            kill(child for child, _ in started)
 
 
 def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:

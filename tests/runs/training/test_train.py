@@ -132,3 +132,12 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NUMBA_NUM_THREADS", str(os.cpu_count()))
+
+
+def test_a_run_left_in_the_background_records_its_end(tmp_path: Path) -> None:
+    """Its parent is gone before it ends, as after `nohup reversi train &` in a terminal that was closed."""
+    job = command(tmp_path, "cluster=local", "run.name=left", "run.minutes=null", "run.games=60")
+    subprocess.run(["bash", "-c", '"$@" > /dev/null 2>&1 &', "bash", *job], check=True)
+    ended = tmp_path / "left" / "ended.json"
+    wait_for(lambda: ended.exists() and json.loads(ended.read_text())["how"] is not None)
+    assert json.loads(ended.read_text())["how"] == "finished"
