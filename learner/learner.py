@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 STATE_FORMAT = 3
 
-_SECONDS = ("trained_s", "published_s", "offered_s")
-
 
 class BatchSource(Protocol):
     """Where samples come from."""
@@ -187,7 +185,7 @@ class Learner:
             "step": self.trainer.step_count,
             "version": self._version,
             "random": self._rng.bit_generator.state,
-            "seconds": [getattr(self._publications, name) for name in _SECONDS],
+            "seconds": self._publications.state(),
         }
         if self._validation is not None:
             arrays |= {f"validation.{name}": array for name, array in self._validation.arrays().items()}
@@ -213,8 +211,7 @@ class Learner:
         self._drawn = [sample_kind(self.algorithm).columns(**drawn)] if drawn else []
         self._published = None if published is None else published.tobytes()
         self._version = max(self._version, header["version"])
-        for name, value in zip(_SECONDS, header["seconds"], strict=True):
-            setattr(self._publications, name, float(value))
+        self._publications.restore(header["seconds"])
         self._rng.bit_generator.state = header["random"]
 
     def _begin(self) -> None:

@@ -40,6 +40,14 @@ class Publications:
         """Seconds of training so far, by the last publication and by the last candidate."""
         self._config = config
 
+    def state(self) -> list[float]:
+        """Return the three times."""
+        return [self.trained_s, self.published_s, self.offered_s]
+
+    def restore(self, state: list[float]) -> None:
+        """Restore `state()`."""
+        self.trained_s, self.published_s, self.offered_s = map(float, state)
+
     def due(self, step: int, seconds: float, by_time: bool) -> tuple[bool, bool]:
         """Return whether weights are due after step `step`, counted from 1, and whether they are a candidate.
 

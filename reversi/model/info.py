@@ -110,7 +110,8 @@ class ModelInfo:
     def card(self) -> str:
         """Return the text of card.md: the model, its match and how to use it; the reader replaces the path MODEL."""
         size = f" --size {GAMES[self.game].size}" if self.game.startswith("reversi") else ""
-        player = f"{size} mcts:MODEL:64" if size else " MODEL"
+        alone = not size or self.network.head == "margin"  # patterns think half a second, whatever the simulations
+        player = f"{size} MODEL" if alone else f"{size} mcts:MODEL:64"
         rows = {
             "game": self.game,
             "network": f"{self.network} ({self.network.kind})",
