@@ -113,7 +113,7 @@ class AfterstatePlay:
         params = AfterstateParams(
             game_id=self.game.id,
             seed=np.uint64(self.seed),
-            depth=config.depth,
+            depth=config.depth if progress >= config.depth_from else 1,
             explore=config.explore,
             opening_plies=config.opening_plies * (self.game.squares - START_DISCS) // _FULL_GAME,
             long_share=config.long_openings,

@@ -151,14 +151,17 @@ class AfterstateActorConfig:
     """How games are made: by the value after the move, without search."""
 
     count: Annotated[int | None, at_least(1)]
-    """Actor processes; null takes the machine's cores less one for the learner."""
+    """Actor processes; null takes all of the machine's cores, as the learner is quicker than they are."""
 
     threads: Annotated[int, at_least(1)]
     """Threads that play; one process per core with one thread is as fast."""
 
-    depth: Annotated[int, between(1, 4)]
-    """Moves that the mover looks ahead by alpha-beta: 1 takes the best value after the move.  Every further one makes
-    a game about three times as dear: for clusters whose learner has more games than it needs."""
+    depth: Annotated[int, between(1, 6)]
+    """Moves that the mover looks ahead by alpha-beta: 1 takes the best value after the move.  The values that it finds
+    are learned, so deeper ones teach more a game, and a game costs about three times as much for each."""
+
+    depth_from: Annotated[float, between(0, 1)]
+    """Share of the run from which the mover looks `depth` moves ahead; before it, one."""
 
     explore: Annotated[float, between(0, 1)]
     """Probability of a uniformly random move in place of the best one."""

@@ -18,6 +18,7 @@ import signal
 import sys
 import textwrap
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
@@ -162,7 +163,7 @@ def _open_closed_streams() -> None:
 @contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
     """Interrupt again when Ctrl-C came in a `__del__`, as of what numba frees while it loads a kernel: Python prints an
-    exception raised there and goes on."""
+    exception raised there and goes on.  And let what it left half made, as by numba then too, be freed in silence."""
     before = sys.unraisablehook
 
     def interrupt() -> None:
@@ -178,6 +179,10 @@ def _no_interrupt_lost() -> Iterator[None]:
     sys.unraisablehook = report
     try:
         yield
+    except KeyboardInterrupt as error:
+        sys.unraisablehook = lambda what: None
+        traceback.clear_frames(error.__traceback__)
+        raise
     finally:
         sys.unraisablehook = before
 

@@ -128,10 +128,7 @@ class TdConfig:
     of it."""
 
     trace_decay: Annotated[float, between(0, 1)]
-    """Lambda: 0 learns from the next position's value alone, 1 from the end of the game."""
-
-    search_mix: Annotated[float, between(0, 1)]
-    """Weight of the search's root value in the target of a ply that was searched; the rest is the return."""
+    """Lambda: 0 learns from the values that the actors found alone, 1 from the end of the game alone."""
 
     memory: Annotated[float, between(1, 1 << 20)]
     """Sum of a weight's absolute errors, in discs, at which both of its sums are halved: with less a weight forgets

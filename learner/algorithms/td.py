@@ -3,9 +3,9 @@
     G(t) = (1 - lambda) best(t) - lambda G(t + 1)    towards the mover; no change of sign where the other side passed
     V(t) += rate * (G(t) - V(t)), shared among the position's instances
 
-best(t) is the value of the position after the move by the tables as they are now.  Where a random move was played, G(t)
-is the value of the best one that the actor found, and what came later does not count.  From the first solved position
-on G(t) is the exact margin; the opening, random too, is not learned.  Values are margins in discs.
+best(t) is the value that the actor found, by the move after which it is best or by looking further.  Where a random
+move was played, G(t) is best(t), and what came later does not count.  From the first solved position on it is the exact
+margin; the opening, random too, is not learned.  Values are margins in discs.
 
 Each weight has a step of its own, |sum of its errors| / sum of their absolute values: it is large while the errors
 agree and falls where they are noise (temporal coherence).
@@ -39,7 +39,7 @@ from reversi.model.weights import Weights
 from reversi.patterns.index import PatternIndex, raw_indices, stack_indices
 from reversi.patterns.shapes import shapes_of
 from reversi.patterns.tables import DISC, phase_of, phases_of
-from reversi.record import EXPLORED, OPENING, SEARCHED
+from reversi.record import EXPLORED, OPENING
 
 MOST_ERROR = np.float32(8)
 """Largest error, in discs, that counts in a weight's two sums."""
@@ -64,7 +64,6 @@ class SweepParams(NamedTuple):
     phase_discs: int
     rate: np.float32
     trace_decay: np.float32
-    search_mix: np.float32
     memory: np.float32
 
 
@@ -104,7 +103,6 @@ class TdTraining:
             self._network.phase_discs,
             np.float32(self.learning_rate(progress)),
             np.float32(self._algorithm.trace_decay),
-            np.float32(self._algorithm.search_mix),
             np.float32(self._algorithm.memory),
         )
         parts: list[NDArray[np.float64]] = []
@@ -200,22 +198,21 @@ def sweep(
     for g in range(games.count.shape[0]):
         count = games.count[g]
         end = _positions(games, g, params.game_id, own, opp, sign)
-        value = target = end  # of the position after the last move, for the side to move there
-        greedy_end, from_end = end, True
+        target = greedy_end = end  # of the position after the last move, for the side to move there
+        from_end = True
         for t in range(count - 1, -1, -1):
             kind = games.moves[g, t] >> SQUARE_BITS
             if kind == OPENING:
                 break
             recorded = np.float32(games.values[g, t]) / np.float32(DISC)
-            value, target, greedy_end = sign[t] * value, sign[t] * target, sign[t] * greedy_end
-            target = (np.float32(1) - params.trace_decay) * value + params.trace_decay * target
+            target, greedy_end = sign[t] * target, sign[t] * greedy_end
             if t >= games.exact_from[g]:
                 target = greedy_end = recorded
             elif kind == EXPLORED:
                 target, from_end = recorded, False
-            elif kind == SEARCHED:
-                target = (np.float32(1) - params.search_mix) * target + params.search_mix * recorded
-            error, value = _learn(own[t], opp[t], target, params, lookup, canonical, tables)
+            else:
+                target = (np.float32(1) - params.trace_decay) * recorded + params.trace_decay * target
+            error = _learn(own[t], opp[t], target, params, lookup, canonical, tables)
             sums[0] += 1
             sums[1] += error * error
             sums[2] += abs(error)
@@ -269,8 +266,8 @@ def _learn(
     lookup: PatternIndex,
     canonical: NDArray[np.int32],
     tables: TdTables,
-) -> tuple[np.float32, np.float32]:
-    """Move a position's value towards `target`; return the error before and the value after.
+) -> np.float32:
+    """Move a position's value towards `target`; return the error before.
 
     A weight that several instances share, as those of empty edges, is moved once for each: that is its gradient.
     """
@@ -297,7 +294,4 @@ def _learn(
             rows[row, ERRORS] /= 2
             rows[row, ABSOLUTE] /= 2
     tables.bias[phase] += BIAS_SHARE * step
-    after = tables.bias[phase]
-    for i in range(count):
-        after += rows[indices[i], WEIGHT]
-    return error, after
+    return np.float32(error)

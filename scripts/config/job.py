@@ -14,7 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from actors.config import ActorConfig, EpsilonActorConfig, GamesActorConfig, SearchActorConfig, actor_threads
+from actors.config import (
+    ActorConfig,
+    AfterstateActorConfig,
+    EpsilonActorConfig,
+    GamesActorConfig,
+    SearchActorConfig,
+    actor_threads,
+)
 from evaluator.config import GateConfig
 from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfig
 from learner.config import LearnerConfig, PatternLearnerConfig
@@ -175,7 +182,15 @@ class JobConfig:
         """Actor processes of this job on this machine."""
         if isinstance(self.actors, GamesActorConfig):
             return 1
-        return self.actors.count if self.actors.count is not None else max(1, (os.cpu_count() or 1) - 1)
+        if self.actors.count is not None:
+            return self.actors.count
+        cores = os.cpu_count() or 1
+        return cores if self.learner_waits else max(1, cores - 1)
+
+    @property
+    def learner_waits(self) -> bool:
+        """Whether the learner needs no core of its own: tables learn a game in less time than it is played."""
+        return isinstance(self.actors, AfterstateActorConfig)
 
     def actors_of(self, group: str) -> ActorConfig:
         """Return how the actors of a group of a Ray cluster make games: `actors` with the group's own settings."""
@@ -197,7 +212,7 @@ def job_of(values: Mapping[str, Any]) -> JobConfig:
 def check_threads(job: JobConfig, cores: int) -> None:
     """Raise ConfigError for a job with more threads than `cores`: Ray would wait for cores, or all would be slow."""
     each = actor_threads(job.actors)
-    wanted = job.actor_count * each + job.learner.threads
+    wanted = job.actor_count * each + (0 if job.learner_waits else job.learner.threads)
     if wanted > max(2, cores):
         raise ConfigError(
             f"this job needs {wanted} threads but the machine allows {max(2, cores)}: actors.count={job.actor_count} "

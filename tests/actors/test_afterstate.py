@@ -23,7 +23,9 @@ from tests.actors.workers import Sink, Source
 from tests.configs import afterstate_config, search_config
 from tests.reversi.model.samples import PATTERNS, SMALL, weights
 
-CONFIG = afterstate_config(depth=1, explore=0.15, opening_plies=5, long_openings=0.2, exact_empties=5, round_games=200)
+CONFIG = afterstate_config(
+    depth=1, depth_from=0, explore=0.15, opening_plies=5, long_openings=0.2, exact_empties=5, round_games=200
+)
 FULL_BOARD = replace(PATTERNS, patterns=("a1 b1 c1 d1", "a2 b2 c2 d2", "a1 b2 c3 d4", "a1 b1 a2", "c3 d3 c4"))
 """Patterns that cover 8x8."""
 
@@ -132,6 +134,18 @@ def test_the_value_is_that_of_plain_minimax_and_an_explored_ply_is_another_move(
     assert seen > 7 * games
 
 
+def test_the_mover_looks_further_from_a_share_of_the_run_on() -> None:
+    def games(progress: float, **changes: object) -> Records:
+        made = source(GAMES["reversi4"], round_games=30, **changes).round(progress, 7)
+        assert made is not None
+        return made
+
+    shallow, deep = games(0.5, depth=1), games(0.5, depth=2)
+    assert not same(shallow, deep)
+    assert same(games(0.49, depth=2, depth_from=0.5), shallow)
+    assert same(games(0.5, depth=2, depth_from=0.5), deep)
+
+
 def test_a_search_of_four_moves_is_plain_minimax() -> None:
     game = GAMES["reversi6"]
     records = round_of(source(game, depth=4, round_games=2, explore=0.0, opening_plies=30, exact_empties=0))
@@ -211,7 +225,7 @@ def test_a_worker_delivers_its_rounds_and_resumes_exactly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("depth", 0), ("depth", 5), ("explore", 1.5), ("opening_plies", 1), ("round_games", 0)]
+    ("field", "value"), [("depth", 0), ("depth", 7), ("explore", 1.5), ("opening_plies", 1), ("round_games", 0)]
 )
 def test_values_out_of_range_are_refused_by_name(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=rf"actors\.{field}"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import time
@@ -82,6 +83,26 @@ def test_ctrl_c_while_something_is_freed_is_not_lost(reversi: Reversi, monkeypat
     assert (answer.code, answer.err) == (130, "error: interrupted\n")
     assert time.monotonic() - began_s < 29, "what the command waits for is interrupted"
     assert sys.unraisablehook is before
+
+
+class HalfMade:
+    """Was interrupted before it had what it frees at its end."""
+
+    def __del__(self) -> None:
+        raise AttributeError
+
+
+def test_what_ctrl_c_leaves_half_made_says_nothing(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        kept = HalfMade()
+        raise KeyboardInterrupt(f"at {id(kept)}")
+
+    heard: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    monkeypatch.setattr(signature, "run", run)
+    answer = reversi("signature")
+    gc.collect()
+    assert (answer.code, answer.err, heard) == (130, "error: interrupted\n", [])
 
 
 def test_train_passes_its_overrides_on_unread(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from reversi.games.symmetry import SYMMETRIES, action_table
 from reversi.model.config import PatternConfig
 from reversi.model.evaluate import open_evaluator
 from reversi.patterns.shapes import shapes_of
-from reversi.record import EXPLORED, OPENING, SEARCHED, UNSEARCHED, Records
+from reversi.record import EXPLORED, OPENING, UNSEARCHED, Records
 from scripts.config.compose import compose
 from scripts.config.job import job_of
 from tests.configs import afterstate_config
@@ -29,7 +29,7 @@ from tests.reversi.model.samples import PATTERNS, weights
 
 GAME = GAMES["reversi4"]
 MOST_SUM = 1 << 20
-ALGORITHM = TdConfig(name="td", rate=0.5, hold=0.6, trace_decay=0.7, search_mix=0.25, memory=MOST_SUM)
+ALGORITHM = TdConfig(name="td", rate=0.5, hold=0.6, trace_decay=0.7, memory=MOST_SUM)
 
 
 def learner_config(**changes: object) -> PatternLearnerConfig:
@@ -103,22 +103,20 @@ class SlowTables:
             for p in range(first, first + records.plies[g]):
                 plies.append((position, p))
                 position = position.play(int(records.actions[p]))
-            value = target = float(position.own.bit_count() - position.opp.bit_count())
+            target = float(position.own.bit_count() - position.opp.bit_count())
             for ply, (before, p) in reversed(list(enumerate(plies))):
                 kind, recorded = records.ply_kind[p], float(records.value[p]) * GAME.squares
-                value, target = -value, -target
+                target = -target
                 if records.actions[p] == GAME.pass_action:
                     continue
                 if kind == OPENING:
                     break
-                target = (1 - config.trace_decay) * value + config.trace_decay * target
                 recorded = round(64 * recorded) / 64
                 if ply >= records.exact_from[g] or kind == EXPLORED:
                     target = recorded
-                elif kind == SEARCHED:
-                    target = (1 - config.search_mix) * target + config.search_mix * recorded
+                else:
+                    target = (1 - config.trace_decay) * recorded + config.trace_decay * target
                 self.learn(before, target, rate)
-                value = self.value(before)
             first += records.plies[g]
 
 
@@ -136,7 +134,7 @@ def test_the_sweep_is_that_of_the_slow_twin() -> None:
     assert np.abs(slow.rows[:, :, WEIGHT]).max() > 0.5
 
 
-def test_root_values_of_searched_plies_are_mixed_in() -> None:
+def test_root_values_of_searched_plies_count_as_others() -> None:
     records = random_records("reversi4", 30, seed=5)
     made, slow = training(), SlowTables(PATTERNS)
     made.step(games_of(records), 0.0)
@@ -152,22 +150,28 @@ def test_one_game_by_hand() -> None:
     last = moves[-1]
     kinds = np.zeros(records.positions, np.uint8)
     kinds[last] = UNSEARCHED
-    records = replace(records, ply_kind=kinds, policy=np.zeros_like(records.policy), value=0 * records.value)
+    records = replace(
+        records,
+        ply_kind=kinds,
+        policy=np.zeros_like(records.policy),
+        value=np.full_like(records.value, 2 / GAME.squares),
+    )
     made = training(network)
     losses, _ = made.mean([made.step(games_of(records), 0.0)])
     position = Position.start(GAME)
     for ply in range(last):
         position = position.play(int(records.actions[ply]))
     margin = float(records.margin[0]) * (1 if last % 2 == 0 else -1)
-    assert losses == TdLosses(total=abs(margin), error=abs(margin))
+    error = (1 - ALGORITHM.trace_decay) * 2 + ALGORITHM.trace_decay * margin
+    assert losses == TdLosses(total=pytest.approx(abs(error)), error=pytest.approx(abs(error)))
     phase, rows = SlowTables(network).where(position)
     assert (phase, len(rows)) == (0, 8)
     array = made.arrays()["rows"][0]
     for row in set(rows):
-        expected = rows.count(row) * 0.5 * margin / 8
+        expected = rows.count(row) * 0.5 * error / 8
         assert array[row, WEIGHT] == pytest.approx(expected, rel=1e-5)
-        assert array[row, ERRORS] == rows.count(row) * min(max(margin, -8), 8)
-    assert made.arrays()["bias"][0] == pytest.approx(0.1 * 0.5 * margin / 8, rel=1e-5)
+        assert array[row, ERRORS] == pytest.approx(rows.count(row) * min(max(error, -8), 8))
+    assert made.arrays()["bias"][0] == pytest.approx(0.1 * 0.5 * error / 8, rel=1e-5)
 
 
 def test_sums_are_halved_before_they_lose_precision() -> None:

@@ -36,7 +36,7 @@ from tests.runs.redis.redis_setup import (
 
 DQN = DqnConfig(name="dqn", discount=0.9, n_step=3, target_every_steps=1, reward="win", every_move=True, loss="huber")
 Q_TABLE = QTableConfig(name="q_table", learning_rate=0.1, discount=1.0)
-TD = TdConfig(name="td", rate=0.3, hold=0.6, trace_decay=0.8, search_mix=0.5, memory=1 << 20)
+TD = TdConfig(name="td", rate=0.3, hold=0.6, trace_decay=0.8, memory=1 << 20)
 
 ODD = "ж \n"
 """A producer's name."""
