@@ -56,7 +56,7 @@ class SelfPlay:
         """
         self._round_s = round_s
         self.game, self.config, self.search, self.network, self.seed = game, config, search, network, seed
-        self._search_params = params_of(search)
+        self._search_params = params_of(search, tables=has_tables(tables_of(network)))
         self._action_table = action_table(game)
         self._threads = Threads(config.tree_threads)
         self._cache = make_cache(game, config.cache_positions)

@@ -99,6 +99,13 @@ def judge_moves(
     return best
 
 
+@bare_kernel
+def margin_of_logit(tables: PatternTables, own: np.uint64, opp: np.uint64, logit: np.float32) -> int:
+    """Return the margin, in 1/64 disc, after a move whose logit is that of `judge_moves`."""
+    phase = phase_of(tables.phase_discs, tables.bias.shape[0], own, opp)
+    return int(np.rint(logit * np.float32(DISC) * tables.temperature[phase]))
+
+
 @kernel
 def margins_of(tables: PatternTables, own: Masks, opp: Masks, out: NDArray[np.int64]) -> None:
     """Fill `out[b]` with `margin_of` of each of B positions."""

@@ -70,7 +70,7 @@ class Search:
         self.config = config
         self.evaluate = evaluate
         self.capacity = capacity
-        self._params = params_of(config, every_move=every_move)
+        self._params = params_of(config, tables=has_tables(tables_of(evaluate)), every_move=every_move)
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
         self._played = np.empty(0, np.int32)  # [B]  of the last run
@@ -82,7 +82,11 @@ class Search:
         """
         games = own.shape[0]
         assert games <= self.capacity, f"expected at most {self.capacity} positions, got {games}"
-        self._expand(set_roots(self._trees, self.game.id, self._params, own, opp, self._leaves))
+        waiting = set_roots(self._trees, self.game.id, self._params, own, opp, self._leaves)
+        if has_tables(tables := tables_of(self.evaluate)):
+            grow_trees(self._trees, self.game.id, games, self.config.simulations, 0, self._params, tables)
+        else:
+            self._expand(waiting)
         self._simulate(games, stop or _never)
         return self._result(own, opp)
 

@@ -10,7 +10,7 @@ from reversi.search.config import SearchConfig
 
 
 class SearchParams(NamedTuple):
-    """Scalars for kernels; all but the last field are those of `SearchConfig`."""
+    """Scalars for kernels; all but the last two fields are those of `SearchConfig`."""
 
     gumbel: bool  # `method` is gumbel
     c_puct: np.float32
@@ -26,11 +26,13 @@ class SearchParams(NamedTuple):
     solve_empties: int
     bounds: bool
     wipeouts: bool
+    judged: bool  # every move of a node has a value by tables from the start, and a node that of its best move
     every_move: bool  # analysis: go on after the root's result is known until that of each of its moves is
 
 
-def params_of(config: SearchConfig, *, every_move: bool = False) -> SearchParams:
-    """Return the kernel parameters of a config; `every_move` is for analysis with PUCT."""
+def params_of(config: SearchConfig, *, tables: bool = False, every_move: bool = False) -> SearchParams:
+    """Return the kernel parameters of a config, for a search with or without `tables`; `every_move` is for analysis
+    with PUCT."""
     return SearchParams(
         gumbel=config.method == "gumbel",
         c_puct=np.float32(config.c_puct),
@@ -46,5 +48,6 @@ def params_of(config: SearchConfig, *, every_move: bool = False) -> SearchParams
         solve_empties=config.solve_empties,
         bounds=config.bounds,
         wipeouts=config.wipeouts,
+        judged=tables and config.method == "puct",
         every_move=every_move,
     )

@@ -3,7 +3,7 @@
     score(a) = Q(a) + c_puct * P(a) * sqrt(N) / (1 + n(a))
 
     n(a), N  visits of the action and of the node (its own evaluation included, so that N >= 1)
-    Q(a)     mean value of the action for the side that chooses it; while unvisited, first-play urgency:
+    Q(a)     value of the action for the side that chooses it; while unvisited, that by tables, or first-play urgency:
              value of the node - fpu_reduction * sqrt(sum of the priors of visited actions)
     P(a)     prior
 
@@ -39,7 +39,7 @@ def puct_edge(tree: Tree, index: int, params: SearchParams) -> int:
         n = edge.visits + lost
         score = explore * edge.prior
         if n == 0:
-            score += urgency
+            score += edge.total if params.judged else urgency
         else:
             value = np.float32((edge.total - np.float32(lost)) / np.float32(n))
             if params.bounds:

@@ -16,7 +16,7 @@ from reversi.games.bitboard import ONE, ZERO, lowest_square
 from reversi.games.rules import NO_ACTION, action_of_square, legal_moves, only_reply, play
 from reversi.kernels.exponential import exponential
 from reversi.kernels.kernel import bare_kernel, kernel
-from reversi.patterns.evaluate import judge_moves, utility_of
+from reversi.patterns.evaluate import judge_moves, margin_of_logit, utility_of
 from reversi.patterns.tables import PatternTables
 from reversi.search.bounds import back_up_settled, is_closed, is_settled
 from reversi.search.gumbel import interior_edge, root_edge
@@ -167,10 +167,18 @@ def evaluate_leaf(
 
     logits  float32[A]  overwritten
     """
-    own, opp = tree.nodes[node].own, tree.nodes[node].opp
-    margin = judge_moves(tables, game_id, own, opp, logits)
+    here = tree.nodes[node]
+    margin = judge_moves(tables, game_id, here.own, here.opp, logits)
     expand(tree, game_id, params, node, logits)
-    back_up(tree, params, node, utility_of(tables, game_id, own, opp, margin, params.margin_weight), 0)
+    value = utility_of(tables, game_id, here.own, here.opp, margin, params.margin_weight)
+    if params.judged:
+        for i in range(here.first, here.first + here.degree):
+            edge = tree.edges[i]
+            of_move = margin_of_logit(tables, here.own, here.opp, logits[edge.action])
+            edge.total = utility_of(tables, game_id, here.own, here.opp, of_move, params.margin_weight)
+        if here.degree == 1:  # a pass has no logit
+            tree.edges[here.first].total = value
+    back_up(tree, params, node, value, tree.edges[here.entry].pending)  # only a root may be waiting
 
 
 @kernel

@@ -98,10 +98,12 @@ def test_a_rule_holds_what_kernels_need() -> None:
     scalars = map(np.float32, (1.25, 0.5, 1, 0.75, 50, 0.25, 0.125))
     c_puct, fpu, temperature, share, c_visit, c_scale, margin_weight = scalars
     assert params_of(config) == SearchParams(
-        True, c_puct, fpu, temperature, share, np.float32(0), 3, 7, c_visit, c_scale, margin_weight, 9, *[False] * 3
+        True, c_puct, fpu, temperature, share, np.float32(0), 3, 7, c_visit, c_scale, margin_weight, 9, *[False] * 4
     )
     assert not params_of(search_config()).gumbel
     assert params_of(search_config(bounds=True)).bounds
     assert params_of(search_config(wipeouts=True)).wipeouts
     assert params_of(search_config(), every_move=True).every_move
+    assert params_of(search_config(), tables=True).judged
+    assert not params_of(config, tables=True).judged, "Gumbel's values are its own"
     assert params_of(search_config(backup_temperature=0.25)).backup_temperature == np.float32(0.25)
