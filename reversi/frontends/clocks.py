@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MARGIN_S = 0.03
-"""Time reserved in every move for pipes, scheduling and the last batch of leaves."""
+"""Time reserved in every move for pipes, scheduling and the last batch of leaves; a controller may count as much."""
 
 
 @dataclass
@@ -14,6 +14,8 @@ class _Clock:
     period_s: float = 0.0
     stones: int = 0
     """Moves still to be made in the period; 0 while the main time runs."""
+    told: bool = False
+    """Whether the controller said so, so that its periods begin when ours do."""
 
 
 class Clocks:
@@ -40,29 +42,33 @@ class Clocks:
 
     def tell(self, black: bool, left_s: float, stones: int) -> None:
         """Set a side's remaining time: its main time if `stones` is 0, else the time for that many moves."""
-        self._clocks[black] = _Clock(0.0, left_s, stones) if stones > 0 else _Clock(left_s)
+        self._clocks[black] = _Clock(0.0, left_s, stones, told=True) if stones > 0 else _Clock(left_s, told=True)
 
     def share_s(self, black: bool, empties: int) -> float | None:
         """Return the time for the side's next move in seconds, None if there is no limit.
 
         In the main time: an equal share for each move the side may still have to make, plus two; if a period follows,
-        at least a move's share of the period.  In a period: an equal share for each of its remaining moves.
+        at least a move's share of the period.  In a period: an equal share for each of its remaining moves, without
+        what earlier moves left of it where the controller's period may have begun later.
         """
         clock = self._clocks.get(black)
         if clock is None:
             return None
         if clock.stones:
-            return max(0.0, clock.period_s / clock.stones - MARGIN_S)
+            share_s, usual_s = clock.period_s / clock.stones, self._period_s / max(1, self._stones)
+            return max(0.0, (share_s if clock.told else min(share_s, usual_s)) - MARGIN_S)
         share_s = clock.main_s / ((empties + 1) // 2 + 2)
         if self._stones:
             share_s = max(share_s, self._period_s / self._stones)
         return max(0.0, share_s - MARGIN_S)
 
     def spend(self, black: bool, seconds: float) -> None:
-        """Subtract the time of a move, for controllers that do not send the remaining time."""
+        """Subtract the time of a move and what the controller may count beside it, which may never send the remaining
+        time."""
         clock = self._clocks.get(black)
         if clock is None:
             return
+        seconds += MARGIN_S
         if not clock.stones:
             clock.main_s -= seconds
             if clock.main_s > 0:

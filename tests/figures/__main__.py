@@ -4,6 +4,7 @@
     python -m tests.figures peers        other programs beside ours (pip install '.[peers]')
     python -m tests.figures weights      a model sent to a thousand simulated actors
     python -m tests.figures records      the records of a thousand simulated actors into one Redis
+    python -m tests.figures clocks       a thousand games of an engine against the clock
 
 `page --again` writes the page from the figures of its last measurement.  Each of the others takes minutes and needs a
 quiet machine.  The sizes are those of `reversi bench`.
@@ -23,6 +24,7 @@ from scripts.bench.rows import ROWS
 from scripts.bench.setup import Settings
 from scripts.commands.bench import add_sizes, describe_machine, measure, sentence, settings_of, table
 from tests.figures import programs
+from tests.figures.clocks import bench_clocks
 from tests.figures.limits import limits
 from tests.figures.page import Measured, write_page
 from tests.figures.peers import bench_peers
@@ -30,8 +32,8 @@ from tests.figures.records import bench_records
 from tests.figures.sweeps import SWEEPS
 from tests.figures.weights import bench_weights
 
-CROWDS = {"weights": bench_weights, "records": bench_records}
-"""The scenarios with simulated actors."""
+CROWDS = {"weights": bench_weights, "records": bench_records, "clocks": bench_clocks}
+"""The scenarios with many simulated actors or games."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 
@@ -42,7 +44,9 @@ def parser() -> argparse.ArgumentParser:
     reader.add_argument("what", choices=["page", "peers", *CROWDS], help="what to measure")
     reader.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="the page to write")
     reader.add_argument("--again", action="store_true", help="do not measure the page, but write it from its figures")
-    reader.add_argument("--crowd", type=int, default=1000, metavar="N", help="simulated actors (default 1000)")
+    reader.add_argument(
+        "--crowd", type=int, default=1000, metavar="N", help="simulated actors, or games (default 1000)"
+    )
     add_sizes(reader)
     return reader
 
