@@ -23,6 +23,7 @@ from reversi.record import OPENING, SEARCHED, UNSEARCHED, Records, check
 from reversi.search.apv_mcts import Search
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Immediate, UniformEvaluate
+from reversi.search.params import params_of
 from reversi.solver.search import NO_SCORE
 from reversi.solver.solver import solve_batch
 from tests.actors.games import ACTORS, SEARCH, ImageEvaluator, played, same, selfplay
@@ -307,8 +308,14 @@ def test_a_kept_root_gets_noise_too() -> None:
 
 
 @pytest.mark.parametrize("search", [SEARCH, GUMBEL], ids=["puct", "gumbel"])
-def test_games_with_tables_are_those_of_asking_for_every_leaf(search: SearchConfig) -> None:
-    """Within a call every game is played to its end; asked leaf by leaf, the same games end some batches later."""
+def test_games_with_tables_are_those_of_asking_for_every_leaf(
+    search: SearchConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within a call every game is played to its end; asked leaf by leaf, the same games end some batches later.
+
+    PUCT's values are means here, as they are where leaves are asked for; `test_tables.py` has those with tables.
+    """
+    monkeypatch.setattr("actors.selfplay.params_of", lambda search, *, tables: params_of(search))
     game = game_named("reversi4")
     model = open_evaluator(weights(game, config=PATTERNS), batch=ACTORS.games)
     inside = SelfPlay(game, ACTORS, search, model, seed=1)  # type: ignore[arg-type]
