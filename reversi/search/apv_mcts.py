@@ -39,7 +39,8 @@ class SearchResult:
 
     visits: NDArray[np.int32]  # [B, A]  simulations through each action of the root
     value: NDArray[np.float32]  # [B]     for the side to move.  PUCT: mean value of the root, its own evaluation
-    #                                      included; Gumbel: expected value of the improved policy
+    #                                      included, with tables that of the best move; Gumbel: expected value of the
+    #                                      improved policy
     policy: NDArray[np.float32]  # [B, A]  PUCT: visits, scaled to sum to 1; Gumbel: the improved policy; without
     #                                      simulations the prior
     prior: NDArray[np.float32]  # [B, A]  the network's policy over the legal actions, before `policy_temperature`

@@ -207,10 +207,8 @@ def back_up(tree: Tree, params: SearchParams, node: int, value: np.float32, pend
         edge = tree.edges[here.entry]
         edge.visits += 1
         edge.pending -= pending
-        edge.total += value
-        if params.judged:
-            edge.total = np.float32(edge.visits) * value
-        elif params.backup_temperature > 0 and here.explored > 0:
+        edge.total = np.float32(edge.visits) * value if params.judged else edge.total + value
+        if not params.judged and params.backup_temperature > 0 and here.explored > 0:
             edge.total = -np.float32(edge.visits) * _soft_value(tree, node, params.backup_temperature)
         if node == 0:
             return

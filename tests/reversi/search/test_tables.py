@@ -1,4 +1,4 @@
-"""A search with tables is that of a slow twin; Gumbel's is the one that asks for the same evaluations."""
+"""A search with tables is that of a slow twin, and but for the values of its moves the one that asks for its leaves."""
 
 from __future__ import annotations
 
@@ -13,21 +13,38 @@ from reversi.model.evaluate import Evaluator, open_evaluator
 from reversi.patterns.evaluate import judge_positions
 from reversi.search.apv_mcts import SLICE, Search
 from reversi.search.config import SearchConfig
+from reversi.search.params import params_of
 from reversi.search.tree import nodes_for
 from tests.configs import search_config
 from tests.reversi.model.samples import PATTERNS, weights
 from tests.reversi.search.stubs import random_positions
 
+FIELDS = ("visits", "value", "policy", "prior", "action")
 
-@pytest.mark.parametrize("simulations", [0, 32])
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "puct", "simulations": 3 * SLICE + 5, "bounds": True, "wipeouts": True, "solve_empties": 4},
+        {"method": "puct", "simulations": 60, "backup_temperature": 0.2},
+        {"method": "gumbel", "simulations": 32},
+        {"method": "puct", "simulations": 0},
+        {"method": "puct", "simulations": 1, "margin_weight": 0.3},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("name", ["reversi4", "reversi6"])
-def test_a_gumbel_search_is_that_of_asking_for_every_leaf(name: str, simulations: int) -> None:
-    game, config = game_named(name), search_config(method="gumbel", simulations=simulations)
+def test_the_result_is_that_of_asking_for_every_leaf(
+    name: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With means, which a search that asks for its leaves has; the values of all moves come below."""
+    monkeypatch.setattr("reversi.search.apv_mcts.params_of", lambda config, *, tables, every_move: params_of(config))
+    game, config = game_named(name), search_config(**options)
     own, opp = random_positions(game, 20, 5)
-    model = open_evaluator(weights(game, config=PATTERNS))
+    model = open_evaluator(weights(game, config=PATTERNS), margin_weight=config.margin_weight)
     inside = Search(game, config, model, 20).run(own, opp)
     asked = Search(game, config, lambda own, opp: model(own, opp), 20).run(own, opp)
-    for field in ("value", "policy", "prior", "action"):
+    for field in FIELDS:
         np.testing.assert_allclose(getattr(inside, field), getattr(asked, field), rtol=0, atol=2e-6)
     assert (inside.visits == asked.visits).all()
 
