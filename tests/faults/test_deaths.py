@@ -19,13 +19,15 @@ from scripts.run.interrupt import TOGETHER_S
 from scripts.run.processes import children
 from tests.faults.drill.run import is_alive
 from tests.runs.training.processes import REPLAY, ROLES, command, processes, resume, wait_for
-from tests.scripts.launch.tiny_job import elapsed_s, metrics
+from tests.scripts.launch.tiny_job import TINY, TINY_TD, elapsed_s, metrics
 
 
-def test_killed_roles_come_back_and_the_run_still_ends_with_a_champion(tmp_path: Path) -> None:
+@pytest.mark.parametrize("job", [TINY, (*TINY_TD, "replay=redis", "actors.count=1")], ids=["a tower", "patterns over Redis"])
+def test_killed_roles_come_back_and_the_run_still_ends_with_a_champion(job: tuple[str, ...], tmp_path: Path) -> None:
     """One after the other in a run; once all are back it is stopped, and resumed to its end."""
     run = tmp_path / "killed"
-    start = command(tmp_path, "run.name=killed", "run.minutes=9", "run.checkpoint_minutes=0.05", "run.summary_games=0")
+    limits = ("run.name=killed", "run.minutes=9", "run.checkpoint_minutes=0.05", "run.summary_games=0")
+    start = command(tmp_path, *limits, job=job)
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_for(lambda: list((run / "checkpoints").glob("0*")), 120)
         for number, role in enumerate(ROLES, start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -17,8 +17,8 @@ ROLES = {"actor": "RemoteWorker", "learner": "RemoteLearner", "gate": "RemoteGat
 REPLAY = "AsyncReplay"
 
 
-def command(folder: Path, *overrides: str) -> list[str]:
-    return [sys.executable, "-m", "scripts.cli", "train", f"run.dir={folder}", *TINY, *overrides]
+def command(folder: Path, *overrides: str, job: Sequence[str] = TINY) -> list[str]:
+    return [sys.executable, "-m", "scripts.cli", "train", f"run.dir={folder}", *job, *overrides]
 
 
 def train(folder: Path, *overrides: str, timeout_s: float = 600) -> subprocess.CompletedProcess[str]:

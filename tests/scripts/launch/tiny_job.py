@@ -1,4 +1,4 @@
-"""The smallest of training jobs, and what is read of its run."""
+"""The smallest of training jobs, and what is read of their runs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,25 @@ TINY = (
     "run.summary_games=20",
     "tracking=[jsonl,tensorboard]",
 )
+TINY_TD = (
+    "experiment=reversi8_patterns",
+    "game=reversi4",
+    "actors.depth=1",
+    "actors.round_games=20",
+    "replay.min_positions=100",
+    "replay.window_start=500",
+    "replay.capacity_positions=600",
+    "replay.bucket_capacity=5000",
+    "learner.batch=8",
+    "learner.publish_every_steps=10",
+    "learner.candidate_every_steps=40",
+    "gate.games=20",
+    "gate.wins=11",
+    "gate.simulations=4",
+    "gate.opening_plies=4",
+    "tracking=jsonl",
+)
+"""The smallest job of patterns."""
 
 
 def metrics(run: Path, prefix: str) -> list[dict[str, float]]:
