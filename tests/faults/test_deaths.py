@@ -21,8 +21,10 @@ from tests.faults.drill.run import is_alive
 from tests.runs.training.processes import REPLAY, ROLES, command, processes, resume, wait_for
 from tests.scripts.launch.tiny_job import TINY, TINY_TD, elapsed_s, metrics
 
+JOBS = {"a tower": TINY, "patterns over Redis": (*TINY_TD, "replay=redis", "actors.count=1")}
 
-@pytest.mark.parametrize("job", [TINY, (*TINY_TD, "replay=redis", "actors.count=1")], ids=["a tower", "patterns over Redis"])
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=list(JOBS))
 def test_killed_roles_come_back_and_the_run_still_ends_with_a_champion(job: tuple[str, ...], tmp_path: Path) -> None:
     """One after the other in a run; once all are back it is stopped, and resumed to its end."""
     run = tmp_path / "killed"

@@ -4,6 +4,7 @@
     python -m tests.figures peers        other programs beside ours (pip install '.[peers]')
     python -m tests.figures weights      a model sent to a thousand simulated actors
     python -m tests.figures records      the records of a thousand simulated actors into one Redis
+    python -m tests.figures nodes        patterns on two Ray nodes with Redis: the CPU time of a game, role by role
     python -m tests.figures clocks       a thousand games of an engine against the clock
 
 `page --again` writes the page from the figures of its last measurement.  Each of the others takes minutes and needs a
@@ -26,6 +27,7 @@ from scripts.commands.bench import add_sizes, describe_machine, measure, sentenc
 from tests.figures import programs
 from tests.figures.clocks import bench_clocks
 from tests.figures.limits import limits
+from tests.figures.nodes import bench_nodes
 from tests.figures.page import Measured, write_page
 from tests.figures.peers import bench_peers
 from tests.figures.records import bench_records
@@ -41,7 +43,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
     reader = argparse.ArgumentParser(prog="python -m tests.figures", description="Measure figures of the documents.")
-    reader.add_argument("what", choices=["page", "peers", *CROWDS], help="what to measure")
+    reader.add_argument("what", choices=["page", "peers", "nodes", *CROWDS], help="what to measure")
     reader.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="the page to write")
     reader.add_argument("--again", action="store_true", help="do not measure the page, but write it from its figures")
     reader.add_argument(
@@ -65,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.what == "peers":
         check_peers(settings)
         print(table(bench_peers(settings)))
+    elif args.what == "nodes":
+        print(table(list(bench_nodes(settings, settings.actors))))
     else:
         print(table(list(CROWDS[args.what](settings, args.crowd))))
     return 0
