@@ -7,6 +7,10 @@ from dataclasses import dataclass
 MARGIN_S = 0.03
 """Time reserved in every move for pipes, scheduling and the last batch of leaves; a controller may count as much."""
 
+RESERVE_S = 0.25
+"""Time of a period that is left for a machine that stands still for a moment, of a short one a fifth: the last moves of
+a period have no later ones to save time in."""
+
 
 @dataclass
 class _Clock:
@@ -48,19 +52,26 @@ class Clocks:
         """Return the time for the side's next move in seconds, None if there is no limit.
 
         In the main time: an equal share for each move the side may still have to make, plus two; if a period follows,
-        at least a move's share of the period.  In a period: an equal share for each of its remaining moves, without
-        what earlier moves left of it where the controller's period may have begun later.
+        at least a move's share of the period.  In a period, but for its reserve: an equal share for each of its
+        remaining moves, without what earlier moves left of it where the controller's period may have begun later.
         """
         clock = self._clocks.get(black)
         if clock is None:
             return None
         if clock.stones:
-            share_s, usual_s = clock.period_s / clock.stones, self._period_s / max(1, self._stones)
-            return max(0.0, (share_s if clock.told else min(share_s, usual_s)) - MARGIN_S)
+            share_s = (clock.period_s - self._reserve_s()) / clock.stones
+            return max(0.0, (share_s if clock.told else min(share_s, self._usual_s())) - MARGIN_S)
         share_s = clock.main_s / ((empties + 1) // 2 + 2)
         if self._stones:
-            share_s = max(share_s, self._period_s / self._stones)
+            share_s = max(share_s, self._usual_s())
         return max(0.0, share_s - MARGIN_S)
+
+    def _usual_s(self) -> float:
+        """Return a move's share of a whole period."""
+        return (self._period_s - self._reserve_s()) / max(1, self._stones)
+
+    def _reserve_s(self) -> float:
+        return min(RESERVE_S, self._period_s / 5)
 
     def spend(self, black: bool, seconds: float) -> None:
         """Subtract the time of a move and what the controller may count beside it, which may never send the remaining

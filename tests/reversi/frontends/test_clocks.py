@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from reversi.frontends.clocks import MARGIN_S, Clocks
+from reversi.frontends.clocks import MARGIN_S, RESERVE_S, Clocks
 from reversi.games.position import Position
 
 
@@ -49,36 +49,48 @@ def test_a_game_never_runs_out_of_main_time(main_s: float, empties: int) -> None
 def test_a_period_is_divided_among_its_stones_and_begins_anew() -> None:
     clocks = Clocks()
     clocks.set(0, 30, 3)
-    assert clocks.share_s(True, 50) == pytest.approx(10 - MARGIN_S)
+    assert clocks.share_s(True, 50) == pytest.approx((30 - RESERVE_S) / 3 - MARGIN_S)
     clocks.spend(True, 14 - MARGIN_S)
-    assert clocks.share_s(True, 48) == pytest.approx(8 - MARGIN_S)
+    assert clocks.share_s(True, 48) == pytest.approx((16 - RESERVE_S) / 2 - MARGIN_S)
     clocks.spend(True, 8 - MARGIN_S)
     clocks.spend(True, 8 - MARGIN_S)
-    assert clocks.share_s(True, 46) == pytest.approx(10 - MARGIN_S)
+    assert clocks.share_s(True, 46) == pytest.approx((30 - RESERVE_S) / 3 - MARGIN_S)
+
+
+def test_a_move_that_takes_far_too_long_at_the_end_of_a_period_is_paid_from_the_reserve() -> None:
+    clocks, spent_s = Clocks(), 0.0
+    clocks.set(0, 1, 10)
+    for stone in range(10):
+        share_s = clocks.share_s(True, 50)
+        assert share_s is not None
+        stalled_s = 0.4 if stone == 9 else 0.0
+        clocks.spend(True, share_s + stalled_s)
+        spent_s += share_s + stalled_s
+    assert 0.8 < spent_s < 1
 
 
 def test_what_is_left_of_a_period_counts_where_the_controller_says_so() -> None:
     clocks = Clocks()
     clocks.set(0, 30, 3)
     clocks.spend(True, 4)
-    assert clocks.share_s(True, 48) == pytest.approx(10 - MARGIN_S), "its period may begin later"
+    assert clocks.share_s(True, 48) == pytest.approx((30 - RESERVE_S) / 3 - MARGIN_S), "its period may begin later"
     clocks.tell(True, 26, 2)
-    assert clocks.share_s(True, 48) == pytest.approx(13 - MARGIN_S)
+    assert clocks.share_s(True, 48) == pytest.approx((26 - RESERVE_S) / 2 - MARGIN_S)
 
 
 def test_main_time_runs_over_into_the_first_period() -> None:
     clocks = Clocks()
     clocks.set(6, 30, 3)
-    assert clocks.share_s(True, 50) == pytest.approx(10 - MARGIN_S)
+    assert clocks.share_s(True, 50) == pytest.approx((30 - RESERVE_S) / 3 - MARGIN_S)
     clocks.spend(True, 18 - MARGIN_S)  # 6 of the main time, 12 of the period, one of its stones
-    assert clocks.share_s(True, 48) == pytest.approx(9 - MARGIN_S)
+    assert clocks.share_s(True, 48) == pytest.approx((18 - RESERVE_S) / 2 - MARGIN_S)
 
 
 def test_what_is_told_replaces_what_was_counted() -> None:
     clocks = Clocks()
     clocks.set(320, 30, 3)
     clocks.tell(True, 32, 0)
-    assert clocks.share_s(True, 60) == pytest.approx(10 - MARGIN_S)  # a third of the period to come
+    assert clocks.share_s(True, 60) == pytest.approx((30 - RESERVE_S) / 3 - MARGIN_S)  # a third of the period to come
     clocks.tell(True, 5, 1)
     assert clocks.share_s(True, 60) == pytest.approx(5 - MARGIN_S)
     assert clocks.share_s(False, 60) == pytest.approx(10 - MARGIN_S)
