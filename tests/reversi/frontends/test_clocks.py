@@ -92,7 +92,7 @@ def test_what_is_told_replaces_what_was_counted() -> None:
     clocks.tell(True, 32, 0)
     assert clocks.share_s(True, 60) == pytest.approx((30 - RESERVE_S) / 3 - MARGIN_S)  # a third of the period to come
     clocks.tell(True, 5, 1)
-    assert clocks.share_s(True, 60) == pytest.approx(5 - MARGIN_S)
+    assert clocks.share_s(True, 60) == pytest.approx(5 - RESERVE_S - MARGIN_S)
     assert clocks.share_s(False, 60) == pytest.approx(10 - MARGIN_S)
 
 
