@@ -12,7 +12,8 @@ runs/<name>/
     redis/  control.json            the run's own Redis server, if it has one; what `reversi scale` asked for
     redis-*                         the run's key on a Redis server, which folder that belongs to, starts so far
     skipped.txt                     games in files that were left out, and why
-    summary.json  learning.svg      what came out
+    summary.json  learning.svg  report.html
+                                    what came out
     ended.json                      how the last session ended
 """
 

@@ -1,0 +1,82 @@
+"""The server of `reversi watch`: the page of one run or of several, read from their folders alone.
+
+    GET /                the page
+    GET /api/runs        [{"run": name, "state": ...}], the runs that can be watched
+    GET /api/run?run=R   all that the page shows of a run (`view.py`), the first one without `run`
+    GET /api/config?run=R
+                         its configuration as text
+
+A request that cannot be answered gets a line of text with status 404.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from reversi.errors import ReversiError
+from reversi.frontends.web.site import guard
+from scripts.run.watch import STATIC
+from scripts.run.watch.view import RunView
+
+
+class WatchServer:
+    """The page of some runs; `application` is what aiohttp serves."""
+
+    def __init__(self, views: Mapping[str, RunView], host: str, token: str | None = None) -> None:
+        """Serve runs by name.
+
+        host   the address that the server listens on
+        token  what a browser has to bring (`site.guard`)
+        """
+        self._views, self._guard = dict(views), guard(host, token)
+        self._locks = {name: asyncio.Lock() for name in self._views}
+
+    def application(self) -> web.Application:
+        """Return the application."""
+        app = web.Application(middlewares=[self._guard])
+        app.router.add_get("/", self._page)
+        app.router.add_get("/api/runs", self._runs)
+        app.router.add_get("/api/run", self._run)
+        app.router.add_get("/api/config", self._config)
+        app.router.add_static("/static", STATIC)
+        return app
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(STATIC / "index.html")
+
+    async def _runs(self, request: web.Request) -> web.Response:
+        return web.json_response(list(self._views))
+
+    async def _run(self, request: web.Request) -> web.Response:
+        name, view = self._asked(request)
+        async with self._locks[name]:
+            try:
+                shown = await asyncio.to_thread(view.poll)
+            except ReversiError as error:
+                raise web.HTTPNotFound(text=f"{error}\n") from None
+        response = web.json_response(shown, dumps=_dumps)
+        response.enable_compression()
+        return response
+
+    async def _config(self, request: web.Request) -> web.Response:
+        _, view = self._asked(request)
+        try:
+            return web.Response(text=view.config_text())
+        except OSError as error:
+            raise web.HTTPNotFound(text=f"the configuration cannot be read: {error.strerror}\n") from None
+
+    def _asked(self, request: web.Request) -> tuple[str, RunView]:
+        """Return the run that a request is about, by default the first."""
+        name = request.query.get("run") or next(iter(self._views))
+        if name not in self._views:
+            raise web.HTTPNotFound(text=f"expected one of the runs {', '.join(self._views)}, got {name!r:.80}\n")
+        return name, self._views[name]
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
