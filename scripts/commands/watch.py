@@ -1,6 +1,7 @@
 """Watch a run on a page: state, strength, truth, losses, speed, who waits for whom, roles and events.
 
-Several runs are on one page, one at a time.  The page needs the run's folder and nothing else, so it shows runs that
+Several runs are compared: their curves over one axis, mean and band of those that differ in their seed alone, and the
+settings in which they differ.  The page needs the run's folder and nothing else, so it shows runs that
 train as well as those that have ended.  The server listens on this machine only, unless --host says otherwise; then
 the address that it prints has a token, without which nobody gets in.  Ctrl-C ends it, and not the run.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from reversi.errors import UsageError
 from reversi.runs import find_run
 from scripts.arguments.common import natural_up_to
 
@@ -45,10 +47,13 @@ def run(args: argparse.Namespace) -> int:
     import secrets
 
     from reversi.frontends.web.site import LOCAL, open_in_browser, serve
+    from scripts.run.watch.compare import MOST_RUNS
     from scripts.run.watch.server import WatchServer
     from scripts.run.watch.view import RunView
 
     folders = dict.fromkeys(find_run(name) for name in args.runs or [None])
+    if len(folders) > MOST_RUNS:
+        raise UsageError(f"expected at most {MOST_RUNS} runs, got {len(folders)}")
     views = {_name(folder, list(folders)): RunView(folder) for folder in folders}
     token = None if args.host.lower() in LOCAL else secrets.token_urlsafe(16)
 

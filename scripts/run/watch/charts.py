@@ -6,7 +6,7 @@ A chart is data alone; `static/charts.js` draws every chart alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,29 +21,39 @@ SIGMAS = 1.96
 AXES = {"time": "elapsed_s", "games": "run/games", "positions": "run/positions", "simulations": "run/simulations"}
 """What curves can be drawn over, with its metric."""
 
-Style = Literal["line", "step", "area", "interval"]
+Style = Literal["line", "step", "area", "interval", "band"]
 Floats = NDArray[np.float64]
+
+Places = dict[str, dict[str, Floats]]
+"""Where points are: by the name of the places, by axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A curve, or a row of intervals."""
+    """A curve, with a band around it or without, or a row of intervals."""
 
     name: str
     values: Floats
     style: Style = "line"
     low: Floats | None = None
     high: Floats | None = None
-    """Ends of intervals; NaN is an end that does not exist."""
+    """Ends of intervals, or of the band around a line; NaN is an end that does not exist."""
     color: str = ""
     """A colour of the style sheet, such as `good`; without one, the next of the palette."""
+    dashed: int = 0
+    """Which of several patterns a line has; 0 is none."""
     names: Sequence[str] = ()
     """What each point is called when it is pointed at."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is known."""
+        return not np.isfinite(self.values).any()
 
     def as_json(self) -> dict[str, Any]:
         """Return it for the page."""
         ends = {end: _numbers(values) for end in ("low", "high") if (values := getattr(self, end)) is not None}
-        words = {"color": self.color, "names": list(self.names)}
+        words = {"color": self.color, "dashed": self.dashed, "names": list(self.names)}
         return {"name": self.name, "style": self.style, "values": _numbers(self.values), **ends} | {
             key: value for key, value in words.items() if value
         }
@@ -60,12 +70,14 @@ class Chart:
     x: str
     """Which places the points are at: `ticks`, `gate`, `truth` or `play`."""
     series: Sequence[Series]
+    legend: bool = True
+    """Whether the series' names stand above the chart."""
     range: tuple[float | None, float | None] = (None, None)
     """Ends of the y axis; None follows the values."""
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to show: no value, or nothing but zeros."""
+    def is_zero(self) -> bool:
+        """Whether it has nothing to show but zeros."""
         return not any(np.nan_to_num(each.values).any() for each in self.series)
 
     def as_json(self) -> dict[str, Any]:
@@ -76,12 +88,13 @@ class Chart:
             "note": self.note,
             "unit": self.unit,
             "x": self.x,
-            "series": [each.as_json() for each in self.series if np.isfinite(each.values).any()],
+            "series": [each.as_json() for each in self.series],
+            "legend": self.legend,
             "range": list(self.range),
         }
 
 
-def places_of(history: History) -> dict[str, dict[str, list[float | None]]]:
+def places_of(history: History) -> Places:
     """Return where the points of charts are, on every axis: those of `Chart.x`."""
     ticks = {axis: column(history.ticks, metric) for axis, metric in AXES.items()}
     places = {
@@ -90,6 +103,14 @@ def places_of(history: History) -> dict[str, dict[str, list[float | None]]]:
         "truth": _at(history, _judged(history)),
         "play": _at(history, history.results),
     }
+    return {
+        name: {axis: values for axis, values in axes.items() if axis == "time" or values.any()}
+        for name, axes in places.items()
+    }
+
+
+def places_json(places: Places) -> dict[str, dict[str, list[float | None]]]:
+    """Return places for the page."""
     return {name: {axis: _numbers(values, digits=8) for axis, values in axes.items()} for name, axes in places.items()}
 
 
@@ -97,7 +118,8 @@ def charts_of(history: History) -> list[Chart]:
     """Return the charts that these metrics fill."""
     ticks = history.ticks
     charts = [strength(history), *truths(history), play(history), *losses(ticks), *speeds(ticks), *balance(ticks)]
-    return [chart for chart in charts if not chart.is_empty]
+    known = [replace(chart, series=[each for each in chart.series if not each.is_empty]) for chart in charts]
+    return [chart for chart in known if chart.series and not chart.is_zero]
 
 
 def strength(history: History) -> Chart:
@@ -267,8 +289,8 @@ def balance(ticks: list[Row]) -> list[Chart]:
                 Series(
                     name="actors for the learner", values=100 * column(ticks, "run/actor_waiting_share"), style="area"
                 ),
-                Series(name="actors, between rounds", values=100 * column(ticks, "run/actor_idle_share")),
-                Series(name="learner, for samples", values=idle),
+                Series(name="actors between rounds", values=100 * column(ticks, "run/actor_idle_share")),
+                Series(name="learner for samples", values=idle),
             ],
             range=(0, 100),
         ),

@@ -1,8 +1,10 @@
 """The server of `reversi watch`: the page of one run or of several, read from their folders alone.
 
     GET /                the page
-    GET /api/runs        [{"run": name, "state": ...}], the runs that can be watched
+    GET /api/runs        the names of the runs that can be watched
     GET /api/run?run=R   all that the page shows of a run (`view.py`), the first one without `run`
+    GET /api/compare?axis=A
+                         what it shows of all runs together, over time, games, positions or simulations (`compare.py`)
     GET /api/config?run=R
                          its configuration as text
 
@@ -13,7 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -21,6 +24,8 @@ from aiohttp import web
 from reversi.errors import ReversiError
 from reversi.frontends.web.site import guard
 from scripts.run.watch import STATIC
+from scripts.run.watch.charts import AXES
+from scripts.run.watch.compare import comparison
 from scripts.run.watch.view import RunView
 
 
@@ -34,7 +39,7 @@ class WatchServer:
         token  what a browser has to bring (`site.guard`)
         """
         self._views, self._guard = dict(views), guard(host, token)
-        self._locks = {name: asyncio.Lock() for name in self._views}
+        self._lock = asyncio.Lock()
 
     def application(self) -> web.Application:
         """Return the application."""
@@ -42,6 +47,7 @@ class WatchServer:
         app.router.add_get("/", self._page)
         app.router.add_get("/api/runs", self._runs)
         app.router.add_get("/api/run", self._run)
+        app.router.add_get("/api/compare", self._compare)
         app.router.add_get("/api/config", self._config)
         app.router.add_static("/static", STATIC)
         return app
@@ -53,10 +59,19 @@ class WatchServer:
         return web.json_response(list(self._views))
 
     async def _run(self, request: web.Request) -> web.Response:
-        name, view = self._asked(request)
-        async with self._locks[name]:
+        return await self._shown(self._asked(request).poll)
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        axis = request.query.get("axis", "time")
+        if axis not in AXES:
+            raise web.HTTPNotFound(text=f"expected one of the axes {', '.join(AXES)}, got {axis!r:.80}\n")
+        return await self._shown(partial(comparison, self._views, axis))
+
+    async def _shown(self, read: Callable[[], dict[str, Any]]) -> web.Response:
+        """Return what `read` returns; one request at a time reads."""
+        async with self._lock:
             try:
-                shown = await asyncio.to_thread(view.poll)
+                shown = await asyncio.to_thread(read)
             except ReversiError as error:
                 raise web.HTTPNotFound(text=f"{error}\n") from None
         response = web.json_response(shown, dumps=_dumps)
@@ -64,18 +79,17 @@ class WatchServer:
         return response
 
     async def _config(self, request: web.Request) -> web.Response:
-        _, view = self._asked(request)
         try:
-            return web.Response(text=view.config_text())
+            return web.Response(text=self._asked(request).config_text())
         except OSError as error:
             raise web.HTTPNotFound(text=f"the configuration cannot be read: {error.strerror}\n") from None
 
-    def _asked(self, request: web.Request) -> tuple[str, RunView]:
+    def _asked(self, request: web.Request) -> RunView:
         """Return the run that a request is about, by default the first."""
         name = request.query.get("run") or next(iter(self._views))
         if name not in self._views:
             raise web.HTTPNotFound(text=f"expected one of the runs {', '.join(self._views)}, got {name!r:.80}\n")
-        return name, self._views[name]
+        return self._views[name]
 
 
 def _dumps(value: Any) -> str:

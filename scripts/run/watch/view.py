@@ -13,7 +13,7 @@ from reversi.files import read_bytes
 from scripts.run.folder import is_stopping
 from scripts.run.status import config_of, state_of
 from scripts.run.tracking.jsonl import Row
-from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, places_of
+from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, places_json, places_of
 from scripts.run.watch.history import History
 
 LOG_BYTES = 1 << 16
@@ -33,15 +33,12 @@ class RunView:
 
     def __init__(self, folder: Path) -> None:
         """Raises RunError if the folder is none of a run."""
-        self.folder, self._config = folder, config_of(folder)
+        self.folder, self.config = folder, config_of(folder)
         self._history = History(folder)
 
     def poll(self) -> dict[str, Any]:
         """Return what the page shows now; RunError if the folder is gone."""
-        if not self.folder.is_dir():
-            raise RunError(f"the run's folder is gone: {self.folder}")
-        history = self._history
-        history.poll()
+        history = self.read_on()
         newest, verdicts = history.newest, history.verdicts
         state, record = state_of(self.folder, wrote_metrics=bool(newest))
         shown: str = state
@@ -60,20 +57,27 @@ class RunView:
             "limit_s": None if minutes is None else MINUTE_S * minutes,
             "games_limit": games,
             "commands": self._commands(verdicts),
-            "tiles": self._tiles(),
-            "places": places_of(history),
+            "tiles": self.tiles(),
+            "places": places_json(places_of(history)),
             "charts": [chart.as_json() for chart in charts_of(history)],
             "gate": [_match(row) for row in reversed(verdicts)],
             "roles": _roles(newest) if state == "training" else [],
             "events": self._events(),
         }
 
+    def read_on(self) -> History:
+        """Return the metrics, with what has been written since; RunError if the folder is gone."""
+        if not self.folder.is_dir():
+            raise RunError(f"the run's folder is gone: {self.folder}")
+        self._history.poll()
+        return self._history
+
     def config_text(self) -> str:
         """Return the run's configuration as it was written down."""
         return (self.folder / "config.yaml").read_text(encoding="utf-8")
 
     def _at(self, group: str, key: str) -> Any:
-        values = self._config.get(group)
+        values = self.config.get(group)
         return values.get(key) if isinstance(values, dict) else None
 
     def _what(self) -> list[str]:
@@ -81,7 +85,7 @@ class RunView:
         from scripts.config.job import job_of
 
         try:
-            job = job_of(self._config)
+            job = job_of(self.config)
         except ReversiError:  # of another version of the program
             return [str(self._at("game", "name")), str(self._at("algorithm", "name"))]
         size = job.game.name.removeprefix("reversi")
@@ -102,7 +106,7 @@ class RunView:
             commands["pull the champion"] = f"reversi pull --registry {quote(registry)}"
         return commands
 
-    def _tiles(self) -> list[dict[str, str]]:
+    def tiles(self) -> list[dict[str, str]]:
         """Return the figures that stand above all charts."""
         newest, verdicts = self._history.newest, self._history.verdicts
         tiles = []

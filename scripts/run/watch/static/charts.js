@@ -51,7 +51,7 @@ export class Chart {
 
   /** Show a chart over an axis; a zoom that was chosen stays. */
   show(chart, places, axis) {
-    const over = axis in places ? axis : "time";
+    const over = axis in places ? axis : Object.keys(places)[0];
     this.#data = { chart, x: places[over], over };
     this.#title(chart);
     const shape = JSON.stringify([over, chart.series.map((each) => [each.name, each.style]), colorOf("ink")]);
@@ -73,17 +73,17 @@ export class Chart {
     this.#shape = "";
   }
 
-  #title({ title, note, unit, series, id }) {
+  #title({ title, note, unit, series, legend, id }) {
     const named = series.map((each, index) => [each.name, colorOf(this.#color(each, index))]).filter(([name]) => name);
     const heading = this.card.querySelector("h2");
     heading.textContent = unit ? `${title}, ${unit} ` : `${title} `;
-    if (named.length > 1) {
+    if (legend && named.length > 1) {
       for (const [name, color] of named) {
-        const legend = document.createElement("small");
-        legend.className = "legend";
-        legend.textContent = name;
-        legend.style.color = color;
-        heading.append(legend);
+        const word = document.createElement("small");
+        word.className = "legend";
+        word.textContent = name;
+        word.style.color = color;
+        heading.append(word);
       }
     }
     const small = document.createElement("small");
@@ -135,6 +135,7 @@ export class Chart {
           return {
             stroke: interval ? undefined : color,
             width: 1.6,
+            dash: each.dashed ? [[8, 4], [2, 3], [10, 3, 2, 3]][(each.dashed - 1) % 3] : undefined,
             spanGaps: each.style === "step" || each.name === "",
             points: { show: interval, size: 6, fill: color, stroke: color },
             paths: { step: uPlot.paths.stepped({ align: 1 }), interval: () => null }[each.style],
@@ -143,6 +144,7 @@ export class Chart {
         }),
       ],
       hooks: {
+        drawAxes: [(plot) => this.#bands(plot)],
         draw: [(plot) => this.#intervals(plot)],
         setCursor: [(plot) => this.#hover(plot)],
         setScale: [(plot, key) => key === "x" && (this.zoomed = isZoomed(plot))],
@@ -186,6 +188,25 @@ export class Chart {
         ctx.lineTo(at, high);
         ctx.stroke();
       });
+    });
+    ctx.restore();
+  }
+
+  /** Fill the bands around lines. */
+  #bands(plot) {
+    const { chart, x } = this.#data;
+    const { ctx } = plot;
+    ctx.save();
+    ctx.globalAlpha = 0.18;
+    chart.series.forEach((each, index) => {
+      if (each.style !== "band") return;
+      const points = x.map((_, point) => point).filter((point) => each.low[point] !== null && each.high[point] !== null);
+      const corner = (ends) => (point) => [plot.valToPos(x[point], "x", true), plot.valToPos(ends[point], "y", true)];
+      const outline = [...points.map(corner(each.low)), ...points.reverse().map(corner(each.high))];
+      ctx.fillStyle = colorOf(this.#color(each, index));
+      ctx.beginPath();
+      outline.forEach(([left, top]) => ctx.lineTo(left, top));
+      ctx.fill();
     });
     ctx.restore();
   }

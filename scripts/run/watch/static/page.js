@@ -6,6 +6,8 @@ const ASK_S = 3;
 const get = (id) => document.getElementById(id);
 const charts = new Map();
 let shown = null;
+let several = false;
+let asking = 0;
 
 /** Make an element with a text, a class and children. */
 function element(name, text = "", className = "", ...children) {
@@ -34,6 +36,29 @@ function show(view) {
   showRoles(view.roles);
   showEvents(view.events);
 }
+
+/** Show several runs together. */
+function showComparison(view) {
+  shown = view;
+  document.title = get("run").textContent = view.run;
+  for (const id of ["state", "what", "show-commands", "show-config"]) get(id).hidden = true;
+  trouble(null);
+  get("compared").hidden = false;
+  table("compared-runs", ["run", "state", "", "time", ...FIGURES.map(([, name]) => name)], view.runs.map((run) => [
+    element("span", "", "", element("span", "", `dot ${run.color}`), run.run),
+    element("span", run.state, `badge ${run.state}`),
+    run.what.join(" · "),
+    durationText(run.elapsed_s),
+    ...FIGURES.map(([words]) => run.tiles.find(({ text }) => text.includes(words))?.value ?? ""),
+  ]));
+  get("differences-card").hidden = !view.differences.length;
+  table("differences", ["", ...view.runs.map(({ run }) => run)], view.differences.map(({ key, values }) => [key, ...values]));
+  showAxes({ places: { ticks: AXES } });
+  showCharts(view);
+}
+
+/** Figures of the comparison: what is said of them in their tile, and what they are called here. */
+const FIGURES = [["champion", "champion"], ["results kept", "results kept"], ["games", "games"], ["last minute", "a second"]];
 
 function timeText({ elapsed_s, limit_s, state }) {
   if (!elapsed_s) return "";
@@ -146,9 +171,11 @@ function about(path) {
 /** Offer the server's runs; another one is another address. */
 async function offerRuns() {
   const runs = await (await asked("api/runs")).json();
-  const chosen = new URLSearchParams(location.search).get("run") ?? runs[0];
+  const chosen = new URLSearchParams(location.search).get("run") ?? "";
+  several = runs.length > 1 && !chosen;
   get("choice").hidden = runs.length < 2;
-  get("runs").replaceChildren(...runs.map((run) => new Option(run, run, false, run === chosen)));
+  const together = new Option("all together", "", false, several);
+  get("runs").replaceChildren(together, ...runs.map((run) => new Option(run, run, false, run === chosen)));
   get("runs").addEventListener("change", () => location.assign(`?run=${encodeURIComponent(get("runs").value)}`));
 }
 
@@ -156,17 +183,25 @@ async function offerRuns() {
 async function follow() {
   let wait_s = ASK_S;
   try {
-    show(await (await asked(about("api/run"))).json());
-    if (!["training", "saving", "empty"].includes(shown.state)) wait_s = 10 * ASK_S;
+    if (several) {
+      showComparison(await (await asked(`api/compare?axis=${get("axis").value || "time"}`)).json());
+    } else {
+      show(await (await asked(about("api/run"))).json());
+    }
+    if (!(shown.runs ?? [shown]).some(({ state }) => ["training", "saving", "empty"].includes(state))) wait_s = 10 * ASK_S;
   } catch (error) {
     trouble(error instanceof TypeError ? "the server does not answer; this page asks again" : error.message);
   }
-  setTimeout(follow, 1000 * wait_s);
+  asking = setTimeout(follow, 1000 * wait_s);
 }
 
 const brought = document.getElementById("brought");
 const redraw = () => shown && showCharts(shown);
-get("axis").addEventListener("change", redraw);
+get("axis").addEventListener("change", () => {
+  if (!several) return redraw();
+  clearTimeout(asking);
+  return follow(); // the server puts all runs on one axis
+});
 get("show-commands").addEventListener("click", () =>
   open("Commands", Object.entries(shown?.commands ?? {}).map(([what, line]) => `# ${what}\n${line}`).join("\n\n")));
 get("show-config").addEventListener("click", async () => {
@@ -182,6 +217,5 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 });
 if (brought) show(JSON.parse(brought.textContent));
 else {
-  offerRuns().catch((error) => trouble(error.message));
-  follow();
+  offerRuns().then(follow, (error) => trouble(error.message));
 }

@@ -55,7 +55,7 @@ def test_intervals_of_truth_are_of_95_percent_and_end_at_100(tmp_path: Path) -> 
 def test_who_waits_and_how_often_positions_are_used(tmp_path: Path) -> None:
     shown = run_with(tmp_path / "run", []).poll()
     (waits,) = chart(shown, "balance")["series"]
-    assert waits["name"] == "learner, for samples"
+    assert waits["name"] == "learner for samples"
     assert set(waits["values"]) == {25}
     (reuse,) = chart(shown, "reuse")["series"]
     assert set(reuse["values"]) == {3}
