@@ -84,11 +84,18 @@ def test_a_report_is_the_same_page_without_a_server(browser: Browser, size: str,
     page.close()
 
 
-def test_runs_are_chosen_on_the_page_and_a_lost_server_is_said(browser: Browser, tmp_path: Path) -> None:
+def test_runs_are_compared_or_chosen_and_a_lost_server_is_said(browser: Browser, tmp_path: Path) -> None:
     runs = [run_with(tmp_path / name, VERDICTS).folder for name in ("first", "second")]
     with served(*runs, command="watch") as address:
-        page, _ = opened(browser, address, "desk")
-        page.locator("h1", has_text="first").wait_for()
+        page, errors = opened(browser, address, "phone")
+        page.locator("h1", has_text="2 runs").wait_for()
+        page.locator("#strength canvas").wait_for()
+        assert page.locator("#compared-runs tbody tr").count() == 2
+        page.select_option("#axis", "games")
+        page.hover("#losses .u-over")
+        page.locator("#losses .tip", has_text="games").wait_for()
+        assert fits(page)
+        assert errors == []
         page.select_option("#runs", "second")
         page.locator("h1", has_text="second").wait_for()
     page.locator("#trouble", has_text="the server does not answer").wait_for(timeout=90_000)
