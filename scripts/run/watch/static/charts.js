@@ -223,10 +223,9 @@ export class Chart {
         return `${each.names?.[idx] ?? each.name}  ${shortNumber(each.values[idx])}${ends}`;
       });
     this.tip.textContent = [`${AXES[over].text(x[idx])}${over === "time" ? "" : ` ${AXES[over].label}`}`, ...lines].join("\n");
-    const right = left > this.box.clientWidth / 2;
-    this.tip.style.top = "4px";
-    this.tip.style.left = right ? "" : `${left + 60}px`;
-    this.tip.style.right = right ? `${this.box.clientWidth - left - 36}px` : "";
+    const room = this.box.clientWidth - this.tip.offsetWidth;
+    const beside = left > this.box.clientWidth / 2 ? left + 36 - this.tip.offsetWidth : left + 60;
+    this.tip.style.left = `${Math.max(0, Math.min(room, beside))}px`;
   }
 }
 
