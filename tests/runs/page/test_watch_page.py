@@ -35,6 +35,7 @@ def opened(browser: Browser, address: str, size: str) -> tuple[Page, list[str]]:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.set_default_timeout(120_000)
     page.goto(address)
     return page, errors
 
@@ -98,5 +99,5 @@ def test_runs_are_compared_or_chosen_and_a_lost_server_is_said(browser: Browser,
         assert errors == []
         page.select_option("#runs", "second")
         page.locator("h1", has_text="second").wait_for()
-    page.locator("#trouble", has_text="the server does not answer").wait_for(timeout=90_000)
+    page.locator("#trouble", has_text="the server does not answer").wait_for()
     page.close()
