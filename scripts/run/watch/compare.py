@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scripts.config.compose import flat
 from scripts.run.watch.charts import Chart, Floats, Places, Series, Style, charts_of, places_json, places_of
 from scripts.run.watch.view import RunView
 
@@ -59,7 +60,7 @@ def groups_of(views: Mapping[str, RunView]) -> list[Group]:
     """Return the runs in groups that differ in their seed alone."""
     alike: dict[str, list[str]] = {}
     for name, view in views.items():
-        settings = {key: value for key, value in _flat(view.config) if key not in OWN}
+        settings = {key: value for key, value in flat(view.config) if key not in OWN}
         alike.setdefault(repr(sorted(settings.items())), []).append(name)
     return [
         Group(names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more seeds", [views[n] for n in names])
@@ -69,7 +70,7 @@ def groups_of(views: Mapping[str, RunView]) -> list[Group]:
 
 def differences(views: Mapping[str, RunView]) -> list[dict[str, Any]]:
     """Return the settings in which the runs differ, each with the value of every run; their names are left out."""
-    settings = [dict(_flat(view.config)) for view in views.values()]
+    settings = [dict(flat(view.config)) for view in views.values()]
     keys = dict.fromkeys(key for each in settings for key in each if key not in OWN[:2])
     rows = [{"key": key, "values": [_text(each.get(key)) for each in settings]} for key in keys]
     return [row for row in rows if len(set(row["values"])) > 1]
@@ -150,15 +151,6 @@ def _on_grid(chart: Chart, places: Places, name: str, axis: str, grid: Floats) -
     else:
         values = np.interp(grid, x, y)
     return np.where((grid >= x[0]) & (grid <= x[-1]), values, np.nan)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the settings of a configuration, `group.key` and value."""
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _text(value: Any) -> str:
