@@ -148,11 +148,12 @@ def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrup
     from scripts.run.summary import announce, summarise
     from scripts.run.tracking import open_trackers
 
+    trackers = open_trackers(job.tracking, folder.path, values, folder.owner.run)
     session = Session(
         job,
         folder,
         interrupt,
-        Progress(open_trackers(job.tracking, folder.path, values), sys.stdout, hang_up=interrupt.request),
+        Progress(trackers, sys.stdout, hang_up=interrupt.request),
     )
     if resumed:
         session.load_checkpoint()

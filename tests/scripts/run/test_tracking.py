@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
-import sys
 import types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,6 @@ from scripts.run.tracking import open_trackers, tensorboard
 from scripts.run.tracking.jsonl import JsonlTracker, rows_of
 from scripts.run.tracking.metrics import flatten
 from scripts.run.tracking.tensorboard import TensorboardTracker
-from scripts.run.tracking.wandb import WandbTracker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,81 +80,8 @@ def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
     assert [(event.step, event.value) for event in events] == [(0, 2.0), (10, 1.0), (20, 0.0)]
 
 
-class BrokenRun:
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def log(self, row: dict[str, Any]) -> None:
-        self.calls += 1
-        raise OSError("disk full")
-
-    def finish(self) -> None:
-        self.calls += 1
-
-
-def fake_wandb(monkeypatch: pytest.MonkeyPatch, init: Any) -> None:
-    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_SILENT"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init, Settings=dict))
-
-
-def test_wandb_that_cannot_start_is_said_once_and_costs_nothing_more(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    def init(**_: Any) -> None:
-        raise RuntimeError("no network")
-
-    fake_wandb(monkeypatch, init)
-    with caplog.at_level(logging.WARNING):
-        tracker = WandbTracker(tmp_path, {}, project="p")
-        tracker.write(1, 0.1, {"a": 1.0})
-        tracker.close()
-    assert [record.getMessage() for record in caplog.records] == ["wandb is off for the rest of this run: no network"]
-
-
-def test_wandb_that_fails_later_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    run = BrokenRun()
-    fake_wandb(monkeypatch, lambda **_: run)
-    with caplog.at_level(logging.WARNING):
-        tracker = WandbTracker(tmp_path, {}, project="p")
-        for step in range(3):
-            tracker.write(step, 0.1, {"a": 1.0})
-        tracker.close()
-    assert run.calls == 1
-    assert len(caplog.records) == 1
-
-
-@pytest.mark.parametrize(("key", "mode"), [("", "offline"), ("secret", "online")])
-def test_wandb_is_offline_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, mode: str) -> None:
-    import os
-
-    fake_wandb(monkeypatch, lambda **_: BrokenRun())
-    if key:
-        monkeypatch.setenv("WANDB_API_KEY", key)
-    WandbTracker(tmp_path, {}, project="p")
-    assert (os.environ["WANDB_MODE"], os.environ["WANDB_SILENT"]) == (mode, "true")
-
-
-@pytest.mark.parametrize("mode", ["offline", "online"])
-def test_a_resumed_run_continues_its_wandb_run_but_offline_replaces_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str
-) -> None:
-    """Without an id wandb makes up a new one: the upload of a session then cannot replace that of another."""
-    asked: list[dict[str, Any]] = []
-    fake_wandb(monkeypatch, lambda **named: asked.append(named))
-    monkeypatch.setenv("WANDB_MODE", mode)
-    WandbTracker(tmp_path, {}, project="p")
-    identity = {name: asked[0].get(name) for name in ("id", "resume", "group", "name")}
-    continued = {"id": tmp_path.name, "resume": "allow", "group": None}
-    grouped = {"id": None, "resume": None, "group": tmp_path.name}
-    assert identity == {**(grouped if mode == "offline" else continued), "name": tmp_path.name}
-
-
 def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
-    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {})
+    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {}, "aaaa")
     for tracker in trackers:
         tracker.write(0, 0.0, {"a": 1.0})
         tracker.close()
