@@ -3,12 +3,14 @@
 Several runs are compared: their curves over one axis, mean and band of those that differ in their seed alone, and the
 settings in which they differ.  The page needs the run's folder and nothing else, so it shows runs that
 train as well as those that have ended.  The server listens on this machine only, unless --host says otherwise; then
-the address that it prints has a token, without which nobody gets in.  Ctrl-C ends it, and not the run.
+the address that it prints has a token, without which nobody gets in; REVERSI_WATCH_TOKEN sets it.  Ctrl-C ends the
+server, and not the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from reversi.errors import UsageError
@@ -23,6 +25,9 @@ reversi watch runs/a runs/b --port 9001
 
 HOST, PORT = "127.0.0.1", 8766
 """Default address: this machine only."""
+
+TOKEN = "REVERSI_WATCH_TOKEN"
+"""The variable with a token that stays the same, for programs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if len(folders) > MOST_RUNS:
         raise UsageError(f"expected at most {MOST_RUNS} runs, got {len(folders)}")
     views = {_name(folder, list(folders)): RunView(folder) for folder in folders}
-    token = None if args.host.lower() in LOCAL else secrets.token_urlsafe(16)
+    token = None if args.host.lower() in LOCAL else os.environ.get(TOKEN) or secrets.token_urlsafe(16)
 
     def ready(url: str) -> None:
         address = url if token is None else f"{url}?token={token}"

@@ -36,7 +36,8 @@ def guard(host: str, token: str | None = None) -> Middleware:
     """Return what refuses foreign names and origins, so that no other site's page can use the server through a browser.
 
     host   the address that the server listens on
-    token  what a browser has to bring once, as `?token=`, and then keeps as a cookie; None asks for nothing
+    token  what a browser has to bring once, as `?token=`, and then keeps as a cookie, and a program with every request
+           as `Authorization: Bearer`; None asks for nothing
     """
     host = host.lower()
 
@@ -55,7 +56,8 @@ def guard(host: str, token: str | None = None) -> Middleware:
                 answer = web.HTTPSeeOther(without)
                 answer.set_cookie(COOKIE, token, httponly=True, samesite="Strict")
                 raise answer
-            if not _equal(request.cookies.get(COOKIE, ""), token):
+            bearer = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            if not (_equal(request.cookies.get(COOKIE, ""), token) or _equal(bearer, token)):
                 raise web.HTTPForbidden(text="expected the token of this server: open the address that it printed\n")
         response = await handler(request)
         if not response.prepared:

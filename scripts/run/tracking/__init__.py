@@ -25,7 +25,7 @@ def open_trackers(
         elif name == "tensorboard":
             from scripts.run.tracking.tensorboard import TensorboardTracker
 
-            trackers.append(TensorboardTracker(folder / "tensorboard"))
+            trackers.append(TensorboardTracker(folder / "tensorboard" / folder.name, config))
         elif name == "wandb":
             from scripts.run.tracking.wandb import WandbTracker
 

@@ -7,6 +7,7 @@
                          what it shows of all runs together, over time, games, positions or simulations (`compare.py`)
     GET /api/config?run=R
                          its configuration as text
+    GET /metrics         the newest metrics of all runs for Prometheus (`prometheus.py`)
 
 A request that cannot be answered gets a line of text with status 404.
 """
@@ -20,12 +21,14 @@ from functools import partial
 from typing import Any
 
 from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from reversi.errors import ReversiError
 from reversi.frontends.web.site import guard
 from scripts.run.watch import STATIC
 from scripts.run.watch.charts import AXES
 from scripts.run.watch.compare import comparison
+from scripts.run.watch.prometheus import Metrics
 from scripts.run.watch.view import RunView
 
 
@@ -39,7 +42,7 @@ class WatchServer:
         token  what a browser has to bring (`site.guard`)
         """
         self._views, self._guard = dict(views), guard(host, token)
-        self._lock = asyncio.Lock()
+        self._lock, self._metrics = asyncio.Lock(), Metrics(self._views)
 
     def application(self) -> web.Application:
         """Return the application."""
@@ -49,6 +52,7 @@ class WatchServer:
         app.router.add_get("/api/run", self._run)
         app.router.add_get("/api/compare", self._compare)
         app.router.add_get("/api/config", self._config)
+        app.router.add_get("/metrics", self._scrape)
         app.router.add_static("/static", STATIC)
         return app
 
@@ -83,6 +87,11 @@ class WatchServer:
             return web.Response(text=self._asked(request).config_text())
         except OSError as error:
             raise web.HTTPNotFound(text=f"the configuration cannot be read: {error.strerror}\n") from None
+
+    async def _scrape(self, request: web.Request) -> web.Response:
+        async with self._lock:
+            text = await asyncio.to_thread(self._metrics.text)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     def _asked(self, request: web.Request) -> RunView:
         """Return the run that a request is about, by default the first."""

@@ -13,6 +13,7 @@ from scripts.run.tracking import open_trackers, tensorboard
 from scripts.run.tracking.jsonl import JsonlTracker, rows_of
 from scripts.run.tracking.metrics import flatten
 from scripts.run.tracking.tensorboard import TensorboardTracker
+from tests.documents import metrics_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +73,40 @@ def test_opening_jsonl_again_reads_its_last_byte_alone(tmp_path: Path, monkeypat
 def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    tracker = TensorboardTracker(tmp_path)
+    tracker = TensorboardTracker(tmp_path, {})
     for step in range(3):
         tracker.write(10 * step, float(step), {"learner/losses/policy": 2.0 - step})
     tracker.close()
     events = EventAccumulator(str(tmp_path)).Reload().Scalars("learner/losses/policy")
     assert [(event.step, event.value) for event in events] == [(0, 2.0), (10, 1.0), (20, 0.0)]
+
+
+def test_what_never_changes_is_no_scalar_and_what_changes_late_is_there_from_its_first_value(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    tracker = TensorboardTracker(tmp_path, {})
+    for step in range(4):
+        tracker.write(step, float(step), {"run/restarts": 0.0, "gate/promotions": float(step > 2)})
+    tracker.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert events.Tags()["scalars"] == ["gate/promotions"]
+    assert [(event.step, event.value) for event in events.Scalars("gate/promotions")] == [(0, 0.0), (3, 1.0)]
+
+
+def test_tensorboard_has_the_configuration_and_charts_of_metrics_that_there_are(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.custom_scalar import layout_pb2
+
+    TensorboardTracker(tmp_path, {"run": {"minutes": 10}}).close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    (text,) = events.Tensors("configuration")[0].tensor_proto.string_val
+    assert text == b"    run:\n      minutes: 10"
+    (data,) = events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val
+    layout = layout_pb2.Layout.FromString(data)
+    assert [category.title for category in layout.category] == ["strength", "truth", "losses", "speed", "health"]
+    known = [name.replace("ROLE", "learner") for name in metrics_named()]
+    tags = [tag for category in layout.category for chart in category.chart for tag in chart.multiline.tag]
+    assert [tag for tag in tags if not any(re.match(tag, name) for name in known)] == []
 
 
 def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
@@ -86,7 +115,7 @@ def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> Non
         tracker.write(0, 0.0, {"a": 1.0})
         tracker.close()
     assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 0')
-    assert list((tmp_path / "tensorboard").glob("events.*"))
+    assert list((tmp_path / "tensorboard" / tmp_path.name).glob("events.*"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -122,7 +151,7 @@ def test_tensorboard_goes_on_in_another_file_once_the_disk_takes_it(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tensorboard, "AGAIN_S", 0.0)
-    tracker = TensorboardTracker(tmp_path)
+    tracker = TensorboardTracker(tmp_path, {})
     monkeypatch.setattr(tracker._writer, "add_event", full)
     tracker.write(1, 1.0, {"run/games": 1.0})
     tracker.write(2, 2.0, {"run/games": 2.0})
