@@ -13,7 +13,7 @@ from evaluator.gate import Gate
 from evaluator.gate_report import GateReport
 from reversi.games.rules import game_named
 from reversi.model.info import Origin
-from reversi.model.registry import Registry
+from reversi.model.registry import Owner, Registry
 
 IDLE_S = 0.5
 """Seconds that a round with nothing to play takes, so that the driver does not ask again at once."""
@@ -55,10 +55,12 @@ class RemoteGate:
         seed: int,
         saved: Callable[[], bytes | None],
         begun_from: Origin | None = None,
+        owner: Owner | None = None,
         **settings: Any,
     ) -> None:
         """Begin with the state that `saved` returns, if any; `settings` are those of `Gate`."""
-        self._store, models = WeightStoreClient(store), Registry(registry, create=True, begun_from=begun_from)
+        self._store = WeightStoreClient(store)
+        models = Registry(registry, create=True, begun_from=begun_from, owner=owner)
         self._gate = Gate(config, game_named(game), models, source=self._store, sink=self._store, seed=seed, **settings)
         if (state := saved()) is not None:
             self._gate.restore(state)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "train": "train a model from nothing, or resume a run",
     "launch": "submit a training job to a Ray cluster",
+    "watch": "watch a run on a page in a browser",
     "status": "show a run or job",
     "stop": "save and stop a run, and print the resume command",
     "scale": "change the number of actors of a training run or job",
@@ -43,6 +44,7 @@ COMMANDS = {
     "review": "say what every move of a game lost, and a better one",
     "analyze": "analyze positions from a file or standard input",
     "solve": "solve positions from a file or standard input exactly",
+    "report": "write a run's page as one file",
     "picture": "draw the learning curves of a run",
     "prove": "enumerate every game of a player on a small board and report losses",
     "label": "create a set of positions with the exact score of every move",

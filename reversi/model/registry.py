@@ -3,6 +3,7 @@
     models/000012/model.safetensors   the weights (reversi/model/weights.py)
     models/000012/card.md             the model card
     models/000012/model.json          the metadata, with the weights' SHA-256; written last: without it, no model
+    owner.json                        the run that publishes here
     gated.json                        the champion's version, replaced atomically once its model is complete
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
@@ -12,17 +13,20 @@ built only from version numbers, never from the content of a file.  The URL is a
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from reversi.errors import (
+    ConfigError,
     CorruptFileError,
     IncompatibleModelError,
     NoGatedModelError,
@@ -55,14 +59,27 @@ SHIPPED_GAME = "reversi8"
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Owner:
+    """The run that publishes in a registry."""
+
+    run: str
+    """Its random name, which no other run has."""
+    name: str
+    """Its name for people."""
+
+
 class Registry:
     """The registry at `url`; with `create`, an empty one is created there if there is none.
 
     begun_from  the model that the run which publishes here began with, for the description of every model
+    owner       that run; it may only publish while the registry is its own
     """
 
-    def __init__(self, url: str | Path, *, create: bool = False, begun_from: Origin | None = None) -> None:
-        self._begun_from = begun_from
+    def __init__(
+        self, url: str | Path, *, create: bool = False, begun_from: Origin | None = None, owner: Owner | None = None
+    ) -> None:
+        self._begun_from, self._owner = begun_from, owner
         self.url = str(url)
         self._folder = Folder(self.url)
         if create and self._folder.read("registry.json", TEXT_BYTES) is None:
@@ -73,6 +90,36 @@ class Registry:
         """The URL with passwords masked, for messages."""
         return masked(self.url)
 
+    def claim(self, *, may_have_models: bool) -> None:
+        """Make this the registry of the owner alone; ConfigError if it has another run's models.
+
+        may_have_models  whether models that nobody has claimed can be the owner's
+
+        Two runs in one registry would judge their candidates against each other's champions.  A registry without
+        models may be taken from a run that ended before it had any.
+        """
+        owner, models = self._claimed(), self._folder.names("models")
+        if models and not self._is_ours(owner) and not (owner is None and may_have_models):
+            whose = f"the registry of the run {owner.name!r:.80}" if owner else "a registry with models"
+            raise ConfigError(
+                f"registry.url={self.name} is {whose}; set it to another place, go on with its run by resume=, or "
+                "begin with one of its models by init="
+            )
+        if self._owner is not None and not self._is_ours(owner):
+            self._folder.write("owner.json", _json(asdict(self._owner)))
+
+    def _is_ours(self, owner: Owner | None) -> bool:
+        """Return whether this is the owner, or a renamed or copied folder of it."""
+        return owner is not None and self._owner is not None and owner.run == self._owner.run
+
+    def _claimed(self) -> Owner | None:
+        """Return who claimed the registry, None if nobody did or what is there says nothing."""
+        data = self._folder.read("owner.json", TEXT_BYTES)
+        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+            value = json.loads(data or b"null")
+            return Owner(run=str(value["run"]), name=str(value["name"]))
+        return None
+
     def publish(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
         """Add a model with its verdict and, unless it was rejected, make it the gated one.
 
@@ -82,6 +129,8 @@ class Registry:
         Publishing the same weights again only completes an interrupted publication; other weights under a version that
         is taken are a RunError.
         """
+        if self._owner is not None and (owner := self._claimed()) is not None and not self._is_ours(owner):
+            raise RunError(f"{self.name} is now the registry of {owner.name!r:.80}; set registry.url for each run")
         published = self._find(weights.version)
         if published is None:
             published = self._add(weights, verdict, match)

@@ -84,8 +84,10 @@ def order_of(overrides: list[str]) -> Order:
             f"{secret[0]}: a password on a job's command line is shown by the cluster's dashboard; put it into an "
             f"environment variable of the nodes"
         )
+    from scripts.config.compose import AUTO
+
     folders = [item.partition("=")[2] for item in overrides if item.startswith("resume=")]
-    return _again(folders[-1], overrides) if folders else _new(overrides)
+    return _again(folders[-1], overrides) if folders and folders[-1] != AUTO else _new(overrides)
 
 
 def _new(overrides: list[str]) -> Order:

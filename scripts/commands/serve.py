@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     import asyncio
 
-    from reversi.frontends.web.server import WebServer, serve
+    from reversi.frontends.web.server import WebServer
+    from reversi.frontends.web.site import open_in_browser, serve
 
     check_engine_arguments(args)
     selection, source = _players(args)
@@ -92,13 +93,9 @@ def run(args: argparse.Namespace) -> int:
     def ready(url: str) -> None:
         print(f"{selection.game.name} against {first.label}: {url}  (Ctrl-C ends)", flush=True)
         if args.open:
-            import threading
-            import webbrowser
+            open_in_browser(url)
 
-            # a browser in the terminal returns when it is left, and needs the server meanwhile
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-
-    asyncio.run(serve(server, args.host, args.port, ready))
+    asyncio.run(serve(server.application(), args.host, args.port, ready))
     return 0
 
 

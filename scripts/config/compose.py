@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,9 @@ LADDERS = "ladder"
 
 RESUME = "resume"
 """The only key that belongs to a session and not to the run; `reversi train` reads it from the command line."""
+
+AUTO = "auto"
+"""The value of `resume` that goes on with the run of a name, or begins it."""
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:
@@ -85,6 +90,29 @@ def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
         return plain(OmegaConf.merge(config, OmegaConf.from_dotlist(overrides)))
     except (OmegaConfBaseException, yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the single settings of a configuration, `group.key` and value."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def changes_of(saved: dict[str, Any], values: dict[str, Any]) -> list[str]:
+    """Return the overrides, `key=value`, that make `values` of the saved configuration of the same job, but for what
+    belongs to a session: `resume`, `begun_from` and where its metrics go.
+
+    ConfigError where one of them has a setting that the other lacks: that is another job.
+    """
+    before, after = dict(flat(saved)), dict(flat(values))
+    own = {key for key in before | after if key.partition(".")[0] in (RESUME, "begun_from", "tracking")}
+    if other := sorted((before.keys() ^ after.keys()) - own):
+        raise ConfigError(f"the run was begun as another job: only one of the two has {other[0]}; start a new run")
+    changed = [key for key in after if key not in own and after[key] != before[key]]
+    return [f"{key}={json.dumps(after[key])}" for key in changed]
 
 
 def saved_values(file: Path) -> dict[str, Any]:

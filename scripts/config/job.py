@@ -35,6 +35,7 @@ from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.settings import above, at_least, between, build, require, require_ranges
 from reversi.urls import has_password, masked
 from scripts.config.cluster import ClusterConfig, RayClusterConfig
+from scripts.config.tracking import TRACKERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +146,9 @@ class JobConfig:
         require(fits, "init", "null or the name of a model", self.init)
         if has_password(str(self.init)):
             raise ConfigError(f"init must not hold a password, got {masked(str(self.init))!r}")
-        known = {"jsonl", "tensorboard", "wandb"}
-        for name in self.tracking:
-            require(name in known, "tracking", f"a set of {', '.join(sorted(known))}", name)
+        for name, settings in self.tracking.items():
+            require(name in TRACKERS, "tracking", f"a set of {', '.join(TRACKERS)}", name)
+            build(TRACKERS[name], settings, f"tracking.{name}")
         draw, each = self.learner.batch * self.learner.chunk_batches, ""
         if isinstance(self.learner, PatternLearnerConfig):  # a sample is a game
             squares = game_named(self.game.name).squares

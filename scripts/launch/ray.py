@@ -155,6 +155,7 @@ class _Wiring:
             store=Held(self.weights),
             keep_rejected=job.registry.keep_rejected,
             begun_from=job.begun_from,
+            owner=self.session.folder.owner,
             **self.common,
         )
 

@@ -12,9 +12,9 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import RunError
+from reversi.errors import ConfigError, RunError
 from reversi.runs import find_run
-from scripts.config.compose import RESUME, compose, recompose, to_yaml
+from scripts.config.compose import AUTO, RESUME, changes_of, compose, recompose, to_yaml
 from scripts.ray.environment import in_job
 from scripts.run.exit_record import NOTHING_KEPT, recorded_exit
 from scripts.run.interrupt import Interrupt
@@ -44,16 +44,46 @@ class Trained:
 def train(overrides: list[str]) -> Trained:
     """Train the job that `overrides` of `conf/` describe, or go on with the run that `resume=` among them names.
 
+    `resume=auto` goes on with the run of that `run.name` if there is one, and begins it if not: what a scheduler runs
+    again and again until the run is finished.  The other overrides are then those of the whole job, every time.
+
     It takes the main thread, whose signals stop the run.  What goes wrong is raised as a ReversiError.
     """
     from scripts.run.control import sets_actors
 
     folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
     rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
+    if folders and folders[-1] == AUTO:
+        return _begun_or_resumed(rest)
     if folders and folders[-1] not in ("", "null"):
         values = recompose(find_run(folders[-1]) / "config.yaml", rest)
         return train_composed(values, folders[-1], counts_actors=any(map(sets_actors, rest)))
     return train_composed(compose(rest))
+
+
+def _begun_or_resumed(overrides: list[str]) -> Trained:
+    """Begin the job of these overrides, or go on with its run; one that is finished is left as it is."""
+    from scripts.config.job import job_of
+    from scripts.run.control import sets_actors
+    from scripts.run.folder import is_left_over
+    from scripts.run.status import config_of, state_of
+
+    if not any(item.startswith("run.name=") for item in overrides):
+        raise ConfigError(f"{RESUME}={AUTO} needs a run.name, by which the run is found again")
+    values = compose(overrides)
+    run = job_of(values).run
+    folder = Path(run.dir).absolute() / run.name
+    if not folder.exists() or is_left_over(folder):
+        return train_composed(values)
+    saved = config_of(folder)
+    changes = changes_of(saved, values)
+    state, _ = state_of(folder, wrote_metrics=True)
+    if state == "finished" and not changes:
+        print(f"{run.name} is finished; everything in {folder}")
+        return Trained(folder, True)
+    counts_actors = any(map(sets_actors, changes))
+    again = recompose(folder / "config.yaml", changes) | {"tracking": values["tracking"]}
+    return train_composed(again, str(folder), counts_actors)
 
 
 def train_composed(values: dict[str, Any], resume: str | None = None, counts_actors: bool = False) -> Trained:
@@ -118,15 +148,18 @@ def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrup
     from scripts.run.summary import announce, summarise
     from scripts.run.tracking import open_trackers
 
+    trackers = open_trackers(job.tracking, folder.path, values, folder.owner.run)
     session = Session(
         job,
         folder,
         interrupt,
-        Progress(open_trackers(job.tracking, folder.path, values), sys.stdout, hang_up=interrupt.request),
+        Progress(trackers, sys.stdout, hang_up=interrupt.request),
     )
     if resumed:
         session.load_checkpoint()
-    check_registry(job, session.open_registry())
+    registry = session.open_registry()
+    check_registry(job, registry)
+    registry.claim(may_have_models=resumed)
     folder.write_setup(to_yaml(values))
     with recorded_exit(folder, interrupt) as recorder:
         announce(session)

@@ -3,6 +3,7 @@
 runs/<name>/
     config.yaml  versions.json      what was asked for, and with which packages
     init.safetensors                the weights that it began with, if a model's (`init=`)
+    run.id                          a random name, which no other run has
     run.lock                        held by the one process that trains it (inside: its pid, whether it is stopping)
     metrics.jsonl  tensorboard/  wandb/
     checkpoints/000007/             learner, replay, gate and one file per actor; the two newest are kept
@@ -12,7 +13,8 @@ runs/<name>/
     redis/  control.json            the run's own Redis server, if it has one; what `reversi scale` asked for
     redis-*                         the run's key on a Redis server, which folder that belongs to, starts so far
     skipped.txt                     games in files that were left out, and why
-    summary.json  learning.svg      what came out
+    summary.json  learning.svg  report.html
+                                    what came out
     ended.json                      how the last session ended
 """
 
@@ -25,24 +27,32 @@ import importlib.metadata
 import json
 import os
 import platform
+import secrets
 import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from learner.replay.redis.key import KEY_FILE
 from reversi.errors import CorruptFileError, RunError
 from reversi.files import write_atomic
 from reversi.runs import find_run
 
+if TYPE_CHECKING:
+    from reversi.model.registry import Owner
+
 KEPT_CHECKPOINTS = 2
 
 MANIFEST = "manifest.json"
 """The file of a checkpoint that holds the SHA-256 of each other file, so that half a file is never taken for one."""
+
+ID = "run.id"
+"""The file with the run's random name, by which a registry knows it."""
 
 INIT = "init.safetensors"
 """The file with the weights that a run began with."""
@@ -96,6 +106,17 @@ class RunFolder:
         folder = find_run(path)
         with _explained(folder):
             return cls(folder, _locked(folder), resumed=True)
+
+    @cached_property
+    def owner(self) -> Owner:
+        """The run as the owner of its registry: its name, and a random one that is kept in the folder."""
+        from reversi.model.registry import Owner
+
+        path = self.path / ID
+        with _explained(self.path):
+            if not path.exists():
+                write_atomic(path, f"{secrets.token_hex(8)}\n".encode())
+            return Owner(run=path.read_text(encoding="ascii", errors="replace").strip(), name=self.path.name)
 
     @property
     def disposable(self) -> bool:

@@ -1,4 +1,5 @@
-"""Ctrl-C, SIGTERM and a terminal that closes: the first makes the run save and stop, the second ends it now."""
+"""Ctrl-C, SIGTERM, a terminal that closes, and the signals with which schedulers announce the end of a job's time,
+SIGUSR1 and SIGUSR2: the first makes the run save and stop, the second ends it now."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Interrupt:
         self._previous: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupt:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue  # started by nohup: the run outlives its terminal
             self._previous[number] = signal.signal(number, self._on_signal)

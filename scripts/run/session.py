@@ -254,7 +254,8 @@ class Session:
 
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""
-        return Registry(registry_url(self.job, self.folder.path), create=True, begun_from=self.job.begun_from)
+        url, job = registry_url(self.job, self.folder.path), self.job
+        return Registry(url, create=True, begun_from=job.begun_from, owner=self.folder.owner)
 
     def newest_version(self) -> int:
         """Return the highest version in the registry, -1 if it is empty."""

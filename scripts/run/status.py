@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
-from reversi.errors import ConfigError, ReversiError, RunError
+from reversi.errors import ConfigError, ReversiError, RunError, UsageError
 from scripts.run.exit_record import EXIT_RECORD, ExitRecord, read_exit_record
 from scripts.run.folder import checkpoints_in, is_left_over, lock_holder
 from scripts.run.stopping_criteria import raised_limit
@@ -86,12 +86,11 @@ class RunStatus:
 
 def read_status(folder: Path) -> RunStatus:
     """Return the status of the run in `folder`."""
-    config, row = _config(folder), newest_values(folder)
+    config, row = config_of(folder), newest_values(folder)
     holder = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
     champion, candidates = _models(config, folder)
-    record = None if holder else read_exit_record(folder)
-    state: State = "training" if holder else _state_after(saved, record, wrote_metrics=bool(row))
+    state, record = state_of(folder, wrote_metrics=bool(row))
     games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
     return RunStatus(
         run=folder.name,
@@ -122,13 +121,16 @@ def read_status(folder: Path) -> RunStatus:
     )
 
 
-def _state_after(saved: Path | None, record: ExitRecord | None, wrote_metrics: bool) -> State:
-    """Return the state of a run that no process holds."""
-    if saved is None:
-        return "died" if wrote_metrics or (record and record.lost) else "empty"
+def state_of(folder: Path, *, wrote_metrics: bool) -> tuple[State, ExitRecord | None]:
+    """Return the state of a run and, unless a process holds it, how its last session ended."""
+    if lock_holder(folder) is not None:
+        return "training", None
+    record = read_exit_record(folder)
+    if not checkpoints_in(folder):
+        return "died" if wrote_metrics or (record and record.lost) else "empty", record
     if record is None or record.lost:
-        return "died"
-    return "finished" if record.how == "finished" else "stopped"
+        return "died", record
+    return "finished" if record.how == "finished" else "stopped", record
 
 
 def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
@@ -167,12 +169,13 @@ def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:
     return roles
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def config_of(folder: Path) -> dict[str, Any]:
+    """Return the configuration of the run in `folder`; RunError if it is none of a run."""
     from scripts.config.compose import saved_values
 
     try:
         return saved_values(folder / "config.yaml")
-    except ConfigError as error:
+    except (ConfigError, UsageError) as error:
         raise RunError(f"expected the folder of a run: {error}") from error
 
 

@@ -21,8 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from reversi.errors import ReversiError, UsageError
 from reversi.frontends.web.follower import Follower, Source
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object
 from reversi.frontends.web.selection import Selection, Selections
+from reversi.frontends.web.site import guard
 from reversi.frontends.web.thinker import Stop, Thinker
 
 log = logging.getLogger(__name__)
@@ -47,21 +47,6 @@ MOST_BYTES = 1 << 16
 MOST_CONNECTIONS = 64
 """Pages that may be connected at once."""
 
-HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
-
-LOCAL = ("localhost", "127.0.0.1", "::1")
-"""Names of this machine, under which a server on one of these addresses may be asked."""
-
-EVERYWHERE = ("0.0.0.0", "::", "")
-"""Addresses that stand for all interfaces; a server there may be asked under any name."""
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
 
 class WebServer:
     """The page and its API for one game; `application` is what aiohttp serves."""
@@ -72,14 +57,14 @@ class WebServer:
         host    the address that the server listens on
         source  where newer selections, of the same game, come from; None if there will be none
         """
-        self._selections, self._host, self._source = Selections(selection), host.lower(), source
+        self._selections, self._host, self._source = Selections(selection), host, source
         self._thinker = Thinker()
         self._connections: set[Connection] = set()
         self._telling: set[asyncio.Task[None]] = set()
 
     def application(self) -> web.Application:
         """Return the application; its clean-up ends all requests, connections and threads."""
-        app = web.Application(middlewares=[self._guard], client_max_size=MOST_BYTES)
+        app = web.Application(middlewares=[guard(self._host)], client_max_size=MOST_BYTES)
         app.router.add_get("/", self._page)
         app.router.add_get("/api/info", self._info)
         app.router.add_post("/api/game", self._game)
@@ -107,21 +92,6 @@ class WebServer:
             task = asyncio.create_task(connection.tell(self._info_json()))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
-
-    @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse foreign names and origins, so that no other site's page can use the server through a browser."""
-        name = (request.url.host or "").lower()
-        allowed = LOCAL if self._host in LOCAL else (self._host,)
-        if self._host not in EVERYWHERE and name not in allowed:
-            raise web.HTTPForbidden(text=f"expected this server under {' or '.join(allowed)}, got {name!r}\n")
-        origin = request.headers.get("Origin")
-        if origin is not None and origin.partition("://")[2] != request.host:
-            raise web.HTTPForbidden(text="expected a request of this server's own page\n")
-        response = await handler(request)
-        if not response.prepared:
-            response.headers.update(HEADERS)
-        return response
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
         return web.FileResponse(STATIC / "index.html")
@@ -278,29 +248,3 @@ def _plies_to_review(game: WebGame, plies: object) -> list[int]:
     if not isinstance(plies, list) or not all(type(ply) is int and ply in unfinished for ply in plies):
         raise UsageError(f"expected plies of unfinished positions, got {plies!r:.60}")
     return [ply for ply in unfinished if ply in plies]
-
-
-async def serve(server: WebServer, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is called with the URL once the port is open.
-
-    Raises UsageError for an address that cannot be listened on, such as a port in use.
-    """
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
-    runner = web.AppRunner(server.application(), access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, host, port)
-        try:
-            await site.start()
-        except (OSError, OverflowError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"expected an address to listen on, got {host} port {port}: {reason}") from None
-        bound = runner.addresses[0][1]
-        shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{bound}/")
-        await ended.wait()
-    finally:
-        await runner.cleanup()

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reversi.settings import build
+from scripts.config.tracking import WandbConfig
 from scripts.run.tracking.metrics import Tracker
 
 
-def open_trackers(settings: Mapping[str, Mapping[str, Any]], folder: Path, config: Mapping[str, Any]) -> list[Tracker]:
-    """Return the trackers named in `settings`, which write into the run's `folder` and store the job's `config`."""
+def open_trackers(
+    settings: Mapping[str, Mapping[str, Any]], folder: Path, config: Mapping[str, Any], run_id: str
+) -> list[Tracker]:
+    """Return the trackers named in `settings`, which write into the run's `folder` and store the job's `config`; other
+    programs know the run by its random name `run_id`."""
     trackers: list[Tracker] = []
     for name, values in settings.items():
         if name == "jsonl":
@@ -20,9 +25,10 @@ def open_trackers(settings: Mapping[str, Mapping[str, Any]], folder: Path, confi
         elif name == "tensorboard":
             from scripts.run.tracking.tensorboard import TensorboardTracker
 
-            trackers.append(TensorboardTracker(folder / "tensorboard"))
+            trackers.append(TensorboardTracker(folder / "tensorboard" / folder.name, config))
         elif name == "wandb":
             from scripts.run.tracking.wandb import WandbTracker
 
-            trackers.append(WandbTracker(folder, config, **values))
+            wandb = build(WandbConfig, values, "tracking.wandb")
+            trackers.append(WandbTracker(folder, config, wandb, run_id))
     return trackers

@@ -13,7 +13,8 @@ import pytest
 
 from reversi.errors import UsageError
 from reversi.frontends.web import server as server_module
-from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer, serve
+from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer
+from reversi.frontends.web.site import serve
 from tests.reversi.frontends.stubs import FirstMove
 from tests.reversi.frontends.web_pages import GAME, Page, answers_of, ask, selection_of
 
@@ -164,7 +165,7 @@ def test_a_server_serves_until_a_signal(number: signal.Signals) -> None:
     def ready(url: str) -> None:
         threading.Thread(target=visit, args=(url,)).start()
 
-    asyncio.run(asyncio.wait_for(serve(server, "127.0.0.1", 0, ready), 60))
+    asyncio.run(asyncio.wait_for(serve(server.application(), "127.0.0.1", 0, ready), 60))
     assert b'"reversi4"' in found[0]
 
 
@@ -177,7 +178,7 @@ def test_an_address_that_cannot_be_had_is_an_error_in_words(host: str, port: int
         with pytest.raises(UsageError, match="expected an address to listen on, got"):
             asyncio.run(
                 serve(
-                    server,
+                    server.application(),
                     host,
                     taken.getsockname()[1] if port is None else port,
                     lambda url: None,

@@ -22,15 +22,16 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @contextmanager
-def served(*arguments: object, code: int = 0, said: str = "") -> Iterator[str]:
-    """Run `reversi serve` on a free port, yield its address, end it by SIGTERM; `said` is a pattern of its errors."""
-    command = [sys.executable, "-m", "scripts.cli", "serve", "--port", "0", *map(str, arguments)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+def served(*arguments: object, command: str = "serve", code: int = 0, said: str = "") -> Iterator[str]:
+    """Run `reversi serve`, or another such command, on a free port, yield its address, end it by SIGTERM; `said` is a
+    pattern of its errors."""
+    line = [sys.executable, "-m", "scripts.cli", command, "--port", "0", *map(str, arguments)]
+    with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            line = process.stdout.readline()
-            found = re.search(r"http://\S+/", line)
-            assert found, line + process.communicate(timeout=100)[1]
+            printed = process.stdout.readline()
+            found = re.search(r"http://\S+/", printed)
+            assert found, printed + process.communicate(timeout=100)[1]
             yield found[0]
             process.send_signal(signal.SIGTERM)
             assert process.wait(100) == code

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[3]
 PLAYER_THAT_CANNOT_BE_STOPPED = """
 import asyncio, time
 from reversi.analysis.analyzer import Limit
-from reversi.frontends.web.server import WebServer, serve
+from reversi.frontends.web.server import WebServer
+from reversi.frontends.web.site import serve
 from reversi.frontends.web.selection import Opponent, Selection
 from tests.reversi.frontends.stubs import FirstMove
 from reversi.games.rules import GAMES
@@ -30,7 +31,7 @@ class Slow(FirstMove):
 
 game = GAMES["reversi4"]
 selection = Selection([Opponent("slow", "slow", Slow(game), Limit())], "slow", "slow")
-asyncio.run(serve(WebServer(selection, "127.0.0.1"), "127.0.0.1", 0, lambda url: print(url, flush=True)))
+asyncio.run(serve(WebServer(selection, "127.0.0.1").application(), "127.0.0.1", 0, lambda url: print(url, flush=True)))
 """
 
 

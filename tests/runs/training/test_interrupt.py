@@ -54,7 +54,7 @@ def ask(process: subprocess.Popen[str], number: signal.Signals) -> None:
     assert process.stdout.readline() == "requested\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
 def test_a_signal_asks_for_the_end(number: signal.Signals) -> None:
     process = started()
     ask(process, number)

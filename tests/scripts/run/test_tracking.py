@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
-import sys
 import types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ from scripts.run.tracking import open_trackers, tensorboard
 from scripts.run.tracking.jsonl import JsonlTracker, rows_of
 from scripts.run.tracking.metrics import flatten
 from scripts.run.tracking.tensorboard import TensorboardTracker
-from scripts.run.tracking.wandb import WandbTracker
+from tests.documents import metrics_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +73,7 @@ def test_opening_jsonl_again_reads_its_last_byte_alone(tmp_path: Path, monkeypat
 def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    tracker = TensorboardTracker(tmp_path)
+    tracker = TensorboardTracker(tmp_path, {})
     for step in range(3):
         tracker.write(10 * step, float(step), {"learner/losses/policy": 2.0 - step})
     tracker.close()
@@ -84,86 +81,41 @@ def test_tensorboard_reads_back_what_was_written(tmp_path: Path) -> None:
     assert [(event.step, event.value) for event in events] == [(0, 2.0), (10, 1.0), (20, 0.0)]
 
 
-class BrokenRun:
-    def __init__(self) -> None:
-        self.calls = 0
+def test_what_never_changes_is_no_scalar_and_what_changes_late_is_there_from_its_first_value(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    def log(self, row: dict[str, Any]) -> None:
-        self.calls += 1
-        raise OSError("disk full")
-
-    def finish(self) -> None:
-        self.calls += 1
-
-
-def fake_wandb(monkeypatch: pytest.MonkeyPatch, init: Any) -> None:
-    for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_SILENT"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init, Settings=dict))
+    tracker = TensorboardTracker(tmp_path, {})
+    for step in range(4):
+        tracker.write(step, float(step), {"run/restarts": 0.0, "gate/promotions": float(step > 2)})
+    tracker.close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert events.Tags()["scalars"] == ["gate/promotions"]
+    assert [(event.step, event.value) for event in events.Scalars("gate/promotions")] == [(0, 0.0), (3, 1.0)]
 
 
-def test_wandb_that_cannot_start_is_said_once_and_costs_nothing_more(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    def init(**_: Any) -> None:
-        raise RuntimeError("no network")
+def test_tensorboard_has_the_configuration_and_charts_of_metrics_that_there_are(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.plugins.custom_scalar import layout_pb2
 
-    fake_wandb(monkeypatch, init)
-    with caplog.at_level(logging.WARNING):
-        tracker = WandbTracker(tmp_path, {}, project="p")
-        tracker.write(1, 0.1, {"a": 1.0})
-        tracker.close()
-    assert [record.getMessage() for record in caplog.records] == ["wandb is off for the rest of this run: no network"]
-
-
-def test_wandb_that_fails_later_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    run = BrokenRun()
-    fake_wandb(monkeypatch, lambda **_: run)
-    with caplog.at_level(logging.WARNING):
-        tracker = WandbTracker(tmp_path, {}, project="p")
-        for step in range(3):
-            tracker.write(step, 0.1, {"a": 1.0})
-        tracker.close()
-    assert run.calls == 1
-    assert len(caplog.records) == 1
-
-
-@pytest.mark.parametrize(("key", "mode"), [("", "offline"), ("secret", "online")])
-def test_wandb_is_offline_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, mode: str) -> None:
-    import os
-
-    fake_wandb(monkeypatch, lambda **_: BrokenRun())
-    if key:
-        monkeypatch.setenv("WANDB_API_KEY", key)
-    WandbTracker(tmp_path, {}, project="p")
-    assert (os.environ["WANDB_MODE"], os.environ["WANDB_SILENT"]) == (mode, "true")
-
-
-@pytest.mark.parametrize("mode", ["offline", "online"])
-def test_a_resumed_run_continues_its_wandb_run_but_offline_replaces_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str
-) -> None:
-    """Without an id wandb makes up a new one: the upload of a session then cannot replace that of another."""
-    asked: list[dict[str, Any]] = []
-    fake_wandb(monkeypatch, lambda **named: asked.append(named))
-    monkeypatch.setenv("WANDB_MODE", mode)
-    WandbTracker(tmp_path, {}, project="p")
-    identity = {name: asked[0].get(name) for name in ("id", "resume", "group", "name")}
-    continued = {"id": tmp_path.name, "resume": "allow", "group": None}
-    grouped = {"id": None, "resume": None, "group": tmp_path.name}
-    assert identity == {**(grouped if mode == "offline" else continued), "name": tmp_path.name}
+    TensorboardTracker(tmp_path, {"run": {"minutes": 10}}).close()
+    events = EventAccumulator(str(tmp_path)).Reload()
+    (text,) = events.Tensors("configuration")[0].tensor_proto.string_val
+    assert text == b"    run:\n      minutes: 10"
+    (data,) = events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val
+    layout = layout_pb2.Layout.FromString(data)
+    assert [category.title for category in layout.category] == ["strength", "truth", "losses", "speed", "health"]
+    known = [name.replace("ROLE", "learner") for name in metrics_named()]
+    tags = [tag for category in layout.category for chart in category.chart for tag in chart.multiline.tag]
+    assert [tag for tag in tags if not any(re.match(tag, name) for name in known)] == []
 
 
 def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
-    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {})
+    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {}, "aaaa")
     for tracker in trackers:
         tracker.write(0, 0.0, {"a": 1.0})
         tracker.close()
     assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 0')
-    assert list((tmp_path / "tensorboard").glob("events.*"))
+    assert list((tmp_path / "tensorboard" / tmp_path.name).glob("events.*"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -199,7 +151,7 @@ def test_tensorboard_goes_on_in_another_file_once_the_disk_takes_it(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tensorboard, "AGAIN_S", 0.0)
-    tracker = TensorboardTracker(tmp_path)
+    tracker = TensorboardTracker(tmp_path, {})
     monkeypatch.setattr(tracker._writer, "add_event", full)
     tracker.write(1, 1.0, {"run/games": 1.0})
     tracker.write(2, 2.0, {"run/games": 2.0})

@@ -1,0 +1,357 @@
+"""The charts of a run's page: which metrics they show, and how.
+
+A chart is data alone; `static/charts.js` draws every chart alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scripts.run.tracking.jsonl import Row
+from scripts.run.watch.history import History, column
+
+SIGMAS = 1.96
+"""Standard errors on either side of an interval of 95 %."""
+
+AXES = {"time": "elapsed_s", "games": "run/games", "positions": "run/positions", "simulations": "run/simulations"}
+"""What curves can be drawn over, with its metric."""
+
+Style = Literal["line", "step", "area", "interval", "band"]
+Floats = NDArray[np.float64]
+
+Places = dict[str, dict[str, Floats]]
+"""Where points are: by the name of the places, by axis."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """A curve, with a band around it or without, or a row of intervals."""
+
+    name: str
+    values: Floats
+    style: Style = "line"
+    low: Floats | None = None
+    high: Floats | None = None
+    """Ends of intervals, or of the band around a line; NaN is an end that does not exist."""
+    color: str = ""
+    """A colour of the style sheet, such as `good`; without one, the next of the palette."""
+    dashed: int = 0
+    """Which of several patterns a line has; 0 is none."""
+    names: Sequence[str] = ()
+    """What each point is called when it is pointed at."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is known."""
+        return not np.isfinite(self.values).any()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for the page."""
+        ends = {end: _numbers(values) for end in ("low", "high") if (values := getattr(self, end)) is not None}
+        words = {"color": self.color, "dashed": self.dashed, "names": list(self.names)}
+        return {"name": self.name, "style": self.style, "values": _numbers(self.values), **ends} | {
+            key: value for key, value in words.items() if value
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """A chart of a few series over one axis."""
+
+    id: str
+    title: str
+    note: str = ""
+    unit: str = ""
+    x: str
+    """Which places the points are at: `ticks`, `gate`, `truth` or `play`."""
+    series: Sequence[Series]
+    legend: bool = True
+    """Whether the series' names stand above the chart."""
+    range: tuple[float | None, float | None] = (None, None)
+    """Ends of the y axis; None follows the values."""
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it has nothing to show but zeros."""
+        return not any(np.nan_to_num(each.values).any() for each in self.series)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for the page."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "note": self.note,
+            "unit": self.unit,
+            "x": self.x,
+            "series": [each.as_json() for each in self.series],
+            "legend": self.legend,
+            "range": list(self.range),
+        }
+
+
+def places_of(history: History) -> Places:
+    """Return where the points of charts are, on every axis: those of `Chart.x`."""
+    ticks = {axis: column(history.ticks, metric) for axis, metric in AXES.items()}
+    places = {
+        "ticks": {axis: np.maximum.accumulate(np.nan_to_num(values)) for axis, values in ticks.items()},
+        "gate": _at(history, history.verdicts),
+        "truth": _at(history, _judged(history)),
+        "play": _at(history, history.results),
+    }
+    return {
+        name: {axis: values for axis, values in axes.items() if axis == "time" or values.any()}
+        for name, axes in places.items()
+    }
+
+
+def places_json(places: Places) -> dict[str, dict[str, list[float | None]]]:
+    """Return places for the page."""
+    return {name: {axis: _numbers(values, digits=8) for axis, values in axes.items()} for name, axes in places.items()}
+
+
+def charts_of(history: History) -> list[Chart]:
+    """Return the charts that these metrics fill."""
+    ticks = history.ticks
+    charts = [strength(history), *truths(history), play(history), *losses(ticks), *speeds(ticks), *balance(ticks)]
+    known = [replace(chart, series=[each for each in chart.series if not each.is_empty]) for chart in charts]
+    return [chart for chart in known if chart.series and not chart.is_zero]
+
+
+def strength(history: History) -> Chart:
+    """Return every candidate's Elo with its interval, above the champion of its day, and the champion's."""
+    rows = history.verdicts
+    elo, after = column(rows, "gate/elo"), column(rows, "gate/champion_elo")
+    promoted = is_promoted(rows)
+    before = np.where(promoted, after - elo, after)
+    results = [_result(row) for row in rows]
+
+    def those(chosen: NDArray[np.bool_], name: str, color: str) -> Series:
+        ends = (before + column(rows, f"gate/elo_{end}") for end in ("low", "high"))
+        low, high = (np.where(chosen, end, np.nan) for end in ends)
+        values = np.where(chosen, before + elo, np.nan)
+        return Series(name=name, values=values, style="interval", low=low, high=high, color=color, names=results)
+
+    # the axis begins below what follows the first promotion, whose jump would leave no room for the rest
+    first = int(promoted.argmax()) if promoted.any() else 0
+    later = np.concatenate(
+        [after[first:], (before + elo)[first:], (before + column(rows, "gate/elo_low"))[first + 1 :]]
+    )
+    floor = float(np.nanmin(later)) - 60 if np.isfinite(later).any() else 0.0
+    return Chart(
+        id="strength",
+        title="Strength: gate matches",
+        note="each bar is a candidate: Elo against the champion of its day with its 95 % interval; the line is the "
+        "champion",
+        unit="Elo",
+        x="gate",
+        series=[
+            Series(name="champion", values=after, style="step", color="ink"),
+            those(~promoted, "rejected", "quiet"),
+            those(promoted, "promoted", "good"),
+        ],
+        range=(100 * np.floor(floor / 100) if floor > 200 else None, None),
+    )
+
+
+def truths(history: History) -> list[Chart]:
+    """Return what solved positions say about every candidate: results kept, discs lost, errors of the value."""
+    rows, x = _judged(history), "truth"
+    names = [_result(row) for row in rows]
+
+    def measured(metric: str, error: str, name: str, scale: float, most: float) -> Series:
+        values, errors = scale * column(rows, f"gate/truth/{metric}"), scale * column(rows, f"gate/truth/{error}")
+        low, high = np.maximum(0, values - SIGMAS * errors), np.minimum(most, values + SIGMAS * errors)
+        return Series(name=name, values=values, style="interval", low=low, high=high, color="good", names=names)
+
+    kept = measured("outcome_kept", "outcome_kept_error", "results kept", 100, 100)
+    lost = measured("regret_discs", "regret_error_discs", "discs", 1, np.inf)
+    errors = {"error": "value_error", "calibration": "calibration_error"}
+    return [
+        Chart(
+            id="truth",
+            title="Truth: moves that keep the exact result",
+            note="every candidate on solved positions, 95 % interval",
+            unit="%",
+            x=x,
+            series=[Series(name="", values=kept.values, color="good"), kept],
+        ),
+        Chart(id="regret", title="Discs lost a move", note="on the same positions", x=x, series=[lost]),
+        Chart(
+            id="value",
+            title="Errors of the value",
+            note="of the search's value, against the exact result",
+            x=x,
+            series=[Series(name=name, values=column(rows, f"gate/truth/{key}")) for name, key in errors.items()],
+            range=(0, None),
+        ),
+    ]
+
+
+def play(history: History) -> Chart:
+    """Return the results of the side that learns against one that does not."""
+    rows = history.results
+    parts = [column(rows, f"play/{name}") for name in ("wins", "draws", "losses")]
+    games = np.maximum(1, sum(parts, np.zeros(len(rows))))
+    return Chart(
+        id="play",
+        title="Results of the side that learns",
+        note="every hundred games or so",
+        unit="%",
+        x="play",
+        series=[
+            Series(name=name, values=100 * part / games)
+            for name, part in zip(("won", "drawn", "lost"), parts, strict=True)
+        ],
+        range=(0, 100),
+    )
+
+
+def losses(ticks: list[Row]) -> list[Chart]:
+    """Return the learner's losses, its validation, its learning rate and its gradient."""
+
+    def chart(id: str, title: str, note: str, names: Mapping[str, str]) -> Chart:
+        series = [Series(name=name, values=column(ticks, metric)) for name, metric in names.items()]
+        return Chart(id=id, title=title, note=note, x="ticks", series=series)
+
+    parts = ("policy", "value", "margin", "owner")
+    return [
+        chart("losses", "Losses", "", {part: f"learner/losses/{part}" for part in parts}),
+        chart("error", "Mean error of the targets", "", {"error": "learner/losses/error"}),
+        chart(
+            "values", "Mean action value", "", {"moves taken": "learner/losses/q", "target": "learner/losses/target"}
+        ),
+        chart(
+            "accuracy",
+            "Moves predicted",
+            "share",
+            {
+                "training": "learner/losses/accuracy",
+                "validation": "learner/validation/top1",
+                "validation, of five": "learner/validation/top5",
+            },
+        ),
+        chart("validation", "Loss on validation games", "", {"validation": "learner/validation/loss"}),
+        chart("rate", "Learning rate", "", {"rate": "learner/learning_rate"}),
+        chart("gradient", "Norm of the gradient", "before clipping", {"norm": "learner/gradient_norm"}),
+    ]
+
+
+def speeds(ticks: list[Row]) -> list[Chart]:
+    """Return what is done in a second, and the memory that it takes."""
+    seconds, games = column(ticks, "elapsed_s"), column(ticks, "run/games")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = np.diff(games, prepend=np.nan) / np.diff(seconds, prepend=np.nan)
+    return [
+        Chart(
+            id="simulations",
+            title="Simulations a second",
+            x="ticks",
+            series=[Series(name="simulations", values=column(ticks, "run/simulations_per_s"))],
+            range=(0, None),
+        ),
+        Chart(
+            id="games",
+            title="Games a second",
+            x="ticks",
+            series=[Series(name="games", values=rate)],
+            range=(0, None),
+        ),
+        Chart(
+            id="memory",
+            title="Memory",
+            note="all processes",
+            unit="MB",
+            x="ticks",
+            series=[Series(name="resident", values=column(ticks, "run/resident_mb"))],
+            range=(0, None),
+        ),
+    ]
+
+
+def balance(ticks: list[Row]) -> list[Chart]:
+    """Return who waits for whom, and how full the replay is."""
+    training, waiting = column(ticks, "learner/training_s"), column(ticks, "learner/waiting_s")
+    drawn, taken = column(ticks, "replay/samples_total"), column(ticks, "replay/positions_total")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        idle, reuse = 100 * waiting / (training + waiting), drawn / taken
+    return [
+        Chart(
+            id="balance",
+            title="Who waits",
+            unit="%",
+            x="ticks",
+            series=[
+                Series(
+                    name="actors for the learner", values=100 * column(ticks, "run/actor_waiting_share"), style="area"
+                ),
+                Series(name="actors between rounds", values=100 * column(ticks, "run/actor_idle_share")),
+                Series(name="learner for samples", values=idle),
+            ],
+            range=(0, 100),
+        ),
+        Chart(
+            id="cache",
+            title="Positions found in the actors' cache",
+            unit="%",
+            x="ticks",
+            series=[Series(name="cache hits", values=100 * column(ticks, "run/cache_hit_share"))],
+            range=(0, None),
+        ),
+        Chart(
+            id="replay",
+            title="Replay",
+            note="positions",
+            x="ticks",
+            series=[
+                Series(name="held", values=column(ticks, "replay/positions"), style="area"),
+                Series(name="drawn from", values=column(ticks, "replay/window_positions")),
+            ],
+            range=(0, None),
+        ),
+        Chart(
+            id="reuse",
+            title="Times that a position is learned from",
+            note="since the beginning",
+            x="ticks",
+            series=[Series(name="reuse", values=reuse)],
+            range=(0, None),
+        ),
+    ]
+
+
+def _judged(history: History) -> list[Row]:
+    """Return the verdicts with figures on solved positions."""
+    return [row for row in history.verdicts if "gate/truth/positions" in row]
+
+
+def is_promoted(rows: list[Row]) -> NDArray[np.bool_]:
+    """Return whether each verdict made its candidate the champion, (rows,)."""
+    champions, candidates = column(rows, "gate/champion_version"), column(rows, "gate/candidate_version")
+    return np.equal(champions, candidates, dtype=np.bool_)
+
+
+def _result(row: Row) -> str:
+    games = "-".join(f"{row.get(f'gate/{part}', 0):.0f}" for part in ("wins", "draws", "losses"))
+    return f"v{row.get('gate/candidate_version', -1):.0f} against v{row.get('gate/opponent_version', -1):.0f}: {games}"
+
+
+def _at(history: History, rows: list[Row]) -> dict[str, Floats]:
+    """Return the places on every axis of rows written at other moments than the ticks."""
+    seconds = column(rows, "elapsed_s")
+    places = {"time": seconds}
+    ticks = column(history.ticks, "elapsed_s")
+    for name, metric in AXES.items():
+        values = column(history.ticks, metric)
+        known = np.isfinite(values)
+        if name != "time" and known.any():
+            places[name] = np.interp(seconds, ticks[known], values[known])
+    return places
+
+
+def _numbers(values: Floats, digits: int = 5) -> list[float | None]:
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]

@@ -1,0 +1,105 @@
+"""The server of `reversi watch`: the page of one run or of several, read from their folders alone.
+
+    GET /                the page
+    GET /api/runs        the names of the runs that can be watched
+    GET /api/run?run=R   all that the page shows of a run (`view.py`), the first one without `run`
+    GET /api/compare?axis=A
+                         what it shows of all runs together, over time, games, positions or simulations (`compare.py`)
+    GET /api/config?run=R
+                         its configuration as text
+    GET /metrics         the newest metrics of all runs for Prometheus (`prometheus.py`)
+
+A request that cannot be answered gets a line of text with status 404.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from reversi.errors import ReversiError
+from reversi.frontends.web.site import guard
+from scripts.run.watch import STATIC
+from scripts.run.watch.charts import AXES
+from scripts.run.watch.compare import comparison
+from scripts.run.watch.prometheus import Metrics
+from scripts.run.watch.view import RunView
+
+
+class WatchServer:
+    """The page of some runs; `application` is what aiohttp serves."""
+
+    def __init__(self, views: Mapping[str, RunView], host: str, token: str | None = None) -> None:
+        """Serve runs by name.
+
+        host   the address that the server listens on
+        token  what a browser has to bring (`site.guard`)
+        """
+        self._views, self._guard = dict(views), guard(host, token)
+        self._lock, self._metrics = asyncio.Lock(), Metrics(self._views)
+
+    def application(self) -> web.Application:
+        """Return the application."""
+        app = web.Application(middlewares=[self._guard])
+        app.router.add_get("/", self._page)
+        app.router.add_get("/api/runs", self._runs)
+        app.router.add_get("/api/run", self._run)
+        app.router.add_get("/api/compare", self._compare)
+        app.router.add_get("/api/config", self._config)
+        app.router.add_get("/metrics", self._scrape)
+        app.router.add_static("/static", STATIC)
+        return app
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(STATIC / "index.html")
+
+    async def _runs(self, request: web.Request) -> web.Response:
+        return web.json_response(list(self._views))
+
+    async def _run(self, request: web.Request) -> web.Response:
+        return await self._shown(self._asked(request).poll)
+
+    async def _compare(self, request: web.Request) -> web.Response:
+        axis = request.query.get("axis", "time")
+        if axis not in AXES:
+            raise web.HTTPNotFound(text=f"expected one of the axes {', '.join(AXES)}, got {axis!r:.80}\n")
+        return await self._shown(partial(comparison, self._views, axis))
+
+    async def _shown(self, read: Callable[[], dict[str, Any]]) -> web.Response:
+        """Return what `read` returns; one request at a time reads."""
+        async with self._lock:
+            try:
+                shown = await asyncio.to_thread(read)
+            except ReversiError as error:
+                raise web.HTTPNotFound(text=f"{error}\n") from None
+        response = web.json_response(shown, dumps=_dumps)
+        response.enable_compression()
+        return response
+
+    async def _config(self, request: web.Request) -> web.Response:
+        try:
+            return web.Response(text=self._asked(request).config_text())
+        except OSError as error:
+            raise web.HTTPNotFound(text=f"the configuration cannot be read: {error.strerror}\n") from None
+
+    async def _scrape(self, request: web.Request) -> web.Response:
+        async with self._lock:
+            text = await asyncio.to_thread(self._metrics.text)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    def _asked(self, request: web.Request) -> RunView:
+        """Return the run that a request is about, by default the first."""
+        name = request.query.get("run") or next(iter(self._views))
+        if name not in self._views:
+            raise web.HTTPNotFound(text=f"expected one of the runs {', '.join(self._views)}, got {name!r:.80}\n")
+        return self._views[name]
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)

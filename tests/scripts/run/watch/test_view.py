@@ -1,0 +1,145 @@
+"""What the page of a run says is what its folder says, in every state of a run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reversi.errors import RunError
+from scripts.run.watch.view import RunView
+from tests.scripts.run.watch.watched_runs import VERDICTS, run_with
+from tests.scripts.run.written_runs import held, made
+
+
+def chart(shown: dict[str, Any], id: str) -> dict[str, Any]:
+    (found,) = [each for each in shown["charts"] if each["id"] == id]
+    return dict(found)
+
+
+def test_strength_stands_on_the_champion_of_the_day(tmp_path: Path) -> None:
+    shown = run_with(tmp_path / "run", VERDICTS).poll()
+    strength = chart(shown, "strength")
+    champion, rejected, promoted = strength["series"]
+    assert champion["values"] == [1000, 1000, 1090]
+    assert rejected["values"] == [None, 980, None]
+    assert (rejected["low"], rejected["high"]) == ([None, 950, None], [None, 1010, None])
+    assert promoted["values"] == [1000, None, 1090]
+    assert (promoted["low"][2], promoted["high"][2]) == (1060, 1120)
+    assert rejected["names"][1] == "v4 against v2: 150-9-180"
+    assert shown["places"]["gate"]["time"] == [20, 40, 60]
+    assert shown["places"]["gate"]["games"] == [200, 400, 600]
+
+
+def test_the_first_jump_does_not_eat_the_axis_and_no_interval_is_cut(tmp_path: Path) -> None:
+    strength = chart(run_with(tmp_path / "run", VERDICTS).poll(), "strength")
+    floor, ceiling = strength["range"]
+    assert (floor, ceiling) == (800, None)
+    assert min(low for each in strength["series"][1:] for low in each["low"] if low is not None and low > 0) >= floor
+
+
+def test_intervals_of_truth_are_of_95_percent_and_end_at_100(tmp_path: Path) -> None:
+    shown = run_with(tmp_path / "run", VERDICTS).poll()
+    line, kept = chart(shown, "truth")["series"]
+    assert line["values"] == kept["values"] == [98, 98, 98]
+    assert kept["low"][0] == pytest.approx(98 - 1.96)
+    assert kept["high"][0] == pytest.approx(98 + 1.96)
+    verdicts = [{**VERDICTS[0], "gate/truth/outcome_kept": 0.995}]
+    _, kept = chart(run_with(tmp_path / "other", verdicts).poll(), "truth")["series"]
+    assert kept["high"] == [100]
+
+
+def test_who_waits_and_how_often_positions_are_used(tmp_path: Path) -> None:
+    shown = run_with(tmp_path / "run", []).poll()
+    (waits,) = chart(shown, "balance")["series"]
+    assert waits["name"] == "learner for samples"
+    assert set(waits["values"]) == {25}
+    (reuse,) = chart(shown, "reuse")["series"]
+    assert set(reuse["values"]) == {3}
+    (games,) = chart(shown, "games")["series"]
+    assert games["values"][0] is None
+    assert set(games["values"][1:]) == {10}
+    assert not [each for each in shown["charts"] if each["id"] in ("cache", "gradient", "play", "strength")]
+
+
+def test_the_head_says_what_trains_and_how_far_it_is(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", VERDICTS)
+    with held(tmp_path / "run"):
+        shown = view.poll()
+        assert shown["state"] == "training"
+        with open(tmp_path / "run" / "run.lock", "a") as lock:
+            lock.write("stopping\n")
+        assert view.poll()["state"] == "saving"
+    assert shown["what"] == ["6\N{MULTIPLICATION SIGN}6", "alphazero", "2 blocks x 32 channels, lines", "seed 7"]
+    assert (shown["elapsed_s"], shown["limit_s"]) == (60, 600)
+    (learner,) = shown["roles"]
+    assert learner == {
+        "role": "learner",
+        "alive": 1,
+        "wanted": 1,
+        "restarts": 0,
+        "pending_s": 0.5,
+        "rss_mb": 300,
+    }
+    texts = {tile["text"]: tile["value"] for tile in shown["tiles"]}
+    assert texts["champion, 2 of 3 candidates promoted"] == "v6"
+    assert texts["results kept, ±2.0, of 300 solved positions"] == "98.0 %"
+    assert texts["games"] == "600"
+    assert texts["simulations/s, last minute"] == "5"
+    assert shown["commands"]["pull the champion"].startswith("reversi pull --registry ")
+    assert [match["candidate"] for match in shown["gate"]] == [6, 4, 2]
+    assert [event["text"] for event in shown["events"]] == [
+        "v6 promoted: 230-10-100 against v2",
+        "v4 rejected: 150-9-180 against v2",
+        "v2 promoted: 230-10-100 against v0",
+    ]
+
+
+def test_a_run_without_metrics_or_a_promotion_claims_no_champion(tmp_path: Path) -> None:
+    made(tmp_path / "new")
+    with held(tmp_path / "new"):
+        shown = RunView(tmp_path / "new").poll()
+    assert (shown["state"], shown["charts"], shown["gate"], shown["roles"]) == ("training", [], [], [])
+    shown = run_with(tmp_path / "run", VERDICTS[1:2]).poll()
+    assert shown["tiles"][0] == {"value": "none yet", "text": "champion, 0 of 1 candidates promoted"}
+    assert list(shown["commands"]) == ["status"]
+
+
+def test_how_a_run_ended_is_said(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", [])
+    assert view.poll()["state"] == "died"
+    record = {"format": 1, "how": "failed", "trained": True, "lost": True, "checkpoint": None, "error": "no disk"}
+    (tmp_path / "run" / "ended.json").write_text(json.dumps(record))
+    shown = view.poll()
+    assert (shown["state"], shown["reason"], shown["roles"]) == ("died", "no disk", [])
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"results": 3}', '{"results": {"random": {"score": "x"}}}', "[" * 9999])
+def test_a_summary_that_is_none_costs_its_tiles_alone(text: str, tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", [])
+    tiles = view.poll()["tiles"]
+    (tmp_path / "run" / "summary.json").write_text(text)
+    assert view.poll()["tiles"] == tiles
+    (tmp_path / "run" / "summary.json").write_text('{"results": {"random": {"score": 0.75, "games": 400}}}')
+    assert view.poll()["tiles"] == [*tiles, {"value": "75.0 %", "text": "against random, 400 games"}]
+
+
+def test_a_folder_that_is_none_or_is_gone_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="expected the folder of a run"):
+        RunView(tmp_path)
+    view = run_with(tmp_path / "run", [])
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(RunError, match="the run's folder is gone"):
+        view.poll()
+
+
+def test_the_log_is_among_the_events_whatever_bytes_it_has(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", VERDICTS[:1])
+    (tmp_path / "run" / "logs").mkdir()
+    (tmp_path / "run" / "logs" / "run.log").write_bytes(b"\xff\n" * 40_000 + b"actor-0 died\n")
+    events = view.poll()["events"]
+    assert events[0]["text"] == "actor-0 died"
+    assert len(events) == 60

@@ -1,0 +1,113 @@
+"""The server of a page answers about its runs and refuses everything else in a line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from aiohttp.test_utils import TestClient, TestServer
+
+from scripts.run.watch import STATIC
+from scripts.run.watch.report import report_of, write_report
+from scripts.run.watch.server import WatchServer
+from scripts.run.watch.view import RunView
+from tests.scripts.run.watch.watched_runs import VERDICTS, run_with
+
+Client = TestClient[Any, Any]
+
+
+def ask(views: dict[str, RunView], test: Callable[[Client], Awaitable[None]], token: str | None = None) -> None:
+    """Run `test` with a client of a server."""
+
+    async def run() -> None:
+        async with TestClient(TestServer(WatchServer(views, "127.0.0.1", token).application())) as client:
+            await test(client)
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_the_page_its_files_and_its_runs_are_there(tmp_path: Path) -> None:
+    views = {name: run_with(tmp_path / name, VERDICTS) for name in ("a", "b")}
+
+    async def test(client: Client) -> None:
+        page = await (await client.get("/")).text()
+        for name in re.findall('(?:href|src)="(static/[^"]+)"', page):
+            answer = await client.get(f"/{name}")
+            assert (answer.status, bool(await answer.read())) == (200, True), name
+        assert "http" not in page
+        assert await (await client.get("/api/runs")).json() == ["a", "b"]
+        assert (await (await client.get("/api/run")).json())["run"] == "a"
+        shown = await client.get("/api/run?run=b")
+        assert shown.headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert (await shown.json())["run"] == "b"
+        assert "name: reversi6" in await (await client.get("/api/config?run=b")).text()
+        assert [each["run"] for each in (await (await client.get("/api/compare?axis=games")).json())["runs"]] == ["a", "b"]
+        assert 'reversi_run_games{run="b"} 600.0' in await (await client.get("/metrics")).text()
+        for path in ("/api/run?run=../a", "/api/run?run=c", "/api/compare?axis=x", "/static/../view.py", "/static/%2e%2e/view.py", "/c"):
+            assert (await client.get(path)).status in (403, 404)
+        assert (await client.get("/api/run", headers={"Host": "evil.example"})).status == 403
+        assert (await client.get("/api/run", headers={"Origin": "http://evil.example"})).status == 403
+
+    ask(views, test)
+
+
+def test_a_folder_deleted_under_the_page_is_a_line(tmp_path: Path) -> None:
+    views = {"a": run_with(tmp_path / "a", [])}
+    shutil.rmtree(tmp_path / "a")
+
+    async def test(client: Client) -> None:
+        answer = await client.get("/api/run")
+        assert (answer.status, (await answer.text()).count("\n")) == (404, 1)
+        assert "folder is gone" in await answer.text()
+        assert "cannot be read" in await (await client.get("/api/config")).text()
+
+    ask(views, test)
+
+
+def test_with_a_token_nobody_gets_in_without_it_and_a_browser_keeps_it(tmp_path: Path) -> None:
+    views = {"a": run_with(tmp_path / "a", [])}
+
+    async def test(client: Client) -> None:
+        for path in ("/", "/api/run", "/static/page.js", "/?token=wrong", "/?token=%ff", "/?token="):
+            answer = await client.get(path)
+            assert (answer.status, "expected the token" in await answer.text()) == (403, True)
+        answer = await client.get("/?run=a&token=s3cret", allow_redirects=False)
+        assert (answer.status, answer.headers["Location"]) == (303, "/?run=a")
+        cookie = answer.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        jar = {"Cookie": cookie.partition(";")[0]}
+        assert (await client.get("/api/run", headers=jar)).status == 200
+        for bearer, status in (("s3cret", 200), ("wrong", 403), ("", 403)):
+            answer = await client.get("/metrics", headers={"Authorization": f"Bearer {bearer}"})
+            assert answer.status == status
+
+    ask(views, test, token="s3cret")
+
+
+def test_a_report_brings_all_that_it_needs(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "<!--<script><b>", VERDICTS)
+    page = report_of(view)
+    brought = re.search(r'<script type="application/json" id="brought">(.*?)</script>', page, re.DOTALL)
+    assert brought
+    shown = json.loads(brought[1])
+    assert shown["run"] == "<!--<script><b>"
+    assert len(shown["gate"]) == 3
+    assert "name: reversi6" in shown["config"]
+    assert not re.search('(?:src|href)="', page)
+    assert "<b>" not in page
+    assert len(page) - len(brought[1]) < 150_000
+    for name in ("page.js", "style.css", "uPlot.iife.min.js", "uPlot.min.css"):
+        assert (STATIC / name).read_text() in page
+
+
+def test_a_report_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+    run_with(tmp_path / "run", VERDICTS)
+    assert write_report(tmp_path / "run") == tmp_path / "run" / "report.html"
+    target = write_report(tmp_path / "run", tmp_path / "b.html")
+    assert target.read_text().startswith("<!doctype html>")
