@@ -121,18 +121,19 @@ def _head(config: Mapping[str, Any]) -> Any:
         tensor = TensorProto(dtype=DT_STRING, string_val=[content])
         return Summary.Value(tag=tag, metadata=SummaryMetadata(plugin_data=data), tensor=tensor)
 
+    lines = layout_pb2.MultilineChartContent
     categories = [
         layout_pb2.Category(
             title=title,
             chart=[
-                layout_pb2.Chart(title=name, multiline=layout_pb2.MultilineChartContent(tag=[f"^{tag}$" for tag in tags]))
+                layout_pb2.Chart(title=name, multiline=lines(tag=[f"^{tag}$" for tag in tags]))
                 for name, tags in charts.items()
             ],
         )
         for title, charts in LAYOUT.items()
     ]
     layout = layout_pb2.Layout(category=categories).SerializeToString()
-    lines = yaml.safe_dump(dict(config), sort_keys=False).splitlines()
-    text = "\n".join(f"    {line}" for line in lines).encode()  # as code in Markdown
+    dumped = yaml.safe_dump(dict(config), sort_keys=False).splitlines()
+    text = "\n".join(f"    {line}" for line in dumped).encode()  # as code in Markdown
     values = [value(CONFIG_SUMMARY_TAG, "custom_scalars", layout), value("configuration", "text", text)]
     return Event(wall_time=time.time(), step=0, summary=Summary(value=values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 from dataclasses import dataclass
 from pathlib import Path
