@@ -98,7 +98,7 @@ def places_of(history: History) -> Places:
     """Return where the points of charts are, on every axis: those of `Chart.x`."""
     ticks = {axis: column(history.ticks, metric) for axis, metric in AXES.items()}
     places = {
-        "ticks": {axis: np.maximum.accumulate(np.nan_to_num(values)) for axis, values in ticks.items()},
+        "ticks": {axis: _never_falling(values) for axis, values in ticks.items()},
         "gate": _at(history, history.verdicts),
         "truth": _at(history, _judged(history)),
         "play": _at(history, history.results),
@@ -342,15 +342,20 @@ def _result(row: Row) -> str:
 
 def _at(history: History, rows: list[Row]) -> dict[str, Floats]:
     """Return the places on every axis of rows written at other moments than the ticks."""
-    seconds = column(rows, "elapsed_s")
+    seconds = _never_falling(column(rows, "elapsed_s"))
     places = {"time": seconds}
-    ticks = column(history.ticks, "elapsed_s")
+    ticks = _never_falling(column(history.ticks, "elapsed_s"))
     for name, metric in AXES.items():
         values = column(history.ticks, metric)
         known = np.isfinite(values)
         if name != "time" and known.any():
-            places[name] = np.interp(seconds, ticks[known], values[known])
+            places[name] = np.interp(seconds, ticks[known], _never_falling(values[known]))
     return places
+
+
+def _never_falling(values: Floats) -> Floats:
+    """Return places in order: the clock of a run that was killed goes back to its last checkpoint, a chart's cannot."""
+    return np.maximum.accumulate(np.nan_to_num(values))
 
 
 def _numbers(values: Floats, digits: int = 5) -> list[float | None]:

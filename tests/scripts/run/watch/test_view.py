@@ -11,7 +11,7 @@ import pytest
 
 from reversi.errors import RunError
 from scripts.run.watch.view import RunView
-from tests.scripts.run.watch.watched_runs import VERDICTS, run_with
+from tests.scripts.run.watch.watched_runs import VERDICTS, moment, run_with, verdict
 from tests.scripts.run.written_runs import held, made
 
 
@@ -50,6 +50,17 @@ def test_intervals_of_truth_are_of_95_percent_and_end_at_100(tmp_path: Path) -> 
     verdicts = [{**VERDICTS[0], "gate/truth/outcome_kept": 0.995}]
     _, kept = chart(run_with(tmp_path / "other", verdicts).poll(), "truth")["series"]
     assert kept["high"] == [100]
+
+
+def test_a_run_that_went_on_from_a_checkpoint_has_places_in_order(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", [*VERDICTS, verdict(50.0, 8, 6, promoted=False, champion=1090.0)])
+    with open(tmp_path / "run" / "metrics.jsonl", "a") as file:
+        file.writelines(json.dumps(row) + "\n" for row in moment(30.0))
+    shown = view.poll()
+    for axes in shown["places"].values():
+        for values in axes.values():
+            assert values == sorted(values)
+    assert shown["places"]["gate"]["time"] == [20, 40, 60, 60]
 
 
 def test_who_waits_and_how_often_positions_are_used(tmp_path: Path) -> None:
