@@ -12,8 +12,8 @@ from evaluator.config import GateConfig
 from evaluator.gate import Gate
 from evaluator.gate_report import GateReport
 from reversi.games.rules import game_named
-from reversi.model.info import Origin
-from reversi.model.registry import Owner, Registry
+from reversi.model.info import Origin, Owner
+from reversi.model.registry import Registry
 
 IDLE_S = 0.5
 """Seconds that a round with nothing to play takes, so that the driver does not ask again at once."""

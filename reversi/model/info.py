@@ -41,6 +41,20 @@ class Origin:
         return f"version {self.version} ({self.model}), SHA-256 `{self.sha256}`"
 
 
+@dataclass(frozen=True)
+class Owner:
+    """The run that publishes in a registry."""
+
+    run: str
+    """Its random name, which no other run has."""
+    name: str
+    """Its name for people."""
+
+    def is_run_of(self, other: Owner | None) -> bool:
+        """Return whether `other` is this run, maybe a renamed or copied folder of it."""
+        return other is not None and other.run == self.run
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelInfo:
     """One published model; match results are from its view."""

@@ -19,7 +19,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -38,7 +38,7 @@ from reversi.errors import (
 from reversi.games.rules import Game
 from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked
 from reversi.model.folder import Folder
-from reversi.model.info import ModelInfo, Origin, Verdict, describe
+from reversi.model.info import ModelInfo, Origin, Owner, Verdict, describe
 from reversi.model.weights import LARGEST_VERSION, Weights
 from reversi.runs import RUNS, newer_run, runs_with_registry
 from reversi.settings import reading, require, value_of
@@ -57,16 +57,6 @@ SHIPPED_GAME = "reversi8"
 """The game of `shipped` where nothing says which."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The run that publishes in a registry."""
-
-    run: str
-    """Its random name, which no other run has."""
-    name: str
-    """Its name for people."""
 
 
 class Registry:
@@ -95,22 +85,19 @@ class Registry:
 
         may_have_models  whether models that nobody has claimed can be the owner's
 
-        Two runs in one registry would judge their candidates against each other's champions.  A registry without
-        models may be taken from a run that ended before it had any.
+        Two runs would judge their candidates against each other's champions.  One without models may be taken over.
         """
-        owner, models = self._claimed(), self._folder.names("models")
-        if models and not self._is_ours(owner) and not (owner is None and may_have_models):
+        assert self._owner is not None
+        owner = self._claimed()
+        if self._owner.is_run_of(owner):
+            return
+        if self._folder.names("models") and not (owner is None and may_have_models):
             whose = f"the registry of the run {owner.name!r:.80}" if owner else "a registry with models"
             raise ConfigError(
                 f"registry.url={self.name} is {whose}; set it to another place, go on with its run by resume=, or "
                 "begin with one of its models by init="
             )
-        if self._owner is not None and not self._is_ours(owner):
-            self._folder.write("owner.json", _json(asdict(self._owner)))
-
-    def _is_ours(self, owner: Owner | None) -> bool:
-        """Return whether this is the owner, or a renamed or copied folder of it."""
-        return owner is not None and self._owner is not None and owner.run == self._owner.run
+        self._folder.write("owner.json", _json(asdict(self._owner)))
 
     def _claimed(self) -> Owner | None:
         """Return who claimed the registry, None if nobody did or what is there says nothing."""
@@ -129,7 +116,7 @@ class Registry:
         Publishing the same weights again only completes an interrupted publication; other weights under a version that
         is taken are a RunError.
         """
-        if self._owner is not None and (owner := self._claimed()) is not None and not self._is_ours(owner):
+        if self._owner and (owner := self._claimed()) and not self._owner.is_run_of(owner):
             raise RunError(f"{self.name} is now the registry of {owner.name!r:.80}; set registry.url for each run")
         published = self._find(weights.version)
         if published is None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 LARGEST = 2**31 - 1
 
+HOST = "127.0.0.1"
+"""Address that pages are served on by default: this machine only."""
+
 MOST_GAMES = 1_000_000
 """Most games of a match or of a pair of players; they need half as many distinct openings."""
 
@@ -270,6 +273,21 @@ def game_of_models(specs: Sequence[str], registry: str | None) -> Game | None:
     from reversi.model.registry import load_model
 
     return game_named(load_model(models[0], registry).game)
+
+
+def add_address_arguments(parser: argparse.ArgumentParser, port: int) -> None:
+    """Declare the address of a page's server, by default `port` of this machine only, and whether it is opened."""
+    parser.add_argument(
+        "--host", default=HOST, metavar="ADDRESS", help=f"address to listen on (default {HOST}: this machine only)"
+    )
+    parser.add_argument(
+        "--port",
+        type=natural_up_to(65_535),
+        default=port,
+        metavar="P",
+        help=f"port to listen on (default {port}; 0 takes a free one)",
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in your browser")
 
 
 def _whole(text: str, low: int, most: int = LARGEST) -> int:

@@ -12,7 +12,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scripts.arguments.common import game_of_size, natural_up_to
+from scripts.arguments.common import add_address_arguments, game_of_size
 from scripts.arguments.engine import (
     SIMULATIONS,
     add_engine_arguments,
@@ -39,8 +39,7 @@ reversi serve --registry runs/long/registry --seconds 2
 reversi serve --player alphabeta:6 --size 8 --port 9000
 """
 
-HOST, PORT = "127.0.0.1", 8765
-"""Default address: this machine only."""
+PORT = 8765
 
 BEGINNERS = {
     "random": "Random moves",
@@ -64,17 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"of the strongest level; default {STRONGEST} without --seconds, {SIMULATIONS} for --player, half a second for "
         "a network of patterns",
     )
-    parser.add_argument(
-        "--host", default=HOST, metavar="ADDRESS", help=f"address to listen on (default {HOST}: this machine only)"
-    )
-    parser.add_argument(
-        "--port",
-        type=natural_up_to(65_535),
-        default=PORT,
-        metavar="P",
-        help=f"port to listen on (default {PORT}; 0 takes a free one)",
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in your browser")
+    add_address_arguments(parser, PORT)
 
 
 def run(args: argparse.Namespace) -> int:

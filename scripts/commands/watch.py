@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reversi.errors import UsageError
 from reversi.runs import find_run
-from scripts.arguments.common import natural_up_to
+from scripts.arguments.common import add_address_arguments
 
 EXAMPLES = """
 reversi watch
@@ -23,8 +23,7 @@ reversi watch night
 reversi watch runs/a runs/b --port 9001
 """
 
-HOST, PORT = "127.0.0.1", 8766
-"""Default address: this machine only."""
+PORT = 8766
 
 TOKEN = "REVERSI_WATCH_TOKEN"
 """The variable with a token that stays the same, for programs."""
@@ -33,17 +32,7 @@ TOKEN = "REVERSI_WATCH_TOKEN"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the runs and the address."""
     parser.add_argument("runs", nargs="*", metavar="RUN", help="folders or names of runs (default: the newest run)")
-    parser.add_argument(
-        "--host", default=HOST, metavar="ADDRESS", help=f"address to listen on (default {HOST}: this machine only)"
-    )
-    parser.add_argument(
-        "--port",
-        type=natural_up_to(65_535),
-        default=PORT,
-        metavar="P",
-        help=f"port to listen on (default {PORT}; 0 takes a free one)",
-    )
-    parser.add_argument("--open", action="store_true", help="open the page in your browser")
+    add_address_arguments(parser, PORT)
 
 
 def run(args: argparse.Namespace) -> int:

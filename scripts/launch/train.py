@@ -147,6 +147,7 @@ def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrup
     from scripts.run.session import Session
     from scripts.run.summary import announce, summarise
     from scripts.run.tracking import open_trackers
+    from scripts.run.watch.report import write_report
 
     trackers = open_trackers(job.tracking, folder.path, values, folder.owner.run)
     session = Session(
@@ -173,6 +174,8 @@ def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrup
             summarise(session)
         if not interrupt.requested:
             recorder.record("finished")
+            if "jsonl" in job.tracking:
+                write_report(folder.path)
             return True
         if folder.disposable:
             _discard(job, folder)

@@ -44,7 +44,7 @@ from reversi.files import write_atomic
 from reversi.runs import find_run
 
 if TYPE_CHECKING:
-    from reversi.model.registry import Owner
+    from reversi.model.info import Owner
 
 KEPT_CHECKPOINTS = 2
 
@@ -110,7 +110,7 @@ class RunFolder:
     @cached_property
     def owner(self) -> Owner:
         """The run as the owner of its registry: its name, and a random one that is kept in the folder."""
-        from reversi.model.registry import Owner
+        from reversi.model.info import Owner
 
         path = self.path / ID
         with _explained(self.path):

@@ -110,7 +110,7 @@ def read_status(folder: Path) -> RunStatus:
         metrics_age_s=_age_s(folder / "metrics.jsonl"),
         checkpoint=str(saved) if saved else None,
         checkpoint_age_s=_age_s(saved) if saved else None,
-        health=_health(row) if holder and _has_metrics_since_start(folder) else {},
+        health=health_of(row) if holder and _has_metrics_since_start(folder) else {},
         actors_asked=_actors_asked(folder),
         keeps_records=_at(config, "replay", "kind") == "redis",
         more=raised_limit(*limits, row.get("run/elapsed_s", 0.0), int(row.get("replay/games_total", games)))
@@ -122,10 +122,10 @@ def read_status(folder: Path) -> RunStatus:
 
 
 def state_of(folder: Path, *, wrote_metrics: bool) -> tuple[State, ExitRecord | None]:
-    """Return the state of a run and, unless a process holds it, how its last session ended."""
-    if lock_holder(folder) is not None:
-        return "training", None
+    """Return the state of a run and, once that is recorded, how its last session ended."""
     record = read_exit_record(folder)
+    if record is None and lock_holder(folder) is not None:
+        return "training", None
     if not checkpoints_in(folder):
         return "died" if wrote_metrics or (record and record.lost) else "empty", record
     if record is None or record.lost:
@@ -159,7 +159,8 @@ def _actors_asked(folder: Path) -> dict[str, int]:
     return {}
 
 
-def _health(row: dict[str, float]) -> dict[str, dict[str, float]]:
+def health_of(row: dict[str, float]) -> dict[str, dict[str, float]]:
+    """Return what a row of newest values says of each role, and of `memory`, by the metric's own name."""
     roles: dict[str, dict[str, float]] = {}
     for name, value in row.items():
         prefix, _, rest = name.partition("/")

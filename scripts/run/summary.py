@@ -17,7 +17,7 @@ from scripts.run.durations import duration_text
 from scripts.run.learning_curves import PICTURE, picture_of
 from scripts.run.session import Session
 from scripts.run.stopping_criteria import raised_limit
-from scripts.run.watch.report import REPORT, write_report
+from scripts.run.watch.report import REPORT
 
 FIXED_PLAYERS = ("random", "greedy", "flat-mc:150")
 """Opponents of the summary, weakest first."""
@@ -65,7 +65,6 @@ def summarise(session: Session) -> None:
     here = quote(session.shown_path)
     if "jsonl" in job.tracking:
         picture_of(session.folder.path, session.folder.path / PICTURE)
-        write_report(session.folder.path)
         print(f"\nreport in {here}/{REPORT}, learning curves in {here}/{PICTURE}", end="")
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
     which = "" if promoted else f" --model {champion.version}"  # `gated` is a model that was promoted

@@ -97,11 +97,14 @@ def newest_values(folder: Path) -> Row:
 def _row(line: bytes) -> Row:
     """Return the numbers of a line, none if it is no row."""
     with contextlib.suppress(ValueError, RecursionError):
-        row = json.loads(line)
-        if isinstance(row, dict):
-            return {name: value for name, value in row.items() if _is_number(value)}
+        return numbers_of(json.loads(line))
     return {}
 
 
+def numbers_of(row: Any) -> Row:
+    """Return the numbers of a parsed row; null stands for one that is not finite, and what is no row has none."""
+    return {name: value for name, value in row.items() if _is_number(value)} if isinstance(row, dict) else {}
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and abs(value) < MOST
+    return isinstance(value, int | float) and -MOST < value < MOST

@@ -128,7 +128,7 @@ def strength(history: History) -> Chart:
     elo, after = column(rows, "gate/elo"), column(rows, "gate/champion_elo")
     promoted = is_promoted(rows)
     before = np.where(promoted, after - elo, after)
-    results = [_result(row) for row in rows]
+    results = [verdict_text(row) for row in rows]
 
     def those(chosen: NDArray[np.bool_], name: str, color: str) -> Series:
         ends = (before + column(rows, f"gate/elo_{end}") for end in ("low", "high"))
@@ -161,7 +161,7 @@ def strength(history: History) -> Chart:
 def truths(history: History) -> list[Chart]:
     """Return what solved positions say about every candidate: results kept, discs lost, errors of the value."""
     rows, x = _judged(history), "truth"
-    names = [_result(row) for row in rows]
+    names = [verdict_text(row) for row in rows]
 
     def measured(metric: str, error: str, name: str, scale: float, most: float) -> Series:
         values, errors = scale * column(rows, f"gate/truth/{metric}"), scale * column(rows, f"gate/truth/{error}")
@@ -247,29 +247,9 @@ def speeds(ticks: list[Row]) -> list[Chart]:
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.diff(games, prepend=np.nan) / np.diff(seconds, prepend=np.nan)
     return [
-        Chart(
-            id="simulations",
-            title="Simulations a second",
-            x="ticks",
-            series=[Series(name="simulations", values=column(ticks, "run/simulations_per_s"))],
-            range=(0, None),
-        ),
-        Chart(
-            id="games",
-            title="Games a second",
-            x="ticks",
-            series=[Series(name="games", values=rate)],
-            range=(0, None),
-        ),
-        Chart(
-            id="memory",
-            title="Memory",
-            note="all processes",
-            unit="MB",
-            x="ticks",
-            series=[Series(name="resident", values=column(ticks, "run/resident_mb"))],
-            range=(0, None),
-        ),
+        _curve("simulations", "Simulations a second", column(ticks, "run/simulations_per_s")),
+        _curve("games", "Games a second", rate),
+        _curve("memory", "Memory", column(ticks, "run/resident_mb"), note="all processes", unit="MB"),
     ]
 
 
@@ -294,14 +274,7 @@ def balance(ticks: list[Row]) -> list[Chart]:
             ],
             range=(0, 100),
         ),
-        Chart(
-            id="cache",
-            title="Positions found in the actors' cache",
-            unit="%",
-            x="ticks",
-            series=[Series(name="cache hits", values=100 * column(ticks, "run/cache_hit_share"))],
-            range=(0, None),
-        ),
+        _curve("cache", "Positions found in the actors' cache", 100 * column(ticks, "run/cache_hit_share"), unit="%"),
         Chart(
             id="replay",
             title="Replay",
@@ -313,15 +286,15 @@ def balance(ticks: list[Row]) -> list[Chart]:
             ],
             range=(0, None),
         ),
-        Chart(
-            id="reuse",
-            title="Times that a position is learned from",
-            note="since the beginning",
-            x="ticks",
-            series=[Series(name="reuse", values=reuse)],
-            range=(0, None),
-        ),
+        _curve("reuse", "Times that a position is learned from", reuse, note="since the beginning"),
     ]
+
+
+def _curve(id: str, title: str, values: Floats, note: str = "", unit: str = "") -> Chart:
+    """Return a chart of one curve over the ticks, from 0 on."""
+    return Chart(
+        id=id, title=title, note=note, unit=unit, x="ticks", series=[Series(name=id, values=values)], range=(0, None)
+    )
 
 
 def _judged(history: History) -> list[Row]:
@@ -335,9 +308,12 @@ def is_promoted(rows: list[Row]) -> NDArray[np.bool_]:
     return np.equal(champions, candidates, dtype=np.bool_)
 
 
-def _result(row: Row) -> str:
+def verdict_text(row: Row) -> str:
+    """Return a verdict in words."""
+    word = "promoted" if is_promoted([row])[0] else "rejected"
     games = "-".join(f"{row.get(f'gate/{part}', 0):.0f}" for part in ("wins", "draws", "losses"))
-    return f"v{row.get('gate/candidate_version', -1):.0f} against v{row.get('gate/opponent_version', -1):.0f}: {games}"
+    candidate, opponent = row.get("gate/candidate_version", -1), row.get("gate/opponent_version", -1)
+    return f"v{candidate:.0f} {word}: {games} against v{opponent:.0f}"
 
 
 def _at(history: History, rows: list[Row]) -> dict[str, Floats]:

@@ -36,7 +36,7 @@ class Group:
 
 def comparison(views: Mapping[str, RunView], axis: str = "time") -> dict[str, Any]:
     """Return what the page of several runs shows; RunError if the folder of one is gone."""
-    shown = {name: view.poll() for name, view in views.items()}
+    shown = {name: view.head() for name, view in views.items()}
     groups = groups_of(views)
     colors = {id(view): number for number, group in enumerate(groups, start=1) for view in group.views}
     charts, places = compared(groups, axis)

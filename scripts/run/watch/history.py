@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scripts.run.tracking.jsonl import MOST, Row
+from scripts.run.tracking.jsonl import Row, numbers_of
 
 POINTS = 600
 """Moments that are kept at least, of a run that has so many; at twice as many, pairs of them are averaged."""
@@ -109,16 +108,7 @@ def _rows(lines: list[bytes]) -> list[Row]:
         for line in lines:
             with contextlib.suppress(ValueError, RecursionError):
                 values.append(json.loads(line))
-    return [_numbers(row) for row in values if isinstance(row, dict) and _is_number(row.get("elapsed_s"))]
-
-
-def _numbers(row: dict[str, Any]) -> Row:
-    """Return the numbers of a row; null stands for one that is not finite."""
-    return {name: value for name, value in row.items() if _is_number(value)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and -MOST < value < MOST
+    return [row for row in map(numbers_of, values) if "elapsed_s" in row]
 
 
 def _averaged(rows: list[Row]) -> list[Row]:

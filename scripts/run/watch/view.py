@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 from reversi.errors import ReversiError, RunError
 from reversi.files import read_bytes
 from scripts.run.folder import is_stopping
-from scripts.run.status import config_of, state_of
+from scripts.run.status import config_of, health_of, state_of
 from scripts.run.tracking.jsonl import Row
-from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, places_json, places_of
+from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, places_json, places_of, verdict_text
 from scripts.run.watch.history import History
 
 LOG_BYTES = 1 << 16
@@ -38,31 +37,29 @@ class RunView:
 
     def poll(self) -> dict[str, Any]:
         """Return what the page shows now; RunError if the folder is gone."""
-        history = self.read_on()
-        newest, verdicts = history.newest, history.verdicts
-        state, record = state_of(self.folder, wrote_metrics=bool(newest))
-        shown: str = state
-        if state == "training" and is_stopping(self.folder):
-            shown = "saving"
-        minutes, games = self._at("run", "minutes"), self._at("run", "games")
-        elapsed_s = newest.get("run/elapsed_s", 0.0)
-        return {
-            "run": self.folder.name,
-            "folder": str(self.folder),
-            "state": shown,
-            "reason": record.error if record else None,
-            "what": self._what(),
-            "at": time.time(),
-            "elapsed_s": elapsed_s,
-            "limit_s": None if minutes is None else MINUTE_S * minutes,
-            "games_limit": games,
-            "commands": self._commands(verdicts),
-            "tiles": self.tiles(),
+        head, history = self.head(), self._history
+        return head | {
+            "commands": self._commands(history.verdicts),
             "places": places_json(places_of(history)),
             "charts": [chart.as_json() for chart in charts_of(history)],
-            "gate": [_match(row) for row in reversed(verdicts)],
-            "roles": _roles(newest) if state == "training" else [],
+            "gate": [_match(row) for row in reversed(history.verdicts)],
+            "roles": self._roles() if head["state"] in ("training", "saving") else [],
             "events": self._events(),
+        }
+
+    def head(self) -> dict[str, Any]:
+        """Return what stands above the charts; RunError if the folder is gone."""
+        newest = self.read_on().newest
+        state, record = state_of(self.folder, wrote_metrics=bool(newest))
+        minutes = self._at("run", "minutes")
+        return {
+            "run": self.folder.name,
+            "state": "saving" if state == "training" and is_stopping(self.folder) else state,
+            "reason": record.error if record else None,
+            "what": self._what(),
+            "elapsed_s": newest.get("run/elapsed_s", 0.0),
+            "limit_s": None if minutes is None else MINUTE_S * minutes,
+            "tiles": self._tiles(),
         }
 
     def read_on(self) -> History:
@@ -106,7 +103,7 @@ class RunView:
             commands["pull the champion"] = f"reversi pull --registry {quote(registry)}"
         return commands
 
-    def tiles(self) -> list[dict[str, str]]:
+    def _tiles(self) -> list[dict[str, str]]:
         """Return the figures that stand above all charts."""
         newest, verdicts = self._history.newest, self._history.verdicts
         tiles = []
@@ -145,10 +142,15 @@ class RunView:
         except (ReversiError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}
 
+    def _roles(self) -> list[dict[str, Any]]:
+        """Return each role's health, as the driver saw it last."""
+        health = health_of(self._history.newest)
+        return [{"role": role, **values} for role, values in health.items() if role != "memory"]
+
     def _events(self) -> list[dict[str, Any]]:
         """Return what happened, newest first: verdicts by the time of training, then lines of the log by the clock."""
         verdicts = [
-            {"at_s": row["elapsed_s"], "text": _verdict(row), "kind": "promotion" if promoted else "verdict"}
+            {"at_s": row["elapsed_s"], "text": verdict_text(row), "kind": "promotion" if promoted else "verdict"}
             for row, promoted in zip(self._history.verdicts, is_promoted(self._history.verdicts), strict=True)
         ]
         lines = [{"text": line, "kind": "log"} for line in self._log_lines()]
@@ -182,21 +184,3 @@ def _match(row: Row) -> dict[str, Any]:
         "seconds": get("gate/match_s"),
         "promoted": bool(is_promoted([row])[0]),
     }
-
-
-def _verdict(row: Row) -> str:
-    word = "promoted" if is_promoted([row])[0] else "rejected"
-    games = "-".join(f"{row.get(f'gate/{part}', 0):.0f}" for part in ("wins", "draws", "losses"))
-    versions = (row.get("gate/candidate_version", -1), row.get("gate/opponent_version", -1))
-    return f"v{versions[0]:.0f} {word}: {games} against v{versions[1]:.0f}"
-
-
-def _roles(newest: Row) -> list[dict[str, Any]]:
-    """Return each role's health, as the driver saw it last."""
-    roles: dict[str, dict[str, Any]] = {}
-    for name, value in newest.items():
-        prefix, _, rest = name.partition("/")
-        role, _, metric = rest.rpartition("/")
-        if prefix == "health" and role not in ("", "memory"):
-            roles.setdefault(role, {"role": role})[metric] = value
-    return list(roles.values())

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from reversi.errors import ConfigError, RunError
-from reversi.model.registry import Owner, Registry
+from reversi.model.info import Owner
+from reversi.model.registry import Registry
 from tests.reversi.model.samples import weights
 
 FIRST = weights("reversi4", 0)
@@ -60,3 +61,4 @@ def test_a_renamed_run_keeps_its_registry(tmp_path: Path) -> None:
     renamed = Registry(tmp_path, owner=Owner(run=A.run, name="other"))
     renamed.publish(FIRST, "first", None)
     renamed.claim(may_have_models=True)
+    assert json.loads((tmp_path / "owner.json").read_text()) == {"run": "aaaa", "name": "first"}

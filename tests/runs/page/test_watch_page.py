@@ -45,6 +45,17 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
+def point_at(page: Page, chart: str, words: str) -> None:
+    """Move the mouse over a chart until it says `words`: one that is drawn again has lost the mouse."""
+    for step in range(600):
+        page.hover(f"#{chart} .u-over", position={"x": 40 + step % 2, "y": 40})
+        tip = page.locator(f"#{chart} .tip")
+        if tip.is_visible() and words in tip.inner_text():
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"the chart does not say {words!r}")
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_a_run_is_followed_while_it_trains_and_when_it_has_ended(browser: Browser, size: str, tmp_path: Path) -> None:
     run = run_with(tmp_path / "run", VERDICTS[:1]).folder
@@ -63,8 +74,7 @@ def test_a_run_is_followed_while_it_trains_and_when_it_has_ended(browser: Browse
         page.click("#show-config")
         page.locator("#dialog-text", has_text="name: reversi6").wait_for()
         page.click("#dialog button")
-        page.hover("#strength .u-over")
-        page.locator("#strength .tip", has_text="games").wait_for()
+        point_at(page, "strength", "games")
         assert errors == []
         shutil.rmtree(run)
         page.locator("#trouble", has_text="folder is gone").wait_for()
@@ -93,8 +103,7 @@ def test_runs_are_compared_or_chosen_and_a_lost_server_is_said(browser: Browser,
         page.locator("#strength canvas").wait_for()
         assert page.locator("#compared-runs tbody tr").count() == 2
         page.select_option("#axis", "games")
-        page.hover("#losses .u-over")
-        page.locator("#losses .tip", has_text="games").wait_for()
+        point_at(page, "losses", "games")
         assert fits(page)
         assert errors == []
         page.select_option("#runs", "second")

@@ -16,6 +16,7 @@ from scripts.run.folder import RunFolder
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.session import Session
+from tests.scripts.launch.tiny_job import FEW_GAMES
 from tests.scripts.run.run_states import TABLE, differences, job_in, whole_state
 
 TREES = (
@@ -65,12 +66,7 @@ DQN = (
 TD = (
     "experiment=reversi8_patterns",
     "game=reversi4",
-    "actors.round_games=20",
-    "replay.min_positions=100",
-    "replay.window_start=500",
-    "replay.capacity_positions=600",
-    "replay.bucket_capacity=5000",
-    "learner.batch=8",
+    *FEW_GAMES,
     "learner.chunk_batches=2",
     "learner.publish_every_steps=3",
     "learner.candidate_every_steps=18",

@@ -34,6 +34,7 @@ def assert_whole(run: Path, out: str) -> None:
     assert summary["candidates"] >= 2
     assert summary["results"]["random"]["games"] == 20
     assert (run / "config.yaml").is_file()
+    assert '"state":"finished"' in (run / "report.html").read_text()
     assert "torch" in json.loads((run / "versions.json").read_text())
     assert list((run / "tensorboard").iterdir())
     assert metrics(run, "run")[-1]["run/games"] > 16

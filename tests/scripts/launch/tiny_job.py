@@ -5,6 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+GATE = ("gate.games=20", "gate.wins=11", "gate.simulations=4", "gate.opening_plies=4")
+
+FEW_GAMES = (
+    "actors.round_games=20",
+    "replay.min_positions=100",
+    "replay.window_start=500",
+    "replay.capacity_positions=600",
+    "replay.bucket_capacity=5000",
+    "learner.batch=8",
+)
+"""For samples that are whole games."""
+
 TINY = (
     "game=reversi4",
     "network.blocks=1",
@@ -18,10 +30,7 @@ TINY = (
     "learner.batch=64",
     "learner.publish_every_steps=10",
     "learner.candidate_every_steps=40",
-    "gate.games=20",
-    "gate.wins=11",
-    "gate.simulations=4",
-    "gate.opening_plies=4",
+    *GATE,
     "run.summary_games=20",
     "tracking=[jsonl,tensorboard]",
 )
@@ -29,18 +38,10 @@ TINY_TD = (
     "experiment=reversi8_patterns",
     "game=reversi4",
     "actors.depth=1",
-    "actors.round_games=20",
-    "replay.min_positions=100",
-    "replay.window_start=500",
-    "replay.capacity_positions=600",
-    "replay.bucket_capacity=5000",
-    "learner.batch=8",
+    *FEW_GAMES,
     "learner.publish_every_steps=10",
     "learner.candidate_every_steps=40",
-    "gate.games=20",
-    "gate.wins=11",
-    "gate.simulations=4",
-    "gate.opening_plies=4",
+    *GATE,
     "tracking=jsonl",
 )
 """The smallest job of patterns."""

@@ -29,7 +29,7 @@ def test_strength_stands_on_the_champion_of_the_day(tmp_path: Path) -> None:
     assert (rejected["low"], rejected["high"]) == ([None, 950, None], [None, 1010, None])
     assert promoted["values"] == [1000, None, 1090]
     assert (promoted["low"][2], promoted["high"][2]) == (1060, 1120)
-    assert rejected["names"][1] == "v4 against v2: 150-9-180"
+    assert rejected["names"][1] == "v4 rejected: 150-9-180 against v2"
     assert shown["places"]["gate"]["time"] == [20, 40, 60]
     assert shown["places"]["gate"]["games"] == [200, 400, 600]
 
@@ -126,6 +126,18 @@ def test_how_a_run_ended_is_said(tmp_path: Path) -> None:
     (tmp_path / "run" / "ended.json").write_text(json.dumps(record))
     shown = view.poll()
     assert (shown["state"], shown["reason"], shown["roles"]) == ("died", "no disk", [])
+
+
+def test_a_report_that_a_run_writes_at_its_end_says_that_it_has_finished(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", [])
+    checkpoint = tmp_path / "run" / "checkpoints" / "000001"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "manifest.json").write_text("{}")
+    record = {"format": 1, "how": None, "trained": True, "lost": False, "checkpoint": "000001", "error": None}
+    with held(tmp_path / "run"):
+        for how, state in ((None, "training"), ("finished", "finished")):
+            (tmp_path / "run" / "ended.json").write_text(json.dumps(record | {"how": how}))
+            assert view.poll()["state"] == state
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"results": 3}', '{"results": {"random": {"score": "x"}}}', "[" * 9999])
