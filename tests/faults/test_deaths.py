@@ -58,7 +58,7 @@ def test_a_role_that_dies_too_often_ends_the_run_with_its_name(tmp_path: Path) -
     run = tmp_path / "doomed"
     start = command(tmp_path, "run.name=doomed", "run.minutes=5", "cluster.max_restarts=0")
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: (run / "metrics.jsonl").exists() and metrics(run, "run"), 120)
+        wait_for(lambda: any(row["run/games"] for row in metrics(run, "run")), 120)
         os.kill(processes(process.pid, "actor")[0].pid, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
