@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from reversi.errors import ConfigError
 from reversi.players.engines.engine import EngineLimits
-from reversi.settings import at_least, between, require, require_ranges
+from reversi.settings import LATER, above, at_least, between, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +69,28 @@ class GateConfig:
     backend: Literal["auto", "openvino", "torch"]
     """Inference backend; `auto` takes OpenVINO where it is installed."""
 
+    opponents: tuple[str, ...] = field(default=(), metadata=LATER)
+    """Fixed opponents, as players are named (`reversi/players/spec.py`), that every champion plays between two gate
+    matches, since Elo against one's own ancestors is inflated.  A promoted model plays three older champions too.
+    For metrics and the model card only, without effect on verdicts; [] turns all of it off."""
+
+    opponent_games: int = field(default=40, metadata=LATER)
+    """Games against each of them; even, since every opening is played with both colours."""
+
+    opponent_every: Annotated[int, at_least(0)] = field(default=5, metadata=LATER)
+    """Every so many candidates one plays the fixed opponents whatever its verdict; 0: champions alone."""
+
+    opponent_share: Annotated[float, above(0, 1)] = field(default=0.03, metadata=LATER)
+    """Most of the gate's time, which is that of one core, spent on these games.  A run that is to repeat bit for bit
+    cannot look at a clock: it plays them all."""
+
     @property
     def openings_drawn(self) -> int:
         """Random openings from which those of a match are chosen, if the game has that many."""
         return self.games // 2 * self.opening_choice
 
     def __post_init__(self) -> None:
-        for name in ("games", "games_at_once"):
+        for name in ("games", "games_at_once", "opponent_games"):
             value = getattr(self, name)
             require(value >= 2 and value % 2 == 0, f"gate.{name}", "even and at least 2", value)
         require(1 <= self.wins <= self.games, "gate.wins", f"from 1 to gate.games ({self.games})", self.wins)

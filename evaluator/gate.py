@@ -20,6 +20,7 @@ from evaluator.gate_openings import GateOpenings
 from evaluator.gate_report import GateReport, report_from, report_of_match
 from evaluator.labels import Labels, make_labels
 from evaluator.stats import Score, score_of
+from evaluator.strength import Strength
 from evaluator.trial import Trial, verdict_of
 from reversi import archive
 from reversi.errors import UnreachableError, UnwritableError
@@ -80,6 +81,7 @@ class Gate:
         self._keep_rejected = keep_rejected
         self._openings = GateOpenings(config, game, seed)
         self._labels = _labels(config, game)
+        self._strength = Strength(config, game, registry, seed, repeats=repeats)
         self._waiting: Weights | None = None
         self._trial: Trial | None = None
         self._last: GateReport | None = None
@@ -131,6 +133,9 @@ class Gate:
     def _played(self, seconds: float) -> GateReport:
         """Play one round; raise UnwritableError or UnreachableError if the registry does not accept a verdict."""
         if self._trial is None:
+            if self._strength.due:
+                played = self._strength.round(seconds)
+                return replace(self._report(None), strength=(played,) if played else ())
             if self._waiting is None:
                 return self._report(None)
             if self._champion is None:
@@ -165,6 +170,9 @@ class Gate:
             arrays["candidate"] = np.frombuffer(self._trial.candidate.to_bytes(), np.uint8)
             arrays |= {_MATCH + name: array for name, array in self._trial.arrays().items()}
             header |= {"terms": self._terms(self._trial.champion.version), "seconds": self._trial.seconds}
+        header["strength"], playing = self._strength.state()
+        if playing is not None:
+            arrays["playing"] = np.frombuffer(playing.to_bytes(), np.uint8)
         return archive.pack("gate", STATE_FORMAT, arrays, header)
 
     def restore(self, data: bytes) -> None:
@@ -190,6 +198,10 @@ class Gate:
                 self._trial = self._trial_of(candidate, self._champion)
                 if header["terms"] == self._terms(self._champion.version):
                     self._trial.restore(archive.under(_MATCH, arrays), float(header["seconds"]))
+        if strength := header.get("strength"):
+            playing = arrays.get("playing")
+            weights = None if playing is None else Weights.from_bytes(playing.tobytes(), "a model in the gate state")
+            self._strength.restore(strength, weights)
         if "waiting" in arrays:
             self.offer(arrays["waiting"].tobytes())
 
@@ -200,7 +212,9 @@ class Gate:
         self._promotions = sum(model.verdict == "promoted" for model in models)
         self._rejected = [model.version for model in models if model.verdict == "rejected"]
         self._champion, self._champion_elo = None, 0.0
-        if crowned := [model for model in models if model.verdict != "rejected"]:
+        crowned = [model for model in models if model.verdict != "rejected"]
+        self._champions = [model.version for model in crowned]
+        if crowned:
             self._take_over(crowned[-1])
 
     def _take_over(self, info: ModelInfo) -> None:
@@ -227,6 +241,8 @@ class Gate:
         """Publish the first model, without a match: it has no opponent."""
         self.registry.publish(candidate, "first", None)
         self._waiting, self._champion, self._judged = None, candidate, candidate.version
+        self._champions.append(candidate.version)
+        self._strength.judged(candidate, self._champions, promoted=True)
         self._sink.promoted(candidate.to_bytes())
         return self._report("first")
 
@@ -235,7 +251,8 @@ class Gate:
 
     def _terms(self, opponent_version: int) -> dict[str, Any]:
         """Return what must be unchanged for a saved match to continue."""
-        return {"config": asdict(self.config), "seed": self._seed, "opponent_version": opponent_version}
+        config = {name: value for name, value in asdict(self.config).items() if not name.startswith("opponent")}
+        return {"config": config, "seed": self._seed, "opponent_version": opponent_version}
 
     def _judge(self, trial: Trial) -> GateReport:
         """Publish the verdict before telling the sink, so that after a crash no champion is missing in the registry."""
@@ -264,10 +281,12 @@ class Gate:
         if promoted:
             self._champion, self._champion_elo = trial.candidate, elo
             self._promotions += 1
+            self._champions.append(trial.candidate.version)
             self._sink.promoted(trial.candidate.to_bytes())
         else:
             self._rejected.append(trial.candidate.version)
             self._thin()
+        self._strength.judged(trial.candidate, self._champions, promoted=promoted)
         report = self._last = self._report(verdict)
         self._trial = None
         return report

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.stats import Score
+from evaluator.strength import StrengthReport
 from evaluator.truth import Truth
 from reversi.model.info import Verdict
 
@@ -54,6 +55,8 @@ class GateReport:
     """Seconds spent on that match."""
     truth: Truth | None = None
     """That candidate's results on solved positions with few empty squares, searching without the solver."""
+    strength: tuple[StrengthReport, ...] = ()
+    """Matches against fixed opponents and older champions that ended in this round."""
 
 
 def report_of_match(score: Score, **standing: Any) -> GateReport:
@@ -75,4 +78,4 @@ def report_of_match(score: Score, **standing: Any) -> GateReport:
 def report_from(fields: dict[str, Any]) -> GateReport:
     """Return the report from its `asdict` form."""
     truth = fields.get("truth")
-    return GateReport(**(fields | {"truth": Truth(**truth) if truth else None}))
+    return GateReport(**(fields | {"truth": Truth(**truth) if truth else None, "strength": ()}))

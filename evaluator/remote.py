@@ -69,7 +69,7 @@ class RemoteGate:
         """Play for about `seconds`."""
         self._store.keep_champion()
         report = self._gate.round(seconds)
-        if self._gate.blocked or (report.verdict is None and not self._gate.poll()):
+        if self._gate.blocked or (report.verdict is None and not report.strength and not self._gate.poll()):
             time.sleep(IDLE_S)
         return report
 

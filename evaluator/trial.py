@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from evaluator.config import GateConfig
+from evaluator.contestants import Contestants
 from evaluator.gate_openings import GateOpenings, slices
 from evaluator.labels import Labels
 from evaluator.match import Match, MatchResult
@@ -22,17 +23,7 @@ from evaluator.truth import Truth, ask, joined, truth_of
 from reversi.games.rules import Game
 from reversi.model.info import Verdict
 from reversi.model.weights import Weights
-from reversi.players import (
-    NODES_PER_SIMULATION,
-    AlphaBetaModelPlayer,
-    Player,
-    SearchPlayer,
-    alphabeta_of,
-    model_player,
-    playing_config,
-    plays_alphabeta,
-)
-from reversi.search.config import SearchConfig
+from reversi.players import AlphaBetaModelPlayer, Player
 
 
 def verdict_of(config: GateConfig, result: MatchResult) -> Verdict | None:
@@ -63,6 +54,7 @@ class Trial:
         labels  solved positions on which the candidate is checked, None for none
         """
         self._config, self._game, self._openings = config, game, openings
+        self._contestants = Contestants(config, game)
         self.candidate, self.champion = candidate, champion
         self.truth: Truth | None = None
         """The candidate's results on the solved positions, once they are complete."""
@@ -102,14 +94,14 @@ class Trial:
         self.seconds = seconds
         if arrays:
             drawn = self._openings.drawn(self.candidate.version)  # any will do: the arrays contain those chosen
-            self._match = self._match_of(self._playing(self.champion), drawn)
+            self._match = self._match_of(self._contestants.playing(self.champion), drawn)
             self._match.restore(arrays)
 
     def _set_up(self, labels: Labels | None) -> Generator[None, None, None]:
         """Choose the openings and check the candidate; yields between parts that take at most some seconds."""
         if self._match is None:
-            opponent = self._playing(self.champion)
-            judge = self._judging(self.champion) if isinstance(opponent, AlphaBetaModelPlayer) else opponent
+            opponent = self._contestants.playing(self.champion)
+            judge = self._contestants.judging(self.champion) if isinstance(opponent, AlphaBetaModelPlayer) else opponent
             yield
             self._match = self._match_of(opponent, (yield from self._openings.choose(self.candidate.version, judge)))
             yield
@@ -118,7 +110,7 @@ class Trial:
 
     def _truth(self, labels: Labels) -> Generator[None, None, Truth]:
         """Check the candidate's moves without the solver, which would get all of these positions right."""
-        player = self._player(self.candidate, playing_config(self._config.truth_simulations, solve_empties=0))
+        player = self._contestants.searching(self.candidate, self._config.truth_simulations, solve_empties=0)
         answers = []
         for rows in slices(len(labels)):
             answers.append(ask(player, labels, rows))
@@ -129,32 +121,10 @@ class Trial:
         config = self._config
         return Match(
             self._game,
-            self._playing(self.candidate),
+            self._contestants.playing(self.candidate),
             opponent,
             openings,
             config.games,
             games_at_once=config.games_at_once,
             certain=lambda result: verdict_of(config, result) is not None,
-        )
-
-    def _playing(self, weights: Weights) -> Player:
-        """Return the player that people get with `weights` alone, with fixed work for every move."""
-        if not plays_alphabeta(weights) or not self._config.simulations:
-            return self._judging(weights)
-        nodes = NODES_PER_SIMULATION * self._config.simulations
-        return AlphaBetaModelPlayer(f"alphabeta:{weights.version}", alphabeta_of(self._game, weights), nodes=nodes)
-
-    def _judging(self, weights: Weights) -> SearchPlayer:
-        """Return the tree search, whose values choose openings."""
-        config = self._config
-        return self._player(weights, playing_config(config.simulations, solve_empties=config.solve_empties))
-
-    def _player(self, weights: Weights, playing: SearchConfig) -> SearchPlayer:
-        return model_player(
-            f"mcts:{weights.version}:{playing.simulations}",
-            self._game,
-            weights,
-            playing,
-            threads=self._config.threads,
-            backend=self._config.backend,
         )

@@ -7,8 +7,9 @@
     gated.json                        the champion's version, replaced atomically once its model is complete
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
-A version is immutable, but for the weights of old rejected ones, which can be dropped (`Registry.prune`).  Paths are
-built only from version numbers, never from the content of a file.  The URL is a folder or any URL that fsspec supports.
+The weights of a version are immutable, but those of old rejected ones can be dropped (`Registry.prune`); a champion's
+description gains its results against fixed opponents (`Registry.add_opponents`).  Paths are built only from version
+numbers, never from the content of a file.  The URL is a folder or any URL that fsspec supports.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -127,6 +128,15 @@ class Registry:
         if published.verdict != "rejected" and (gated is None or gated < published.version):
             self._folder.write("gated.json", _json({"version": published.version, "sha256": published.sha256}))
         return published
+
+    def add_opponents(self, version: int, results: Sequence[Mapping[str, Any]]) -> None:
+        """Add to the description of a model its results against fixed opponents, which are played after its verdict.
+
+        A first model, which has no match, is left as it is.
+        """
+        info = self.get(version)
+        if info.match is not None:
+            self._describe(replace(info, match={**info.match, "opponents": list(results)}))
 
     def prune(self, rejected: Sequence[int], keep: int) -> None:
         """Drop the weights of all `rejected` versions (ascending) but the last `keep`; card and model.json stay.
@@ -237,9 +247,14 @@ class Registry:
             **describe(match),
         )
         self._folder.write(f"{place}/model.safetensors", data)
+        self._describe(info)
+        return info
+
+    def _describe(self, info: ModelInfo) -> None:
+        """Write the model's card and, last, its description."""
+        place = _place(info.version)
         self._folder.write(f"{place}/card.md", info.card().encode())
         self._folder.write(f"{place}/model.json", info.to_json().encode())
-        return info
 
     def _holds(self, info: ModelInfo, weights: Weights) -> bool:
         """Return whether a published model has these weights; of dropped ones only the SHA-256 can tell."""

@@ -130,6 +130,10 @@ class Progress:
         if report.verdict is not None:
             self._write("gate", report)
             self._say(f"gate: {report.summary}")
+        for strength in report.strength:
+            self._write(f"strength/{strength.opponent}", strength)
+            if strength.fallen:
+                log.warning("%s", strength.summary)
 
     def restarted(self) -> None:
         """Count a restart of a role that died."""

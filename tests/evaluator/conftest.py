@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator import trial as trial_module
+from evaluator import contestants as contestants_module
 from reversi.games.rules import Game
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
@@ -37,4 +37,4 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
             else RandomPlayer(game, rng)
         )
 
-    monkeypatch.setattr(trial_module, "model_player", player)
+    monkeypatch.setattr(contestants_module, "model_player", player)

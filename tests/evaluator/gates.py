@@ -25,7 +25,7 @@ def gate_config(**changes: Any) -> GateConfig:
 
 
 GAME = GAMES["reversi6"]
-CONFIG = gate_config(games=40, wins=22, simulations=2, games_at_once=8, truth_positions=0)
+CONFIG = gate_config(games=40, wins=22, simulations=2, games_at_once=8, truth_positions=0, opponents=())
 NETWORK = ResNetConfig(blocks=1, channels=2, policy_channels=1, value_channels=1, value_hidden=2)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluator import contestants as contestants_module
 from evaluator import trial as trial_module
 from evaluator.match import Match
 from evaluator.openings import Openings
@@ -160,7 +161,7 @@ def test_with_real_networks_an_interrupted_match_is_the_one_that_was_not(
     registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Searches have no luck of their own, so that every game goes on as it would have."""
-    monkeypatch.setattr(trial_module, "model_player", players.model_player)
+    monkeypatch.setattr(contestants_module, "model_player", players.model_player)
     gate, twin = make(registry, Store()), make(Registry(str(tmp_path / "twin"), create=True), Store())
     for each in (gate, twin):
         judge(each, 0)
@@ -185,7 +186,7 @@ def test_a_round_that_sets_a_match_up_is_no_longer_than_one_that_plays(
             judged.append(len(own))
             return super().judge(own, opp)
 
-    monkeypatch.setattr(trial_module, "model_player", players.model_player)
+    monkeypatch.setattr(contestants_module, "model_player", players.model_player)
     monkeypatch.setattr("reversi.players.model.SearchPlayer", Watched)
     config = dataclasses.replace(CONFIG, games=80, wins=44, opening_choice=4, truth_positions=40, truth_empties=8)
     gate = make(registry, Store(), config)
@@ -218,7 +219,7 @@ def test_a_match_begins_where_the_champion_sees_an_even_game(
         played.append(openings)
         return Match(game, a, b, openings, *rest, **settings)
 
-    monkeypatch.setattr(trial_module, "model_player", players.model_player)
+    monkeypatch.setattr(contestants_module, "model_player", players.model_player)
     monkeypatch.setattr(trial_module, "Match", watched)
     model = random_weights(Settings(size=6, blocks=1, channels=8))
     for choice in (1, 8):
@@ -334,7 +335,7 @@ def test_matches_take_the_configured_solver_and_the_truth_none(
         asked.append((playing.simulations, playing.solve_empties))
         return RandomPlayer(game, np.random.default_rng(0))
 
-    monkeypatch.setattr(trial_module, "model_player", player)
+    monkeypatch.setattr(contestants_module, "model_player", player)
     config = dataclasses.replace(CONFIG, solve_empties=3, truth_positions=5, truth_simulations=9)
     judge(make(registry, store, config), 0, 1)
     assert sorted(asked) == [(2, 3), (2, 3), (9, 0)]

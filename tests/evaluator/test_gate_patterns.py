@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.gate_openings import GateOpenings
-from evaluator.trial import Trial
+from evaluator.contestants import Contestants
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
 from reversi.players import AlphaBetaModelPlayer, SearchPlayer
@@ -24,13 +23,11 @@ def without_knowledge(version: int) -> Weights:
 
 
 def test_players_are_those_that_people_get() -> None:
-    model = weights(GAME, 1, config=PATTERNS)
-    openings = GateOpenings(CONFIG_OF_PATTERNS, GAME, 1)
-    trial = Trial(CONFIG_OF_PATTERNS, GAME, openings, None, model, without_knowledge(0))
-    assert isinstance(trial._playing(model), AlphaBetaModelPlayer)
-    assert isinstance(trial._judging(model), SearchPlayer)
-    bare = Trial(replace(CONFIG_OF_PATTERNS, simulations=0), GAME, openings, None, model, without_knowledge(0))
-    assert isinstance(bare._playing(model), SearchPlayer)
+    model, contestants = weights(GAME, 1, config=PATTERNS), Contestants(CONFIG_OF_PATTERNS, GAME)
+    assert isinstance(contestants.playing(model), AlphaBetaModelPlayer)
+    assert isinstance(contestants.judging(model), SearchPlayer)
+    bare = Contestants(replace(CONFIG_OF_PATTERNS, simulations=0), GAME)
+    assert isinstance(bare.playing(model), SearchPlayer)
 
 
 def test_a_match_repeats_exactly(tmp_path: Path) -> None:

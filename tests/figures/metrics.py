@@ -6,9 +6,11 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+import types
 import typing
 
 from evaluator.gate_report import GateReport
+from evaluator.strength import StrengthReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
 from scripts.run.reports import HealthReport, MemoryReport, PlayReport, RunReport
@@ -17,9 +19,10 @@ HEAD = """\
 # Metrics
 
 The contents of `metrics.jsonl`, TensorBoard and wandb, generated from the reports by `python -m tests.figures.metrics`.
-Rows are written every five seconds, those of the gate with each verdict, those of `play` after every hundred games or
-so; every row has `step` (of the learner) and `elapsed_s`. Under Ray there is `health/ROLE` for learner, gate, replay,
-weights and actors (all actors together), and `health/memory` for memory outside the roles. Where the meaning depends on
+Rows are written every five seconds, those of the gate with each verdict, those of `strength` after each match against
+one of `gate.opponents` or an older champion (`v12`), those of `play` after every hundred games or so; every row has
+`step` (of the learner) and `elapsed_s`. Under Ray there is `health/ROLE` for learner, gate, replay, weights and actors
+(all actors together), and `health/memory` for memory outside the roles. Where the meaning depends on
 the algorithm, the meanings are separated by "Or".
 
 """
@@ -33,6 +36,7 @@ def text() -> str:
         "learner": LearnerReport,
         "replay": ReplayReport,
         "gate": GateReport,
+        "strength/OPPONENT": StrengthReport,
         "health/ROLE": HealthReport,
         "health/memory": MemoryReport,
     }
@@ -56,7 +60,8 @@ def _metrics(prefix: str, report: type) -> list[tuple[str, str]]:
     hints = inspect.get_annotations(report, eval_str=True)
     meanings_of: dict[str, list[str]] = {}
     for name, hint in hints.items():
-        kinds = [each for each in typing.get_args(hint) if each is not type(None)] or [hint]  # X | Y | None: X, Y
+        parts = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+        kinds = [each for each in parts if each is not type(None)]  # X | Y | None: X, Y
         for kind in kinds:
             rows = [(f"{prefix}/{name}", meanings.get(name, ""))] if kind in (int, float, bool) else []
             if dataclasses.is_dataclass(kind):

@@ -18,6 +18,7 @@ LAYOUT = {
     "strength": {
         "champion's Elo above the first model": ["gate/champion_elo"],
         "candidates' Elo": ["gate/elo", "gate/elo_low", "gate/elo_high"],
+        "against fixed opponents": ["strength/[^v].*/score"],
         "promotions and rejections": ["gate/promotions", "gate/rejections"],
     },
     "truth": {

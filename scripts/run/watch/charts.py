@@ -5,6 +5,7 @@ A chart is data alone; `static/charts.js` draws every chart alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -68,7 +69,7 @@ class Chart:
     note: str = ""
     unit: str = ""
     x: str
-    """Which places the points are at: `ticks`, `gate`, `truth` or `play`."""
+    """Which places the points are at: `ticks`, `gate`, `strength`, `truth` or `play`."""
     series: Sequence[Series]
     legend: bool = True
     """Whether the series' names stand above the chart."""
@@ -102,6 +103,7 @@ def places_of(history: History) -> Places:
         "gate": _at(history, history.verdicts),
         "truth": _at(history, _judged(history)),
         "play": _at(history, history.results),
+        "strength": _at(history, _measured(history)),
     }
     return {
         name: {axis: values for axis, values in axes.items() if axis == "time" or values.any()}
@@ -117,7 +119,15 @@ def places_json(places: Places) -> dict[str, dict[str, list[float | None]]]:
 def charts_of(history: History) -> list[Chart]:
     """Return the charts that these metrics fill."""
     ticks = history.ticks
-    charts = [strength(history), *truths(history), play(history), *losses(ticks), *speeds(ticks), *balance(ticks)]
+    charts = [
+        strength(history),
+        *opponents(history),
+        *truths(history),
+        play(history),
+        *losses(ticks),
+        *speeds(ticks),
+        *balance(ticks),
+    ]
     known = [replace(chart, series=[each for each in chart.series if not each.is_empty]) for chart in charts]
     return [chart for chart in known if chart.series and not chart.is_zero]
 
@@ -134,7 +144,7 @@ def strength(history: History) -> Chart:
         ends = (before + column(rows, f"gate/elo_{end}") for end in ("low", "high"))
         low, high = (np.where(chosen, end, np.nan) for end in ends)
         values = np.where(chosen, before + elo, np.nan)
-        return Series(name=name, values=values, style="interval", low=low, high=high, color=color, names=results)
+        return _intervals(name, [values, low, high], color, results)
 
     # the axis begins below what follows the first promotion, whose jump would leave no room for the rest
     first = int(promoted.argmax()) if promoted.any() else 0
@@ -158,6 +168,61 @@ def strength(history: History) -> Chart:
     )
 
 
+def opponents(history: History) -> list[Chart]:
+    """Return the scores of champions, and some candidates, against fixed opponents, and of champions against older
+    ones."""
+    rows = _measured(history)
+    fixed, older = [], []
+    for opponent in history.strength:
+        score, low, high = (
+            100 * column(rows, f"strength/{opponent}/{key}") for key in ("score", "score_low", "score_high")
+        )
+        names = [strength_text(row, opponent) for row in rows]
+        if is_version(opponent):
+            fallen = column(rows, f"strength/{opponent}/fallen") == 1
+            for chosen, color in ((~fallen, "good"), (fallen, "bad")):
+                parts = [np.where(chosen, part, np.nan) for part in (score, low, high)]
+                older.append(_intervals(opponent, parts, color, names))
+        else:
+            fixed.append(replace(_intervals(opponent, [score, low, high], "", names), style="band"))
+    return [
+        Chart(
+            id="opponents",
+            title="Against fixed opponents",
+            note="points of champions and some candidates, with 95 % intervals",
+            unit="%",
+            x="strength",
+            series=fixed,
+            range=(0, 100),
+        ),
+        Chart(
+            id="older",
+            title="Champions against older ones",
+            note="points, with 95 % intervals; red where an earlier champion scored more",
+            unit="%",
+            x="strength",
+            series=older,
+            legend=False,
+            range=(0, 100),
+        ),
+    ]
+
+
+def strength_text(row: Row, opponent: str) -> str:
+    """Return a match against a fixed opponent or an older champion in words."""
+
+    def of(key: str) -> float:
+        return row.get(f"strength/{opponent}/{key}", 0)
+
+    fallen = ", less than an earlier champion" if of("fallen") else ""
+    return f"v{of('version'):.0f} against {opponent}: {of('wins'):.0f}-{of('draws'):.0f}-{of('losses'):.0f}{fallen}"
+
+
+def is_version(opponent: str) -> bool:
+    """Return whether an opponent is an older champion, `v12`."""
+    return re.fullmatch("v[0-9]+", opponent) is not None
+
+
 def truths(history: History) -> list[Chart]:
     """Return what solved positions say about every candidate: results kept, discs lost, errors of the value."""
     rows, x = _judged(history), "truth"
@@ -166,7 +231,7 @@ def truths(history: History) -> list[Chart]:
     def measured(metric: str, error: str, name: str, scale: float, most: float) -> Series:
         values, errors = scale * column(rows, f"gate/truth/{metric}"), scale * column(rows, f"gate/truth/{error}")
         low, high = np.maximum(0, values - SIGMAS * errors), np.minimum(most, values + SIGMAS * errors)
-        return Series(name=name, values=values, style="interval", low=low, high=high, color="good", names=names)
+        return _intervals(name, [values, low, high], "good", names)
 
     kept = measured("outcome_kept", "outcome_kept_error", "results kept", 100, 100)
     lost = measured("regret_discs", "regret_error_discs", "discs", 1, np.inf)
@@ -295,6 +360,21 @@ def _curve(id: str, title: str, values: Floats, note: str = "", unit: str = "") 
     return Chart(
         id=id, title=title, note=note, unit=unit, x="ticks", series=[Series(name=id, values=values)], range=(0, None)
     )
+
+
+def _intervals(name: str, parts: Sequence[Floats], color: str, names: Sequence[str]) -> Series:
+    """Return intervals of value, low and high."""
+    return Series(name=name, values=parts[0], style="interval", low=parts[1], high=parts[2], color=color, names=names)
+
+
+def _measured(history: History) -> list[Row]:
+    """Return the matches against fixed opponents and older champions, one row for each model, oldest first."""
+    by_version: dict[float, Row] = {}
+    for opponent, rows in history.strength.items():
+        for row in rows:
+            version = row[f"strength/{opponent}/version"]
+            by_version[version] = by_version.get(version, {}) | row
+    return sorted(by_version.values(), key=lambda row: row["elapsed_s"])
 
 
 def _judged(history: History) -> list[Row]:

@@ -26,6 +26,10 @@ OWN = ("run.name", "run.dir", "run.seed")
 """Settings that runs of one group may differ in."""
 
 
+ALONE = ("older",)
+"""Charts that only say something about one run."""
+
+
 @dataclass(frozen=True)
 class Group:
     """Runs with the same configuration but for their seeds, or a single run."""
@@ -113,7 +117,7 @@ def _compared_series(chart: Chart) -> Sequence[Series]:
 
 def _charts(view: RunView) -> tuple[dict[str, Chart], Places]:
     history = view.read_on()
-    return {chart.id: chart for chart in charts_of(history)}, places_of(history)
+    return {chart.id: chart for chart in charts_of(history) if chart.id not in ALONE}, places_of(history)
 
 
 def _series(

@@ -25,6 +25,9 @@ RECENT_BYTES = 1 << 16
 OFTEN = re.compile(rb'.{0,60}?"(run|learner|replay|health)/')
 """The beginning of a row that is written every few seconds; one of the run begins such a moment."""
 
+AGAINST = re.compile("strength/(.+)/version$")
+"""The metric that says against whom a row's match was."""
+
 
 class History:
     """What `metrics.jsonl` of a run's folder says so far.
@@ -33,6 +36,7 @@ class History:
     recent    the newest of them, as they were written
     verdicts  the rows of the gate, one a match
     results   the rows of games against a side that does not learn
+    strength  the rows of matches against fixed opponents and older champions, by opponent
     newest    every metric's newest value
     """
 
@@ -46,6 +50,7 @@ class History:
         self.recent: list[Row] = []
         self.verdicts: list[Row] = []
         self.results: list[Row] = []
+        self.strength: dict[str, list[Row]] = {}
         self.newest: Row = {}
 
     def poll(self) -> bool:
@@ -79,6 +84,8 @@ class History:
                 self.verdicts.append(row)
         elif "play/wins" in row:
             self.results.append(row)
+        elif opponent := next((found[1] for name in row if (found := AGAINST.match(name))), None):
+            self.strength.setdefault(opponent, []).append(row)
         elif self.recent and self.recent[-1]["elapsed_s"] == row["elapsed_s"]:
             self.recent[-1] |= row  # which is also the last of the ticks
         else:

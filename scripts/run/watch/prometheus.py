@@ -1,7 +1,7 @@
 """The newest metrics of runs in Prometheus' text format: `reversi_run_games{run="night"}`.
 
-The names are those of docs/metrics.md with `_` for `/`; what is said of each role has the role as a label, as in
-`reversi_health_rss_mb{run="night",role="learner"}`.
+The names are those of docs/metrics.md with `_` for `/`; roles and opponents are labels, as in
+`reversi_health_rss_mb{run="night",role="learner"}` and `reversi_strength_score{run="night",opponent="greedy"}`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scripts.run.status import State, state_of
 from scripts.run.watch.view import RunView
 
 ROLE = re.compile("health/([a-z]+)/([a-z_]+)")
+OPPONENT = re.compile("strength/(.+)/([a-z_]+)")
 
 
 class Metrics(Collector):
@@ -53,6 +54,8 @@ class Metrics(Collector):
             for metric, value in newest.items():
                 if (role := ROLE.fullmatch(metric)) and role[1] != "memory":
                     add(f"health_{role[2]}", {"run": run, "role": role[1]}, value)
+                elif opponent := OPPONENT.fullmatch(metric):
+                    add(f"strength_{opponent[2]}", {"run": run, "opponent": opponent[1]}, value)
                 else:
                     add(re.sub(r"\W", "_", metric), {"run": run}, value)
         yield from families.values()

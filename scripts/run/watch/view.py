@@ -12,7 +12,7 @@ from reversi.files import read_bytes
 from scripts.run.folder import is_stopping
 from scripts.run.status import config_of, health_of, state_of
 from scripts.run.tracking.jsonl import Row
-from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, places_json, places_of, verdict_text
+from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, is_version, places_json, places_of, verdict_text
 from scripts.run.watch.history import History
 
 LOG_BYTES = 1 << 16
@@ -126,21 +126,33 @@ class RunView:
                 tiles.append(_tile(f"{sum(rates) / len(rates):,.0f}", f"{words}, last minute"))
                 break
         tiles += [
-            _tile(f"{100 * result['score']:.1f} %", f"against {player}, {result['games']} games")
-            for player, result in self._results().items()
+            _tile(f"{100 * score:.1f} %", f"against {player}, {games:,.0f} games")
+            for player, (score, games) in (self._results() or self._newest_results()).items()
         ]
         return tiles
 
-    def _results(self) -> dict[str, Any]:
-        """Return the champion's results against fixed players; none before the summary is written."""
+    def _results(self) -> dict[str, tuple[float, int]]:
+        """Return the champion's points per game and games against fixed players; none before the summary is written."""
         try:
             summary = json.loads(read_bytes(self.folder / "summary.json", "a run's summary", MOST_SUMMARY_BYTES))
             return {
-                str(player): {"score": float(result["score"]), "games": int(result["games"])}
+                str(player): (float(result["score"]), int(result["games"]))
                 for player, result in summary["results"].items()
             }
         except (ReversiError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return {}
+
+    def _newest_results(self) -> dict[str, tuple[float, float]]:
+        """Return the same of the newest champion against the fixed opponents of the gate."""
+        results = {}
+        for opponent, rows in self._history.strength.items():
+            of = f"strength/{opponent}/"
+            champions = [row for row in rows if row.get(f"{of}champion")]
+            if champions and not is_version(opponent):
+                row = champions[-1]
+                games = sum(row.get(of + part, 0) for part in ("wins", "draws", "losses"))
+                results[opponent] = (row.get(f"{of}score", 0.5), games)
+        return results
 
     def _roles(self) -> list[dict[str, Any]]:
         """Return each role's health, as the driver saw it last."""

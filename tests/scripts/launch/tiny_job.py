@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-GATE = ("gate.games=20", "gate.wins=11", "gate.simulations=4", "gate.opening_plies=4")
+GATE = (
+    "gate.games=20",
+    "gate.wins=11",
+    "gate.simulations=4",
+    "gate.opening_plies=4",
+    "gate.opponents=[random]",
+    "gate.opponent_games=4",
+)
 
 FEW_GAMES = (
     "actors.round_games=20",

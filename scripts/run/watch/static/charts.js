@@ -2,6 +2,9 @@
 
 const PALETTE = ["series-1", "series-2", "series-3", "series-4"];
 
+/** So few points are drawn as dots too: one alone is no line. */
+const FEW = 40;
+
 /** Return a colour of the style sheet, which knows light and dark. */
 const colorOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -137,7 +140,7 @@ export class Chart {
             width: 1.6,
             dash: each.dashed ? [[8, 4], [2, 3], [10, 3, 2, 3]][(each.dashed - 1) % 3] : undefined,
             spanGaps: each.style === "step" || each.name === "",
-            points: { show: interval, size: 6, fill: color, stroke: color },
+            points: { show: interval || this.#data.x.length < FEW, size: 6, fill: color, stroke: color },
             paths: { step: uPlot.paths.stepped({ align: 1 }), interval: () => null }[each.style],
             fill: each.style === "area" ? colorOf("area") : undefined,
           };

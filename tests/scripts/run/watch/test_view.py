@@ -34,6 +34,35 @@ def test_strength_stands_on_the_champion_of_the_day(tmp_path: Path) -> None:
     assert shown["places"]["gate"]["games"] == [200, 400, 600]
 
 
+def match(at_s: float, opponent: str, version: int, *, score: float, fallen: bool = False) -> dict[str, float]:
+    """Return the row of a champion's match against a fixed opponent or an older champion."""
+    values = {"version": version, "champion": 1, "wins": 40 * score, "draws": 0, "losses": 40 * (1 - score)}
+    ends = {"score": score, "score_low": score - 0.1, "score_high": score + 0.1, "fallen": fallen, "share": 0.01}
+    return {"step": 1, "elapsed_s": at_s} | {
+        f"strength/{opponent}/{key}": float(each) for key, each in (values | ends).items()
+    }
+
+
+def test_fixed_opponents_and_older_champions_have_charts_and_tiles(tmp_path: Path) -> None:
+    rows = [
+        match(22.0, "greedy", 2, score=0.5),
+        match(62.0, "greedy", 6, score=0.8),
+        match(63.0, "v0", 6, score=0.75),
+        match(64.0, "v2", 6, score=0.2, fallen=True),
+    ]
+    shown = run_with(tmp_path / "run", [*VERDICTS, *rows]).poll()
+    (greedy,) = chart(shown, "opponents")["series"]
+    assert (greedy["name"], greedy["values"], greedy["low"]) == ("greedy", [50, 80], [40, 70])
+    assert greedy["names"][1] == "v6 against greedy: 32-0-8"
+    good, bad = chart(shown, "older")["series"]
+    assert (good["name"], good["values"], good["color"]) == ("v0", [None, 75], "good")
+    assert (bad["name"], bad["values"], bad["color"]) == ("v2", [None, 20], "bad")
+    assert bad["names"][1] == "v6 against v2: 8-0-32, less than an earlier champion"
+    assert shown["places"]["strength"]["time"] == [22, 64]
+    assert {"value": "80.0 %", "text": "against greedy, 40 games"} in shown["tiles"]
+    assert not [tile for tile in shown["tiles"] if "v0" in tile["text"]]
+
+
 def test_the_first_jump_does_not_eat_the_axis_and_no_interval_is_cut(tmp_path: Path) -> None:
     strength = chart(run_with(tmp_path / "run", VERDICTS).poll(), "strength")
     floor, ceiling = strength["range"]
