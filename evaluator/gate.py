@@ -69,19 +69,21 @@ class Gate:
         seed: int,
         keep_rejected: int | None = None,
         repeats: bool = False,
+        by_clock: bool = True,
     ) -> None:
         """Read the champion and all earlier verdicts from the registry, which must exist.
 
         keep_rejected  newest rejected candidates that keep their weights in the registry; None: all
         repeats        the run is deterministic: verdicts published after the restored state will be reached again, bit
                        for bit, and are ignored until then
+        by_clock       matches for metrics keep to a share of the time (`Strength`); a deterministic run has no clock
         """
         self.config, self.game, self.registry = config, game, registry
         self._source, self._sink, self._seed, self._repeats = source, sink, seed, repeats
         self._keep_rejected = keep_rejected
         self._openings = GateOpenings(config, game, seed)
         self._labels = _labels(config, game)
-        self._strength = Strength(config, game, registry, seed, repeats=repeats)
+        self._strength = Strength(config, game, registry, seed, by_clock=by_clock)
         self._waiting: Weights | None = None
         self._trial: Trial | None = None
         self._last: GateReport | None = None

@@ -21,7 +21,7 @@ from evaluator.contestants import Contestants
 from evaluator.match import Match
 from evaluator.openings import Openings, load_openings, random_openings
 from evaluator.stats import score_of
-from reversi.errors import ReversiError
+from reversi.errors import ConfigError, ReversiError
 from reversi.games.rules import TICTACTOE, Game
 from reversi.model.registry import Registry
 from reversi.model.weights import Weights
@@ -76,15 +76,21 @@ class Strength:
     """Matches of the newest champion, or of a candidate, one after the other.  A match that a stop or a death cuts
     short is played again from its beginning."""
 
-    def __init__(self, config: GateConfig, game: Game, registry: Registry, seed: int, *, repeats: bool) -> None:
-        """repeats  the run does not look at the clock: every round plays a whole match
+    def __init__(self, config: GateConfig, game: Game, registry: Registry, seed: int, *, by_clock: bool) -> None:
+        """by_clock  keep to the configured share of the time; else every round plays a whole match, so that equal runs
+                  have equal rounds
 
-        Raises UsageError for an opponent that cannot be played, and what loading its model raises.
+        Raises ConfigError for an opponent that cannot be played.
         """
         self._config, self._game, self._registry = config, game, registry
-        self._seed, self._repeats = seed, repeats
+        self._seed, self._by_clock = seed, by_clock
         self._contestants = Contestants(config, game)
-        self._fixed = {} if game.id == TICTACTOE else {name: self._opponent(name) for name in config.opponents}
+        self._fixed = () if game.id == TICTACTOE else config.opponents
+        try:
+            for name in self._fixed:
+                self._opponent(name)
+        except ReversiError as error:
+            raise ConfigError(f"gate.opponents: {error}") from error
         self._openings = _openings(config, game, seed) if self._fixed else None
         self._weights: Weights | None = None
         self._champion = False
@@ -113,7 +119,7 @@ class Strength:
     @property
     def due(self) -> bool:
         """Whether a match is to be played now."""
-        return bool(self._pending) and (self._repeats or self.share < self._config.opponent_share)
+        return bool(self._pending) and (not self._by_clock or self.share < self._config.opponent_share)
 
     @property
     def share(self) -> float:
@@ -134,7 +140,7 @@ class Strength:
         try:
             if self._match is None:
                 self._match = self._match_against(name, self._weights)
-            done = self._match.round(math.inf if self._repeats else seconds)
+            done = self._match.round(seconds if self._by_clock else math.inf)
             self._spent_s += time.monotonic() - began_s
             if not done:
                 return None
@@ -171,7 +177,7 @@ class Strength:
     def state(self) -> tuple[dict[str, Any], Weights | None]:
         """Return what is not finished, as JSON values, and the model that plays; {} where nothing ever plays.
 
-        Without times where the run repeats: two equal runs have equal states.
+        Without times unless it goes by the clock: two equal runs have equal states.
         """
         if not self._fixed:
             return {}, None
@@ -181,7 +187,7 @@ class Strength:
             "best": self._best,
             "results": self._results,
             "candidates": self._candidates,
-            **({} if self._repeats else {"spent_s": self._spent_s, "clock_s": self._clock_s}),
+            **({"spent_s": self._spent_s, "clock_s": self._clock_s} if self._by_clock else {}),
         }
         return header, self._weights if self._pending else None
 

@@ -74,6 +74,7 @@ class SerialParts:
             seed=job.run.seed,
             keep_rejected=job.registry.keep_rejected,
             repeats=session.repeats,
+            by_clock=not session.job.repeats,
         )
         self.workers = [
             Worker(

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.gate_report import GateReport
 from evaluator.strength import Strength, StrengthReport, older_champions
-from reversi.errors import UnknownPlayerError
+from reversi.errors import ConfigError
 from reversi.games.rules import GAMES
 from reversi.model.registry import Registry
 from tests.evaluator.gates import CONFIG, GAME, Store, make, weights
@@ -73,7 +73,7 @@ def test_some_candidates_play_the_fixed_opponents_alone(registry: Registry) -> N
 
 
 def test_a_champion_below_an_earlier_ones_interval_has_fallen(registry: Registry) -> None:
-    strength = Strength(replace(MEASURED, opponent_games=60), GAME, registry, 1, repeats=True)
+    strength = Strength(replace(MEASURED, opponent_games=60), GAME, registry, 1, by_clock=False)
     falls = []
     for version in (10, 1, 20):  # flat Monte Carlo, at random, flat Monte Carlo
         registry.publish(weights(version), "first", None)
@@ -83,7 +83,7 @@ def test_a_champion_below_an_earlier_ones_interval_has_fallen(registry: Registry
 
 
 def test_the_share_of_the_time_is_a_limit_and_is_reported(registry: Registry) -> None:
-    strength = Strength(replace(MEASURED, opponent_share=1e-9), GAME, registry, 1, repeats=False)
+    strength = Strength(replace(MEASURED, opponent_share=1e-9), GAME, registry, 1, by_clock=True)
     strength.judged(weights(0), [0], promoted=True)
     assert strength.due
     match = strength.round(60.0)
@@ -93,13 +93,13 @@ def test_the_share_of_the_time_is_a_limit_and_is_reported(registry: Registry) ->
     assert not strength.due
 
 
-@pytest.mark.parametrize("repeats", [False, True])
-def test_a_state_goes_on_with_what_is_left(registry: Registry, repeats: bool) -> None:
-    gate = make(registry, Store(), MEASURED, repeats=repeats)
+@pytest.mark.parametrize("by_clock", [False, True])
+def test_a_state_goes_on_with_what_is_left(registry: Registry, by_clock: bool) -> None:
+    gate = make(registry, Store(), MEASURED, by_clock=by_clock)
     gate.offer(weights(0).to_bytes())
     gate.round(1.0)
     (first,) = gate.round(60.0).strength
-    again = make(registry, Store(), MEASURED, repeats=repeats)
+    again = make(registry, Store(), MEASURED, by_clock=by_clock)
     again.restore(gate.state())
     (second,) = again.round(60.0).strength
     assert (first.opponent, second.opponent) == MEASURED.opponents
@@ -108,18 +108,18 @@ def test_a_state_goes_on_with_what_is_left(registry: Registry, repeats: bool) ->
 
 
 def test_off_means_that_nobody_plays(registry: Registry) -> None:
-    strength = Strength(replace(MEASURED, opponents=()), GAME, registry, 1, repeats=True)
+    strength = Strength(replace(MEASURED, opponents=()), GAME, registry, 1, by_clock=False)
     strength.judged(weights(0), [0], promoted=True)
     assert not strength.due
-    with pytest.raises(UnknownPlayerError, match="unknown player 'nobody'"):
-        Strength(replace(MEASURED, opponents=("nobody",)), GAME, registry, 1, repeats=True)
-    tictactoe = Strength(MEASURED, GAMES["tictactoe"], registry, 1, repeats=True)
+    with pytest.raises(ConfigError, match=r"gate\.opponents: unknown player 'nobody'"):
+        Strength(replace(MEASURED, opponents=("nobody",)), GAME, registry, 1, by_clock=False)
+    tictactoe = Strength(MEASURED, GAMES["tictactoe"], registry, 1, by_clock=False)
     tictactoe.judged(weights(0), [0], promoted=True)
     assert not tictactoe.due
 
 
 def test_a_champion_that_cannot_be_read_is_left_out(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
-    strength = Strength(MEASURED, GAME, registry, 1, repeats=True)
+    strength = Strength(MEASURED, GAME, registry, 1, by_clock=False)
     registry.publish(weights(10), "first", None)
     strength.judged(weights(10), [7, 10], promoted=True)
     opponents = [match.opponent for _ in range(3) if (match := strength.round(0))]

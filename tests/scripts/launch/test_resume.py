@@ -42,6 +42,8 @@ TREES = (
     "gate.simulations=4",
     "gate.opening_plies=4",
     "gate.truth_positions=4",
+    "gate.opponents=[random,greedy]",
+    "gate.opponent_every=1",
     "run.games=120",
 )
 DQN = (
@@ -75,6 +77,8 @@ TD = (
     "gate.simulations=4",
     "gate.opening_plies=4",
     "gate.truth_positions=4",
+    "gate.opponents=[random,greedy]",
+    "gate.opponent_every=1",
     "run.games=600",
 )
 JOBS = {"alphazero": TREES, "q_table": TABLE, "dqn": DQN, "td": TD}
