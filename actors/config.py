@@ -28,7 +28,8 @@ class SearchActorConfig:
     """How games are made: by search."""
 
     count: Annotated[int | None, at_least(1)]
-    """Actor processes; null takes the machine's cores less one for the learner.  AlphaZero: 5,000 TPUs."""
+    """Actor processes; null is one for each core of this machine but the learner's, as far as memory goes.
+    AlphaZero: 5,000 TPUs."""
 
     device: Literal["auto", "cpu", "cuda"]
     """Where the network runs; `auto` takes a GPU if torch finds one."""
@@ -104,7 +105,7 @@ class EpsilonActorConfig:
     """How games are made: by the network's best legal action, or with probability epsilon by a random legal one."""
 
     count: Annotated[int | None, at_least(1)]
-    """Actor processes; null takes the machine's cores less one for the learner."""
+    """Actor processes; null is one for each core of this machine but the learner's, as far as memory goes."""
 
     threads: Annotated[int, at_least(1)]
     """Threads of the network's inference in one actor."""
@@ -151,7 +152,8 @@ class AfterstateActorConfig:
     """How games are made: by the value after the move, without search."""
 
     count: Annotated[int | None, at_least(1)]
-    """Actor processes; null takes all of the machine's cores, as the learner is quicker than they are."""
+    """Actor processes; null is one for each core of this machine, as far as memory goes: the learner is quicker than
+    they are."""
 
     threads: Annotated[int, at_least(1)]
     """Threads that play; one process per core with one thread is as fast."""

@@ -44,7 +44,7 @@ DOORS = {
 }
 LADDERS = {
     "reversi": (
-        *("errors", "settings", "urls", "files", "archive", "columns", "runs"),
+        *("errors", "capacity", "settings", "urls", "files", "archive", "columns", "runs"),
         *(
             "kernels",
             "games",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from reversi.capacity import cores
 
 if TYPE_CHECKING:
     from reversi.games.rules import Game
@@ -173,9 +174,9 @@ def add_seed(parser: argparse.ArgumentParser, what: str, default: int | None = 0
 
 def add_threads(parser: argparse.ArgumentParser, what: str = "CPU threads for the network") -> None:
     """Add --threads, by default one per core."""
-    cores = os.cpu_count() or 1
+    count = cores()
     parser.add_argument(
-        "--threads", type=positive, default=cores, metavar="T", help=f"{what} (default: all cores, here {cores})"
+        "--threads", type=positive, default=count, metavar="T", help=f"{what} (default: all cores, here {count})"
     )
 
 
@@ -198,7 +199,7 @@ def player_of(args: argparse.Namespace, spec: str, game: Game, *, seed: int, sim
         game,
         registry=args.registry,
         seed=seed,
-        threads=args.threads if "threads" in args else os.cpu_count() or 1,
+        threads=args.threads if "threads" in args else cores(),
         simulations=args.simulations if simulations is None else simulations,
     )
 

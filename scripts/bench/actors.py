@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from reversi.capacity import cores
 from scripts.bench import measure
 from scripts.bench.measure import Row, in_turns, measured, ratio, row
 from scripts.bench.process_group import ProcessGroup, Work
@@ -101,7 +101,7 @@ def tree_work(settings: Settings, threads: int) -> Work:
 
 def bench_tree_threads(settings: Settings) -> Iterator[Row]:
     """Self-play with a free network on one thread and on two: the gain of the trees from threads."""
-    threads = min(2, os.cpu_count() or 1)
+    threads = min(2, cores())
     works = [tree_work(settings, each) for each in (1, threads)]
     alone, together = in_turns([measured(work, "simulations") for work in works], settings.repeats)
     note = f"{settings.game.name}, self-play of {TREE_GAMES} games, {settings.simulations} simulations, free network"
@@ -126,7 +126,7 @@ def lessons_work(settings: Settings, threads: int) -> Work:
 
 def bench_lessons(settings: Settings) -> Iterator[Row]:
     """Lessons on one thread and on two."""
-    threads = min(2, os.cpu_count() or 1)
+    threads = min(2, cores())
     works = [lessons_work(settings, each) for each in (1, threads)]
     alone, together = in_turns([measured(work, "lessons") for work in works], settings.repeats)
     note = f"{settings.game.name}, {LESSONS} a game of self-play with 2 simulations and a free network"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from itertools import count, cycle
 
+from reversi.capacity import cores
 from scripts.bench.actors import bench_actors, bench_lessons, bench_selfplay, bench_tree_threads
 from scripts.bench.limits import (
     bench_legal_moves,
@@ -59,9 +59,9 @@ def bench_playouts(settings: Settings) -> Iterator[Row]:
 
 def bench_playouts_on_all_cores(settings: Settings) -> Iterator[Row]:
     """The same games on all cores."""
-    cores = os.cpu_count() or 1
-    games = playout_rates(settings, cores)
-    yield row("playout_all_cores_games_per_s", games, "games/s", f"{settings.game.name}, {cores} threads")
+    threads = cores()
+    games = playout_rates(settings, threads)
+    yield row("playout_all_cores_games_per_s", games, "games/s", f"{settings.game.name}, {threads} threads")
 
 
 def playout_rates(settings: Settings, threads: int) -> list[float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from reversi.capacity import cores
 
 if TYPE_CHECKING:
     from actors.games import Games
@@ -53,7 +54,7 @@ class Settings:
     learner_blocks: int = 4
     learner_channels: int = 32
     learner_batch: int = 512
-    learner_threads: int = min(2, os.cpu_count() or 1)
+    learner_threads: int = min(2, cores())
     repeats: int = 5
 
     @property

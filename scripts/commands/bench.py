@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from reversi.capacity import cores, memory_bytes
 from reversi.errors import UsageError
 from reversi.model.machine import cpu
 from scripts.arguments.common import add_json, positive
@@ -122,13 +123,11 @@ def measure(names: Iterable[str], settings: Settings) -> list[Row]:
 
 def describe_machine() -> dict[str, Any]:
     """Return what the figures depend on in addition to the code."""
-    import psutil
-
     model, flags = cpu()
     return {
         "cpu": model,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
+        "cores": cores(),
+        "memory_gb": round(memory_bytes() / 2**30, 1),
         "bf16": sorted(flags & {"amx_bf16", "avx512_bf16"}),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "system": f"{platform.system()} {platform.machine()}",

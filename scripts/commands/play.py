@@ -8,11 +8,11 @@ wrote.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from typing import TYPE_CHECKING
 
+from reversi.capacity import cores
 from scripts.arguments.common import (
     add_ascii,
     add_game,
@@ -140,7 +140,7 @@ def _analyzer(args: argparse.Namespace, spec: str, game: Game, opponent: Player)
     if model is None:
         analyzer: Analyzer = PlayerAnalyzer(game, opponent)
     else:
-        analyzer = search_analyzer(load_model(model, args.registry, game), game, threads=os.cpu_count() or 1)
+        analyzer = search_analyzer(load_model(model, args.registry, game), game, threads=cores())
     return solving(analyzer, None, winner_takes_empties=False)  # as the result is counted
 
 

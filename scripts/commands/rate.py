@@ -23,11 +23,11 @@ results minus the first one's, whose errors are smaller in general, as all playe
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reversi.capacity import cores
 from scripts.arguments.common import (
     MOST_GAMES,
     add_engines,
@@ -195,7 +195,7 @@ def _truth(args: argparse.Namespace) -> int:
     labels = load_labels(args.truth)
     game = game_named(labels.game)
     specs = args.players or ["policy:gated", f"mcts:gated:{args.simulations}"]
-    threads = args.threads or os.cpu_count() or 1
+    threads = args.threads or cores()
     options = {"registry": args.registry, "seed": args.seed, "simulations": args.simulations, "threads": threads}
     truths = rate_truth.judge(labels, [make_player(spec, game, **options) for spec in specs])
     if args.picture is not None:
@@ -312,7 +312,7 @@ def _play(ladder: Ladder, workers: int | None) -> None:
     """Play the missing games; show progress if standard error is a terminal."""
     shows = sys.stderr.isatty()
     try:
-        for entry in ladder.play(workers or os.cpu_count() or 1):
+        for entry in ladder.play(workers or cores()):
             if shows:
                 line = f"\r\033[K{ladder.missing} games left; {entry.key.a} - {entry.key.b}"
                 print(line, end="", file=sys.stderr, flush=True)

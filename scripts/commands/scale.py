@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reversi.capacity import cores
 from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
@@ -108,6 +108,6 @@ def _warn(job: JobConfig, count: int) -> None:
     """Print a warning if a run on this machine will have more threads than the machine has cores."""
     from actors.config import actor_threads
 
-    threads, cores = count * actor_threads(job.actors) + job.learner.threads, os.cpu_count() or 1
-    if job.cluster.kind == "local" and threads > cores:
-        print(f"{threads} threads of actors and learner will share {cores} cores", file=sys.stderr)
+    threads = count * actor_threads(job.actors) + job.learner.threads
+    if job.cluster.kind == "local" and threads > cores():
+        print(f"{threads} threads of actors and learner will share {cores()} cores", file=sys.stderr)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from learner.algorithms.config import AlgorithmConfig, AlphaZeroConfig, DqnConfi
 from learner.config import LearnerConfig, PatternLearnerConfig
 from learner.replay.config import ReplayConfig
 from learner.replay.redis.config import RedisReplayConfig
+from reversi.capacity import cores, memory_bytes
 from reversi.errors import ConfigError, UsageError
 from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
@@ -36,6 +36,10 @@ from reversi.settings import above, at_least, between, build, require, require_r
 from reversi.urls import has_password, masked
 from scripts.config.cluster import ClusterConfig, RayClusterConfig
 from scripts.config.tracking import TRACKERS
+
+ACTOR_BYTES, OTHERS_BYTES = 600 << 20, 5 << 29
+"""Memory of an actor, and of all other processes of a run together (docs/cluster.md, Sizing): a run that chooses its
+number of actors itself has no more of them than the machine's memory takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +189,8 @@ class JobConfig:
             return 1
         if self.actors.count is not None:
             return self.actors.count
-        cores = os.cpu_count() or 1
-        return cores if self.learner_waits else max(1, cores - 1)
+        free = cores() if self.learner_waits else cores() - 1
+        return max(1, min(free // actor_threads(self.actors), (memory_bytes() - OTHERS_BYTES) // ACTOR_BYTES))
 
     @property
     def learner_waits(self) -> bool:

@@ -5,7 +5,6 @@ Each failure is a one-line error here; later it would crash a process, perhaps o
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from learner.algorithms.sample_kinds import sample_kind
 from learner.replay.memory import check_capacity
 from learner.replay.redis.config import RedisReplayConfig
 from learner.replay.redis.server import RedisServer
+from reversi.capacity import cores
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.model.choice import Choice
@@ -40,7 +40,7 @@ def check_machine(job: JobConfig) -> None:
             f"got {job.replay.url!r}: that server listens on this machine alone"
         )
     if isinstance(job.cluster, LocalClusterConfig):
-        check_threads(job, os.cpu_count() or 1)
+        check_threads(job, cores())
         if job.actor_device == "cuda" and not has_nvidia_gpu():
             raise ConfigError("actors.device must be cpu or auto where there is no NVIDIA GPU, got 'cuda'")
         if job.learner.device == "cuda":

@@ -16,9 +16,10 @@ import psutil
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from reversi.capacity import cores
 from reversi.errors import ConfigError, UnreachableError, first_line
 from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
-from scripts.config.job import JobConfig, check_threads
+from scripts.config.job import JobConfig
 from scripts.ray.environment import in_job
 from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
 from scripts.run.processes import children, kill
@@ -80,7 +81,6 @@ def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
     """
     if isinstance(job.cluster, LocalClusterConfig):
         resources = ray.cluster_resources()
-        check_threads(job, int(resources.get("CPU", 0)))
         return local_placement(job, int(resources.get("GPU", 0)))
     driver = ray.get_runtime_context().get_node_id()
     deadline, announced = time.monotonic() + job.cluster.start_timeout_s, False
@@ -165,6 +165,7 @@ def _children() -> list[psutil.Process]:
 def _local(config: LocalClusterConfig) -> dict[str, Any]:
     return {
         "address": "local",
+        "num_cpus": cores(),
         "include_dashboard": False,
         "object_store_memory": config.object_store_mb << 20,
     }

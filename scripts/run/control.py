@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from actors.config import GamesActorConfig
+from reversi.capacity import cores
 from reversi.errors import ConfigError, ReversiError, UsageError
 from reversi.files import write_atomic
 from reversi.settings import build, reading, require
@@ -69,7 +70,7 @@ def most_actors(job: JobConfig) -> int:
     """Return the largest number of actors that a target may have."""
     if isinstance(job.cluster, RayClusterConfig):
         return MOST_ON_A_CLUSTER
-    return max(job.actor_count, MOST_A_CORE * (os.cpu_count() or 1))
+    return max(job.actor_count, MOST_A_CORE * cores())
 
 
 def check_target(job: JobConfig, target: Mapping[str, int]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from reversi import capacity
 from reversi.games.perft import perft
 from reversi.model.config import ResNetConfig
 from reversi.model.weights import layer_shapes
@@ -49,7 +49,7 @@ def limits(rows: Mapping[str, Row], settings: Settings) -> list[Limit]:
     plies, branching = settings.game.squares - 4, _branching(settings)
     add("perft_leaves_per_s", f"legal moves alone, {branching:.1f} a position", rules[:1], lambda x: x * branching)
     add("playout_games_per_s", f"legal moves and {plies} plies alone", rules, lambda x, y: 1 / (plies / x + plies / y))
-    cores = os.cpu_count() or 1
+    cores = capacity.cores()
     add("playout_all_cores_games_per_s", f"one core {cores} times", ("playout_games_per_s",), lambda x: cores * x)
     memory = ("memory_copy_gb_per_s",)
     simulation = bytes_per_simulation(settings)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
 
+from reversi import capacity
 from scripts.bench import measure
 from scripts.bench.actors import TREE_GAMES, build_actor, build_network, network_work, selfplay_work, total, tree_work
 from scripts.bench.limits import bench_matmul_bf16
@@ -174,7 +174,7 @@ def _to_first(values: list[float]) -> list[float]:
 
 
 def _up_to_all_cores() -> list[int]:
-    cores = os.cpu_count() or 1
+    cores = capacity.cores()
     return sorted({1 << power for power in range(cores.bit_length())} | {cores})
 
 

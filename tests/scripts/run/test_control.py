@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
+from reversi.capacity import cores
 from reversi.errors import ConfigError, CorruptFileError, UsageError
 from scripts.config.compose import compose
 from scripts.config.job import JobConfig, job_of
@@ -89,8 +89,8 @@ def test_groups_are_those_of_the_configuration() -> None:
     ("overrides", "target", "fits"),
     [
         ([], {"actors": 1}, True),
-        ([], {"actors": MOST_A_CORE * (os.cpu_count() or 1)}, True),
-        ([], {"actors": MOST_A_CORE * (os.cpu_count() or 1) + 1}, False),
+        ([], {"actors": MOST_A_CORE * cores()}, True),
+        ([], {"actors": MOST_A_CORE * cores() + 1}, False),
         ([], {"actors": 0}, False),
         ([], {"actors": -1}, False),
         ([], {"cpu": 1}, False),
