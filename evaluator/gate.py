@@ -25,6 +25,7 @@ from evaluator.trial import Trial, verdict_of
 from reversi import archive
 from reversi.errors import UnreachableError, UnwritableError
 from reversi.games.rules import TICTACTOE, Game
+from reversi.model.gated import withdrawal
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
 from reversi.model.weights import LARGEST_VERSION, Weights
@@ -141,11 +142,17 @@ class Gate:
             if self._waiting is None:
                 return self._report(None)
             if self._champion is None:
-                return self._crown_first(self._waiting)
+                return self._publish_baseline(self._waiting)
             candidate, self._waiting = self._waiting, None
             self._trial = self._trial_of(candidate, self._champion)
         trial = self._trial
-        return self._judge(trial) if trial.round(seconds) else self._report(None)
+        if not trial.round(seconds):
+            return self._report(None)
+        if (champion := self._current_champion()) is not trial.champion:
+            log.warning("the match of version %s begins anew", trial.candidate.version)
+            self._trial = self._trial_of(trial.candidate, champion)
+            return self._report(None)
+        return self._judge(trial)
 
     def _refused(self, error: UnwritableError | UnreachableError) -> GateReport:
         """Report that a verdict is not published yet; raise the error if that has lasted too long."""
@@ -214,13 +221,26 @@ class Gate:
         self._promotions = sum(model.verdict == "promoted" for model in models)
         self._rejected = [model.version for model in models if model.verdict == "rejected"]
         self._champion, self._champion_elo = None, 0.0
-        crowned = [model for model in models if model.verdict != "rejected"]
-        self._champions = [model.version for model in crowned]
-        if crowned:
-            self._take_over(crowned[-1])
+        self._opponents = [model.version for model in models if model.verdict != "rejected"]
+        if self._opponents:
+            self._take_over(self._standing())
+
+    def _standing(self) -> ModelInfo:
+        """Return the newest model that was promoted and not withdrawn, at first the baseline."""
+        rollbacks = self.registry.rollbacks()
+        return self.registry.get(max(each for each in self._opponents if withdrawal(each, rollbacks) is None))
+
+    def _current_champion(self) -> Weights:
+        """Return the champion; a person may have rolled the registry back to another one since the last verdict."""
+        assert self._champion is not None
+        if (info := self._standing()).version != self._champion.version:
+            log.warning("version %s is the champion, and %s no more", info.version, self._champion.version)
+            self._take_over(info)
+            self._sink.promoted(self._champion.to_bytes())
+        return self._champion
 
     def _take_over(self, info: ModelInfo) -> None:
-        """Make `info`, the newest model published as champion, the champion.
+        """Make `info` the model that candidates must beat.
 
         It is published again, which changes nothing unless a crash came between the model and `gated.json`.
         """
@@ -230,7 +250,7 @@ class Gate:
         self.registry.publish(self._champion, info.verdict, info.match)
 
     def _announce(self) -> None:
-        """Pass the champion that existed before this gate to the sink, once."""
+        """Pass the champion, or the baseline, that existed before this gate to the sink, once."""
         if not self._announced and self._champion is not None:
             self._sink.promoted(self._champion.to_bytes())
         self._announced = True
@@ -239,12 +259,12 @@ class Gate:
         if (data := self._source.candidate()) is not None:
             self.offer(data)
 
-    def _crown_first(self, candidate: Weights) -> GateReport:
-        """Publish the first model, without a match: it has no opponent."""
+    def _publish_baseline(self, candidate: Weights) -> GateReport:
+        """Publish the first model, without a match: it is no champion, but the one that the first champion beats."""
         self.registry.publish(candidate, "first", None)
+        self._opponents.append(candidate.version)
         self._waiting, self._champion, self._judged = None, candidate, candidate.version
-        self._champions.append(candidate.version)
-        self._strength.judged(candidate, self._champions, promoted=True)
+        self._strength.judged(candidate, self._opponents, promoted=True)
         self._sink.promoted(candidate.to_bytes())
         return self._report("first")
 
@@ -282,13 +302,13 @@ class Gate:
         self._judged = trial.candidate.version
         if promoted:
             self._champion, self._champion_elo = trial.candidate, elo
+            self._opponents.append(trial.candidate.version)
             self._promotions += 1
-            self._champions.append(trial.candidate.version)
             self._sink.promoted(trial.candidate.to_bytes())
         else:
             self._rejected.append(trial.candidate.version)
             self._thin()
-        self._strength.judged(trial.candidate, self._champions, promoted=promoted)
+        self._strength.judged(trial.candidate, self._opponents, promoted=promoted)
         report = self._last = self._report(verdict)
         self._trial = None
         return report
@@ -307,7 +327,7 @@ class Gate:
         trial, last = self._trial, self._last
         standing: dict[str, Any] = {
             "verdict": verdict,
-            "champion_version": self._champion.version if self._champion else -1,
+            "champion_version": self._champion.version if self._champion and self._promotions else -1,
             "champion_elo": self._champion_elo,
             "promotions": self._promotions,
             "rejections": len(self._rejected),
@@ -326,8 +346,8 @@ class Gate:
             )
         if last is not None:
             return replace(last, **standing)
-        champion = f"champion version {self._champion.version}, no match yet" if self._champion else "no model yet"
-        return GateReport(summary=champion, **standing)
+        first = f"version {self._champion.version} is the baseline, no match yet" if self._champion else "no model yet"
+        return GateReport(summary=first, **standing)
 
     def _summary(self, trial: Trial, score: Score, verdict: Verdict | None) -> str:
         candidate, opponent = trial.candidate.version, trial.champion.version

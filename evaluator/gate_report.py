@@ -20,7 +20,7 @@ class GateReport:
     summary: str
     """One line for people."""
     champion_version: int = -1
-    """Version of the champion; -1 while there is none."""
+    """Version of the champion; -1 while no candidate was promoted."""
     candidate_version: int = -1
     """Version of the candidate of that match; -1 before the first."""
     opponent_version: int = -1
@@ -44,9 +44,9 @@ class GateReport:
     elo_high: float | None = None
     """Upper end of its 95 % interval, if it has one."""
     champion_elo: float = 0.0
-    """The champion's Elo above the first model: the sum of the differences of all promotions."""
+    """The champion's Elo above the baseline, the first model: the sum of the differences of all promotions."""
     promotions: int = 0
-    """Candidates promoted so far, not counting the first model."""
+    """Candidates promoted so far."""
     rejections: int = 0
     """Candidates rejected so far."""
     superseded: int = 0

@@ -45,7 +45,7 @@ class StrengthReport:
     version: int
     """The model's version."""
     champion: bool
-    """Whether it was the champion."""
+    """Whether it was the champion, or the first model."""
     wins: int
     """Games it won."""
     draws: int

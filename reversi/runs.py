@@ -28,8 +28,8 @@ def find_run(what: str | None) -> Path:
 
 
 def runs_with_registry() -> list[Path]:
-    """Return the runs in `RUNS` with a champion, the newest first; if none has one, those with a folder `registry`."""
-    return _newest_first("registry/gated.json") or _newest_first("registry")
+    """Return the runs in `RUNS` with models, the newest first; if none has any, those with a folder `registry`."""
+    return _newest_first("registry/models") or _newest_first("registry")
 
 
 def newer_run(run: Path) -> Path | None:

@@ -27,8 +27,8 @@ class ChampionFollower(Generic[T]):
     """What `use` makes of a registry's champion, and of every other one that replaces it; not thread-safe."""
 
     def __init__(self, registry: Registry, use: Callable[[Weights], T]) -> None:
-        """Load and use the champion; raises what `Registry.promoted`, `Registry.load` and `use` raise."""
-        info = registry.promoted()
+        """Load and use the champion; raises what `Registry.gated`, `Registry.load` and `use` raise."""
+        info = registry.gated()
         weights = registry.load(info)
         self.current = use(weights)
         """What was made of the champion in use."""
@@ -43,7 +43,7 @@ class ChampionFollower(Generic[T]):
         A failure, of `use` too, is logged, the same one once; the champion in use stays, and a later look tries again.
         """
         try:
-            info = self._registry.promoted()
+            info = self._registry.gated()
             is_other = (info.version, info.sha256) != (self._info.version, self._info.sha256)
             made = self._made(info) if is_other else None
         except Exception as error:

@@ -19,7 +19,8 @@ from reversi.settings import LATER, between, build, reading, require, require_ra
 FORMAT = 1
 
 Verdict = Literal["first", "promoted", "rejected"]
-"""`first` was published without a match; `promoted` became the champion; `rejected` is kept, but not gated."""
+"""`first` is the baseline, published without a match and never a champion; `promoted` won its match and became the
+champion; `rejected` is kept, but not gated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +118,7 @@ class ModelInfo:
     def summary(self) -> str:
         """The verdict with its match, on one line: `promoted against version 3: 231-12-57, score 0.790`."""
         if self.score is None:
-            return f"{self.verdict}, published without a match"
+            return "baseline, published without a match"
         counts = f"{self.wins}-{self.draws}-{self.losses}"
         return f"{self.verdict} against version {self.opponent_version}: {counts}, score {self.score:.3f}"
 
@@ -166,6 +167,6 @@ def describe(match: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _match_cell(info: ModelInfo) -> str:
     if info.score is None:
-        return "none: it is the first model"
+        return "none: it is the baseline"
     text = f"{info.wins} wins, {info.draws} draws, {info.losses} losses against version {info.opponent_version}"
     return f"{text}; score {info.score:.3f}"

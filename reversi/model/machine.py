@@ -46,7 +46,7 @@ def cpu() -> Cpu:
     try:
         lines = CPU_DESCRIPTION.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return Cpu(platform.processor() or platform.machine(), frozenset())
+        return Cpu(platform.machine(), frozenset())
     pairs = [line.partition(":") for line in lines]
     first = {key.strip(): value.strip() for key, _, value in reversed(pairs)}
     flags = first.get("flags", first.get("Features", ""))

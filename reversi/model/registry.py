@@ -4,7 +4,8 @@
     models/000012/card.md             the model card
     models/000012/model.json          the metadata, with the weights' SHA-256; written last: without it, no model
     owner.json                        the run that publishes here
-    gated.json                        the champion's version, replaced atomically once its model is complete
+    gated.json                        the champion's version, and rollbacks (reversi/model/gated.py); written once a
+                                      model was promoted and is complete, replaced atomically
     registry.json                     marks a registry, so that an empty one differs from one that cannot be reached
 
 The weights of a version are immutable, but those of old rejected ones can be dropped (`Registry.prune`); a champion's
@@ -39,10 +40,10 @@ from reversi.errors import (
 from reversi.games.rules import Game
 from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked
 from reversi.model.folder import Folder
+from reversi.model.gated import Gated, Rollback, reason_of
 from reversi.model.info import ModelInfo, Origin, Owner, Verdict, describe
-from reversi.model.weights import LARGEST_VERSION, Weights
+from reversi.model.weights import Weights
 from reversi.runs import RUNS, newer_run, runs_with_registry
-from reversi.settings import reading, require, value_of
 from reversi.urls import masked
 
 MOST_DIGITS = 10
@@ -109,7 +110,7 @@ class Registry:
         return None
 
     def publish(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
-        """Add a model with its verdict and, unless it was rejected, make it the gated one.
+        """Add a model with its verdict and, if it was promoted, make it the gated one.
 
         match  the gate's report with at least `wins`, `draws`, `losses` and `opponent_version`; None for the first
         model
@@ -124,9 +125,8 @@ class Registry:
             published = self._add(weights, verdict, match)
         elif not self._holds(published, weights):
             raise RunError(f"{published.path}: version {weights.version} is taken by other weights, and never changes")
-        gated = self._gated_version()
-        if published.verdict != "rejected" and (gated is None or gated < published.version):
-            self._folder.write("gated.json", _json({"version": published.version, "sha256": published.sha256}))
+        if published.verdict == "promoted":
+            self._crown(published)
         return published
 
     def add_opponents(self, version: int, results: Sequence[Mapping[str, Any]]) -> None:
@@ -137,6 +137,37 @@ class Registry:
         info = self.get(version)
         if info.match is not None:
             self._describe(replace(info, match={**info.match, "opponents": list(results)}))
+
+    def roll_back(self, version: int, reason: str) -> Rollback:
+        """Make a version that was promoted the champion again, for a reason; the versions since are withdrawn.
+
+        UsageError for a version that was not promoted, and for the champion itself.  A gate that works on this registry
+        goes on with that champion: what it plays against a withdrawn one begins anew.
+        """
+        reason, champion, info = reason_of(reason), self.gated(), self.get(version)
+        if info.verdict != "promoted":
+            raise UsageError(f"{self.name}: expected a version that was promoted, got {version}: {info.summary}")
+        if version == champion.version:
+            raise UsageError(f"{self.name}: expected another version than the champion, got {version}")
+        before = self._gated()
+        assert before is not None
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        rollback = Rollback(withdrawn=champion.version, version=version, reason=reason, created=now)
+        after = Gated(version=version, sha256=info.sha256, rollbacks=(*before.rollbacks, rollback))
+        self._folder.write("gated.json", after.to_json())
+        return rollback
+
+    def rollbacks(self) -> tuple[Rollback, ...]:
+        """Return all rollbacks, oldest first."""
+        gated = self._gated()
+        return () if gated is None else gated.rollbacks
+
+    def _crown(self, info: ModelInfo) -> None:
+        """Make a promoted model the champion, unless it was before."""
+        gated = self._gated()
+        if gated is None or info.version > gated.highest:
+            after = Gated(version=info.version, sha256=info.sha256, rollbacks=gated.rollbacks if gated else ())
+            self._folder.write("gated.json", after.to_json())
 
     def prune(self, rejected: Sequence[int], keep: int) -> None:
         """Drop the weights of all `rejected` versions (ascending) but the last `keep`; card and model.json stay.
@@ -173,24 +204,14 @@ class Registry:
         return models, faults
 
     def gated(self) -> ModelInfo:
-        """Return the champion, at first a run's first model; NoGatedModelError if there is none."""
-        version = self._gated_version()
-        if version is None:
-            self._expect_registry()
-            raise NoGatedModelError(
-                f"{self.name}: no model has passed the gate yet; try again once training has published one"
-            )
-        return self.get(version)
-
-    def promoted(self) -> ModelInfo:
-        """Return the champion if it was promoted, as the name `gated` promises; else NoGatedModelError."""
-        champion = self.gated()
-        if champion.verdict == "first":
-            raise NoGatedModelError(
-                f"{self.name}: no model has passed the gate yet but the first, version {champion.version}, which had "
-                f"no opponent; try again later, or name a version"
-            )
-        return champion
+        """Return the champion, which has won a match; NoGatedModelError if there is none."""
+        gated = self._gated()
+        if gated is not None:
+            info = self.get(gated.version)
+            if info.verdict == "promoted":  # registries of the first runs name their first model
+                return info
+        self._expect_registry()
+        raise NoGatedModelError(f"{self.name}: no model has passed the gate yet; try again later, or name a version")
 
     def latest(self) -> ModelInfo:
         """Return the newest model with any verdict; NoGatedModelError if there is none."""
@@ -218,7 +239,7 @@ class Registry:
             raise UsageError(f"expected gated, latest or a version number, got {name!r}")
         if name.isdecimal():
             return self.get(int(name))
-        return self.promoted() if name == "gated" else self.latest()
+        return self.gated() if name == "gated" else self.latest()
 
     def load(self, info: ModelInfo) -> Weights:
         """Return a model's weights; CorruptFileError unless the bytes are those that were published."""
@@ -230,7 +251,7 @@ class Registry:
 
     def pull(self, version: int | None, destination: Path) -> ModelInfo:
         """Copy a model (the gated one for None) to the folder `destination`, as `Choice.pull` does."""
-        return self.chosen(self.promoted() if version is None else self.get(version)).pull(destination)
+        return self.chosen(self.gated() if version is None else self.get(version)).pull(destination)
 
     def _add(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
         data, place = weights.to_bytes(), _place(weights.version)
@@ -273,16 +294,9 @@ class Registry:
             raise CorruptFileError(f"{info.path}/model.json: expected version {version}, got {info.version}")
         return info
 
-    def _gated_version(self) -> int | None:
+    def _gated(self) -> Gated | None:
         text = self._folder.read("gated.json", TEXT_BYTES)
-        if text is None:
-            return None
-        with reading(self._folder.address("gated.json"), "a version"):
-            values = json.loads(text)
-            require(isinstance(values, dict), "it", "an object", values)
-            version: int = value_of(int, values.get("version"), "version")
-            require(0 <= version <= LARGEST_VERSION, "version", f"from 0 to {LARGEST_VERSION}", version)
-        return version
+        return None if text is None else Gated.from_json(text, self._folder.address("gated.json"))
 
     def _expect_registry(self) -> None:
         if self._folder.read("registry.json", TEXT_BYTES) is not None:
@@ -321,7 +335,7 @@ def promoted_registry(url: str | Path | None, game: Game | None = None) -> Regis
     for run in runs_with_registry():
         registry = Registry(run / "registry")
         try:
-            champion = registry.promoted()
+            champion = registry.gated()
         except NoGatedModelError:
             continue
         if game is None or champion.game == game.name:

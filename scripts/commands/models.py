@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 def _gated_version(registry: Registry, faults: list[ReversiError]) -> int | None:
     """Return the version of the gated model, None if there is none; one that cannot be read is added to `faults`."""
     try:
-        return registry.promoted().version
+        return registry.gated().version
     except NoGatedModelError:
         pass
     except (CorruptFileError, IncompatibleModelError, UsageError) as error:  # usage: a version that is not there

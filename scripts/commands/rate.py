@@ -285,8 +285,8 @@ def _champions(url: str | None, game: Game) -> list[str]:
             print(f"rating without a model: {error}", file=sys.stderr)
             return []
         return ["policy:shipped", "mcts:shipped:64"]
-    if registry.promoted().game != game.name:
-        raise NoGatedModelError(f"{registry.name}: expected models of {game.name}, got {registry.promoted().game}")
+    if registry.gated().game != game.name:
+        raise NoGatedModelError(f"{registry.name}: expected models of {game.name}, got {registry.gated().game}")
     models = [model for model in registry.models() if model.verdict != "rejected"]
     *earlier, champion = (model.version for model in models)
     halfway = [f"mcts:{earlier[len(earlier) // 2]}:64"] if earlier else []

@@ -89,7 +89,7 @@ def read_status(folder: Path) -> RunStatus:
     config, row = config_of(folder), newest_values(folder)
     holder = lock_holder(folder)
     saved = next(reversed(checkpoints_in(folder)), None)
-    champion, candidates = _models(config, folder)
+    models, champion = _models(config, folder)
     state, record = state_of(folder, wrote_metrics=bool(row))
     games, limits = int(row.get("run/games", 0)), (_at(config, "run", "minutes"), _at(config, "run", "games"))
     return RunStatus(
@@ -102,9 +102,9 @@ def read_status(folder: Path) -> RunStatus:
         games=games,
         positions_per_s=row.get("run/positions_per_s", 0.0) if holder else 0.0,
         step=int(row.get("learner/step", 0)),
-        version=max(int(row.get("learner/version", -1)), -1 if champion is None else champion),
+        version=max(int(row.get("learner/version", -1)), models[-1] if models else -1),
         champion=champion,
-        candidates=candidates,
+        candidates=len(models),
         restarts=int(row.get("run/restarts", 0)),
         resident_mb=row.get("run/resident_mb", 0.0) if holder else 0.0,
         metrics_age_s=_age_s(folder / "metrics.jsonl"),
@@ -133,16 +133,16 @@ def state_of(folder: Path, *, wrote_metrics: bool) -> tuple[State, ExitRecord | 
     return "finished" if record.how == "finished" else "stopped", record
 
 
-def _models(config: dict[str, Any], folder: Path) -> tuple[int | None, int]:
-    """Return the gated version and the number of models of the run's registry; (None, 0) if it cannot be reached."""
+def _models(config: dict[str, Any], folder: Path) -> tuple[list[int], int | None]:
+    """Return the versions in the run's registry, and the champion's; none where it cannot be reached."""
     from reversi.model.registry import Registry
 
-    registry = Registry(str(_at(config, "registry", "url") or folder / "registry"))
-    try:
-        count = len(registry.models())
-        return registry.gated().version, count
-    except ReversiError:  # none yet, or not reachable from here: the run's log says so
-        return None, 0
+    versions, champion = list[int](), None
+    with contextlib.suppress(ReversiError):  # none yet, or not reachable from here: the run's log says so
+        registry = Registry(str(_at(config, "registry", "url") or folder / "registry"))
+        versions = [model.version for model in registry.models()]
+        champion = registry.gated().version
+    return versions, champion
 
 
 def _has_metrics_since_start(folder: Path) -> bool:

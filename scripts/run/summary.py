@@ -1,4 +1,4 @@
-"""The output of a run at its start and its end: job and folder, the champion's results, the next commands."""
+"""The output of a run at its start and its end: job and folder, the model's results, the next commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from evaluator.match import Match
 from evaluator.openings import random_openings
 from evaluator.proof import as_json, prove_both_sides, report
 from evaluator.stats import Score, score_of
-from reversi.errors import NoGatedModelError
 from reversi.games.rules import TICTACTOE, game_named
 from reversi.players import make_player
 from scripts.run.durations import duration_text
@@ -42,23 +41,31 @@ def announce(session: Session) -> None:
 
 
 def summarise(session: Session) -> None:
-    """Play the champion against the fixed players, print and save the results; a signal ends this without them."""
+    """Play the champion against the fixed players, or without one the newest model; print and save the results.
+
+    A signal ends this without them.
+    """
     job, registry = session.job, session.open_registry()
-    try:
-        champion = registry.gated()
-    except NoGatedModelError:
-        print(f"no model was promoted: the run was too short; continue with:  {_resume_with_more(session)}")
+    published = registry.models()
+    if not published:
+        print(f"no model was published: the run was too short; continue with:  {_resume_with_more(session)}")
         return
-    candidates = registry.models()
-    promoted = sum(model.verdict == "promoted" for model in candidates)
-    print(f"\nchampion: version {champion.version}, after {promoted} promotions in {len(candidates)} candidates")
-    outcome: dict[str, Any] = {"champion": champion.version, "promotions": promoted, "candidates": len(candidates)}
+    promoted = sum(model.verdict == "promoted" for model in published)
+    candidates = sum(model.verdict != "first" for model in published)
+    shown = registry.gated() if promoted else published[-1]
+    if promoted:
+        print(f"\nchampion: version {shown.version}, after {promoted} promotions in {candidates} candidates")
+    else:
+        print(f"\nno champion yet, {candidates} candidates judged; the newest model, version {shown.version}:")
+    champion = shown.version if promoted else None
+    outcome: dict[str, Any] = {"champion": champion, "promotions": promoted, "candidates": candidates}
+    outcome["model"] = shown.version
     if session.validation is not None:
         outcome["validation"] = dataclasses.asdict(session.validation)
     if game_named(job.game.name).id == TICTACTOE:
-        outcome["proof"] = _prove(session, champion.version)
+        outcome["proof"] = _prove(session, shown.version)
     else:
-        outcome["results"] = _meet_fixed_players(session, champion.version)
+        outcome["results"] = _meet_fixed_players(session, shown.version)
     if session.interrupt.requested:
         return
     session.folder.write_json("summary.json", outcome)
@@ -67,7 +74,7 @@ def summarise(session: Session) -> None:
         picture_of(session.folder.path, session.folder.path / PICTURE)
         print(f"\nreport in {here}/{REPORT}, learning curves in {here}/{PICTURE}", end="")
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"
-    which = "" if promoted else f" --model {champion.version}"  # `gated` is a model that was promoted
+    which = "" if promoted else f" --model {shown.version}"  # `gated` is a model that was promoted
     print(
         f"\nmodels in {models}\nmetrics in {here}/metrics.jsonl, `tensorboard --logdir {here}/tensorboard`\n\n"
         f"next:  reversi serve --open --registry {models}{which}\n"
@@ -84,7 +91,7 @@ def _resume_with_more(session: Session) -> str:
 
 
 def _meet_fixed_players(session: Session, version: int) -> dict[str, Any]:
-    """Play the champion against the fixed players; return the scores by opponent, up to a signal."""
+    """Play a model against the fixed players; return the scores by opponent, up to a signal."""
     results = {}
     for opponent in FIXED_PLAYERS if session.job.run.summary_games else ():
         score = _play(session, version, opponent)
@@ -96,7 +103,7 @@ def _meet_fixed_players(session: Session, version: int) -> dict[str, Any]:
 
 
 def _prove(session: Session, version: int) -> dict[str, Any]:
-    """Enumerate every game of the champion, without and with search; return the results by player, up to a signal."""
+    """Enumerate every game of a model, without and with search; return the results by player, up to a signal."""
     game, registry = game_named(session.job.game.name), session.open_registry().url
     proofs: dict[str, Any] = {}
     for simulations in sorted({0, session.job.run.summary_simulations}):
@@ -118,11 +125,11 @@ def _play(session: Session, version: int, opponent: str) -> Score:
     job, game = session.job, game_named(session.job.game.name)
     registry = session.open_registry().url
     openings = random_openings(game, job.run.summary_games // 2, job.gate.opening_plies, job.run.seed)
-    champion: Any = make_player(
+    model: Any = make_player(
         f"mcts:{version}:{job.run.summary_simulations}", game, registry=registry, seed=job.run.seed
     )
     other = make_player(opponent, game, registry=registry, seed=job.run.seed + 1)
-    match = Match(game, champion, other, openings, job.run.summary_games)
+    match = Match(game, model, other, openings, job.run.summary_games)
     while not session.interrupt.requested and not match.round(1.0):
         pass
     return score_of(match.result())

@@ -14,7 +14,7 @@ from evaluator import trial as trial_module
 from evaluator.match import Match
 from evaluator.openings import Openings
 from reversi import players
-from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
+from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError, NoGatedModelError
 from reversi.games.bitboard import Masks
 from reversi.games.rules import GAMES, Game
 from reversi.model.registry import Registry
@@ -34,8 +34,10 @@ def test_the_first_model_is_published_without_a_match(registry: Registry, store:
     assert gate.round(1.0).champion_version == -1
     store.queue.append(weights(0).to_bytes())
     report = gate.round(1.0)
-    assert (report.verdict, report.champion_version, store.champions) == ("first", 0, [0])
-    assert registry.gated().version == 0
+    assert (report.verdict, report.champion_version, store.champions) == ("first", -1, [0])
+    assert "version 0 is the baseline" in report.summary
+    with pytest.raises(NoGatedModelError):
+        registry.gated()
     assert [model.verdict for model in registry.models()] == ["first"]
     assert gate.round(1.0).verdict is None
     assert not gate.poll()
@@ -283,8 +285,7 @@ def test_a_verdict_that_came_after_the_state_was_saved_stands(registry: Registry
 
 def test_a_champion_that_was_half_published_is_completed(registry: Registry, store: Store) -> None:
     judge(make(registry, store), 0, 10)
-    (Path(registry.url) / "gated.json").write_text('{"version": 0}')
-    assert registry.gated().version == 0
+    (Path(registry.url) / "gated.json").unlink()
     report = make(registry, store).round(0)
     assert (report.champion_version, registry.gated().version) == (10, 10)
 

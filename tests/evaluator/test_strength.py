@@ -57,7 +57,7 @@ def test_results_become_part_of_the_description(registry: Registry) -> None:
     assert described is not None
     assert [each["opponent"] for each in described["opponents"]] == ["random", "greedy", "v0"]
     assert [each["score"] for each in described["opponents"]] == [match.score for match in matches]
-    assert registry.promoted().version == 10
+    assert registry.gated().version == 10
     assert registry.load(registry.get(10)).version == 10
 
 

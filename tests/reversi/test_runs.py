@@ -1,4 +1,4 @@
-"""The newest run, the runs with a champion, and which run is newer."""
+"""The newest run, the runs with models, and which run is newer."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def run(name: str, trained_s: float, *files: str, gated_s: float | None = None) -> Path:
-    """Make a run that trained last at a time, whose champion was promoted at another."""
+def run(name: str, trained_s: float, *files: str, model_s: float | None = None) -> Path:
+    """Make a run that trained last at a time, whose newest model was published at another."""
     folder = Path("runs") / name
     (folder / "registry").mkdir(parents=True)
     for file in ("config.yaml", "metrics.jsonl", *files):
         (folder / file).write_text("")
     os.utime(folder / "metrics.jsonl", (NOW_S + trained_s, NOW_S + trained_s))
-    if gated_s is not None:
-        (folder / "registry" / "gated.json").write_text("")
-        os.utime(folder / "registry" / "gated.json", (NOW_S + gated_s, NOW_S + gated_s))
+    if model_s is not None:
+        (folder / "registry" / "models").mkdir()
+        os.utime(folder / "registry" / "models", (NOW_S + model_s, NOW_S + model_s))
     return folder
 
 
-def test_the_newest_run_is_the_one_that_trained_last_with_a_champion_or_without() -> None:
-    older = run("older-a", 10, gated_s=9)
-    newer = run("newer-a", 20, gated_s=5)  # its champion is older than the other run's
+def test_the_newest_run_is_the_one_that_trained_last_with_models_or_without() -> None:
+    older = run("older-a", 10, model_s=9)
+    newer = run("newer-a", 20, model_s=5)  # its models are older than the other run's
     assert find_run(None) == Path("runs/newer-a").absolute()
     assert runs_with_registry() == [newer, older]
     assert newer_run(newer) is None
 
 
-def test_a_newer_run_without_a_champion_is_named() -> None:
-    old, taken, newest = run("old-b", 5, gated_s=5), run("taken-b", 10, gated_s=5), run("newest-b", 20)
+def test_a_newer_run_without_models_is_named() -> None:
+    old, taken, newest = run("old-b", 5, model_s=5), run("taken-b", 10, model_s=5), run("newest-b", 20)
     assert find_run(None) == Path("runs/newest-b").absolute()
     assert runs_with_registry() == [taken, old]
     assert newer_run(taken) == newest
 
 
-def test_without_any_champion_it_is_the_newest_registry() -> None:
+def test_without_any_model_it_is_the_newest_registry() -> None:
     one, two = run("one-c", 10), run("two-c", 20)
     assert runs_with_registry() == [two, one]
 

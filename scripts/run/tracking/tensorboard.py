@@ -16,7 +16,7 @@ AGAIN_S = 60.0
 
 LAYOUT = {
     "strength": {
-        "champion's Elo above the first model": ["gate/champion_elo"],
+        "champion's Elo above the baseline": ["gate/champion_elo"],
         "candidates' Elo": ["gate/elo", "gate/elo_low", "gate/elo_high"],
         "against fixed opponents": ["strength/[^v].*/score"],
         "promotions and rejections": ["gate/promotions", "gate/rejections"],

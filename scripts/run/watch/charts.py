@@ -137,6 +137,7 @@ def strength(history: History) -> Chart:
     rows = history.verdicts
     elo, after = column(rows, "gate/elo"), column(rows, "gate/champion_elo")
     promoted = is_promoted(rows)
+    champion = np.where(np.logical_or.accumulate(promoted), after, np.nan)  # the baseline before it is none
     before = np.where(promoted, after - elo, after)
     results = [verdict_text(row) for row in rows]
 
@@ -160,7 +161,7 @@ def strength(history: History) -> Chart:
         unit="Elo",
         x="gate",
         series=[
-            Series(name="champion", values=after, style="step", color="ink"),
+            Series(name="champion", values=champion, style="step", color="ink"),
             those(~promoted, "rejected", "quiet"),
             those(promoted, "promoted", "good"),
         ],

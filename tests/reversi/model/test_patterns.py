@@ -129,7 +129,7 @@ def test_the_registry_takes_it_as_any_other(tmp_path):
     info = registry.publish(weights(GAME, 4, config=PATTERNS), "first", None)
     assert "5 patterns, phases of 6 discs (patterns)" in info.card()
     assert "| knows | the expected margin of a position |" in info.card()
-    loaded = registry.load(registry.gated())
+    loaded = registry.load(registry.latest())
     assert isinstance(loaded.network, PatternConfig)
     assert (loaded.arrays["tables"] == weights(GAME, 4, config=PATTERNS).arrays["tables"]).all()
 

@@ -34,9 +34,10 @@ def change_json(path, /, **change):
 
 def test_verdicts_decide_what_is_gated(registry):
     assert registry.publish(weights("reversi4", 0), "first", None).score is None
-    assert registry.gated().version == 0
     registry.publish(weights("reversi4", 5), "rejected", MATCH)
-    assert (registry.gated().version, registry.latest().version) == (0, 5)
+    assert registry.latest().version == 5
+    with pytest.raises(NoGatedModelError, match="no model has passed the gate yet; try again later"):
+        registry.gated()
     registry.publish(weights("reversi4", 12), "promoted", MATCH)
     assert registry.gated().version == 12
     assert [(info.version, info.verdict) for info in registry.models()] == [
@@ -63,7 +64,7 @@ def test_a_model_comes_back_as_it_was_published(registry):
 def test_another_process_sees_what_is_published(registry, url):
     reader = Registry(url)
     assert reader.models() == []
-    registry.publish(weights("reversi4", 1), "first", None)
+    registry.publish(weights("reversi4", 1), "promoted", MATCH)
     assert reader.gated().version == 1
     assert len(reader.models()) == 1
 
@@ -121,7 +122,7 @@ def test_a_version_never_changes(registry):
 
 
 def test_a_publication_cut_short_is_invisible_and_can_be_repeated(registry, monkeypatch):
-    registry.publish(weights("reversi4", 0), "first", None)
+    registry.publish(weights("reversi4", 2), "promoted", MATCH)
     write = Folder.write
     for stop in ("models/000007/model.safetensors", "models/000007/card.md", "models/000007/model.json", "gated.json"):
 
@@ -133,7 +134,7 @@ def test_a_publication_cut_short_is_invisible_and_can_be_repeated(registry, monk
         monkeypatch.setattr(Folder, "write", dies)
         with pytest.raises(KeyboardInterrupt):
             registry.publish(weights("reversi4", 7), "promoted", MATCH)
-        assert registry.gated().version == 0
+        assert registry.gated().version == 2
         assert len(registry.models()) == (2 if stop == "gated.json" else 1)
     monkeypatch.setattr(Folder, "write", write)
     registry.publish(weights("reversi4", 7), "promoted", MATCH)
@@ -164,9 +165,9 @@ def test_the_card_says_what_it_is_and_how_to_play_it(local):
         assert text in card
     for text in ("against version 3; score 0.790", local.get(12).sha256, "reversi play --size 4", "reversi analyze"):
         assert text in card
-    assert "none: it is the first model" in (folder_of(local, 0) / "card.md").read_text()
+    assert "none: it is the baseline" in (folder_of(local, 0) / "card.md").read_text()
     assert local.get(12).summary == "promoted against version 3: 231-12-57, score 0.790"
-    assert local.get(0).summary == "first, published without a match"
+    assert local.get(0).summary == "baseline, published without a match"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_of_two_that_begin_at_one_time_one_cannot_publish(tmp_path: Path) -> Non
     with pytest.raises(RunError, match="is now the registry of 'second'; set"):
         first.publish(FIRST, "first", None)
     second.publish(FIRST, "first", None)
-    assert Registry(tmp_path).gated().version == 0
+    assert Registry(tmp_path).latest().version == 0
 
 
 def test_models_without_an_owner_are_a_resumed_runs_alone(tmp_path: Path) -> None:

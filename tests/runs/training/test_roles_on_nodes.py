@@ -59,7 +59,7 @@ def test_a_node_lost_while_a_run_starts_costs_its_actor_alone(tmp_path: Path) ->
             worker.end()
             out, err = process.communicate(timeout=120)
         assert process.returncode == 0, out + err
-    assert "champion: version" in out
+    assert "champion: version" in out or "no champion yet" in out
     assert list((run / "checkpoints").glob("0*"))
     actors = metrics(run, "health/actors")[-1]
     assert (actors["health/actors/alive"], actors["health/actors/wanted"]) == (1, 2)

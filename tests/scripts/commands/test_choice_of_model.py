@@ -55,7 +55,7 @@ def test_a_named_registry_without_a_promoted_model_is_exit_code_4(command: str, 
     registry("here", 6, promoted=False)
     answer = reversi(*COMMANDS[command], "--registry", "here")
     assert (answer.code, answer.out) == (4, "")
-    assert answer.err.startswith("error: here: no model has passed the gate yet but the first, version 0")
+    assert answer.err.startswith("error: here: no model has passed the gate yet; try again later")
     assert answer.err.count("\n") == 1
 
 

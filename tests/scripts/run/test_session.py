@@ -186,7 +186,7 @@ def test_a_run_has_begun_with_its_first_round_or_model(first: str, folder: RunFo
     run.learner(learned(steps=0, step=0))
     assert (folder.trained, folder.disposable) == (False, True)
     if first == "a model":
-        run.gate(GateReport(summary="champion version 0, no match yet", verdict="first", champion_version=0))
+        run.gate(GateReport(summary="version 0 is the baseline, no match yet", verdict="first"))
     elif first == "a step":
         run.learner(learned(steps=1, step=1))
     else:

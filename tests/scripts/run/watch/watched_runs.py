@@ -48,7 +48,7 @@ def verdict(at_s: float, candidate: int, opponent: int, *, promoted: bool, elo: 
     }
 
 
-NO_MATCH: Row = {"step": 0, "elapsed_s": 0.0, "gate/champion_version": 0.0, "gate/candidate_version": -1.0} | {
+NO_MATCH: Row = {"step": 0, "elapsed_s": 0.0, "gate/champion_version": -1.0, "gate/candidate_version": -1.0} | {
     f"gate/{part}": 0.0 for part in ("wins", "draws", "losses")
 }
 """The gate's row when the first model is published."""
