@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,6 +92,7 @@ class AlphaBeta:
         nodes: int | None = None,
         seconds: float | None = None,
         every: bool = False,
+        actions: Sequence[int] | None = None,
         fresh: bool = False,
     ) -> Found:
         """Search an unfinished position until the first limit is reached or `stop` is called.
@@ -98,11 +100,12 @@ class AlphaBeta:
         depth    in discs placed
         nodes    positions to search, exceeded by a few hundred at most
         every    find the value of every move; the solver is then not used
+        actions  the moves to search, some of the legal ones; None for all
         fresh    forget what other positions have left in the table, so that the result depends on this one alone unless
                  time or `stop` ends the search
         """
         begin_s, counts = time.perf_counter(), self._context.counts
-        actions = Position(self.game, own, opp).legal_actions()
+        actions = Position(self.game, own, opp).legal_actions() if actions is None else list(actions)
         assert actions, "expected an unfinished position"
         if actions == [self.game.pass_action]:
             after = self.run(opp, own, depth=depth, nodes=nodes, seconds=seconds, every=every, fresh=fresh)

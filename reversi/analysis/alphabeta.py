@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from reversi.alphabeta.alphabeta import AlphaBeta, Found
-from reversi.analysis.analyzer import UNLIMITED, Analysis, Limit, MoveAnalysis
+from reversi.analysis.analyzer import UNLIMITED, Analysis, Limit, MoveAnalysis, with_images
 from reversi.analysis.stoppable import until_stopped
 from reversi.games.position import Position
+from reversi.games.symmetry import are_first
 from reversi.patterns.tables import DISC
 from reversi.players import NODES_PER_SIMULATION
 
@@ -40,16 +41,18 @@ class AlphaBetaAnalyzer:
         nodes = None if limit.simulations is None else NODES_PER_SIMULATION * limit.simulations
 
         def work() -> Found:
-            return search.run(own, opp, nodes=nodes, seconds=seconds, every=every, fresh=every)
+            first = are_first(position.game, own, opp)
+            actions = [action for action in position.legal_actions() if first[action] or not every]
+            return search.run(own, opp, nodes=nodes, seconds=seconds, every=every, actions=actions, fresh=every)
 
         found = until_stopped(work, stop, search.stop)
-        moves = tuple(self._moves(position, found, every))
+        moves = with_images(position, self._moves(position, found)) if every else (next(self._moves(position, found)),)
         return Analysis(moves, found.nodes, found.seconds, moves[0].value, proven=found.exact)
 
-    def _moves(self, position: Position, found: Found, every: bool) -> Iterator[MoveAnalysis]:
-        """Yield the moves that have a value, best first."""
+    def _moves(self, position: Position, found: Found) -> Iterator[MoveAnalysis]:
+        """Yield the moves that were searched, best first; without `every` only the first has a value."""
         search, own, opp = self._search, position.own, position.opp
-        for i, action in enumerate(found.actions if every else found.actions[:1]):
+        for i, action in enumerate(found.actions):
             value, visits, line = found.values[i], found.nodes_after[i], search.line(own, opp, action)
             if found.exact:
                 score = value // DISC

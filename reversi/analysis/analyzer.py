@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reversi.games.notation import action_name
 from reversi.games.position import Position
 from reversi.games.rules import Game, game_named
+from reversi.games.symmetry import action_table, symmetries_of
 from reversi.players import PLAYING, Player, Watch, playing_config, simulations_in
 from reversi.search.apv_mcts import Search, SearchResult
 from reversi.search.config import SearchConfig
@@ -54,6 +56,9 @@ class MoveAnalysis:
     """The network's policy, before any search; None if the network was not asked."""
     discs: float | None = None
     """Expected margin for the side to move; None if unknown."""
+    same_as: int | None = None
+    """The action that was searched in its place, since a symmetry of the position exchanges the two; None if this one
+    was."""
 
     @property
     def judgement(self) -> str:
@@ -84,6 +89,7 @@ class MoveAnalysis:
             "certain": self.certain,
             "prior": None if self.prior is None else round(self.prior, 6),
             "line": self.line_names(game),
+            "same_as": None if self.same_as is None else action_name(game, self.same_as),
         }
 
 
@@ -126,6 +132,34 @@ class Analysis:
     def visits(self) -> int:
         """The search's simulations, a measure of its depth; 0 where the solver decides."""
         return sum(move.visits for move in self.moves)
+
+
+def with_images(position: Position, moves: Iterable[MoveAnalysis]) -> tuple[MoveAnalysis, ...]:
+    """Return the moves, each followed by those that symmetries of the position exchange with it.
+
+    These are one move: they have the same values, its line turned, and share its visits and priors.  Of several that
+    are among `moves` the first one counts.
+    """
+    symmetries = symmetries_of(position.game, position.own, position.opp)
+    if len(symmetries) == 1:
+        return tuple(moves)
+    table, shown = action_table(position.game)[symmetries], list[MoveAnalysis]()
+    for move in moves:
+        if all(move.action != each.action for each in shown):
+            images, first = np.unique(table[:, move.action], return_index=True)
+            order = sorted(range(len(images)), key=lambda i: first[i])  # the move itself, turned by nothing, first
+            shown += (_image(move, table[first[i]], place, len(images)) for place, i in enumerate(order))
+    mass = sum(move.prior for move in shown if move.prior is not None)
+    return tuple(replace(move, prior=move.prior / mass) if move.prior else move for move in shown)
+
+
+def _image(move: MoveAnalysis, turn: NDArray[np.int32], place: int, of: int) -> MoveAnalysis:
+    """Return the image of a move with its share of the visits, which adds up to all of them."""
+    visits = move.visits // of + (place < move.visits % of)
+    line = tuple(turn[list(move.line)].tolist())
+    return replace(
+        move, action=int(turn[move.action]), visits=visits, line=line, same_as=move.action if place else None
+    )
 
 
 class Analyzer(Protocol):
@@ -225,9 +259,11 @@ class SearchAnalyzer:
         watch, config = Watch(limit.seconds, stop), self._config(limit)
         search = self._searches.get(every_move)
         if search is None or search.config != config:
-            search = self._searches[every_move] = Search(self.game, config, self._evaluate, 1, every_move=every_move)
+            search = self._searches[every_move] = Search(
+                self.game, config, self._evaluate, 1, every_move=every_move, symmetric=True
+            )
         result = search.run(*position.as_batch(), stop=watch)
-        return analysis_of(search, result, 0, watch.seconds)
+        return analysis_of(position, search, result, 0, watch.seconds)
 
     def warm_up(self) -> None:
         """Run every batch size and a first search, so that the first move is not delayed; well under a second."""
@@ -252,9 +288,9 @@ class SearchAnalyzer:
         return playing_config(simulations, margin_weight=self._margin_weight)
 
 
-def analysis_of(search: Search, result: SearchResult, b: int, seconds: float) -> Analysis:
-    """Return the analysis of position b of the last `run` of a search, which took `seconds`."""
-    moves = tuple(_moves_of(search, result, b))
+def analysis_of(position: Position, search: Search, result: SearchResult, b: int, seconds: float) -> Analysis:
+    """Return the analysis of `position`, number b of the last `run` of a symmetric search, which took `seconds`."""
+    moves = with_images(position, _moves_of(search, result, b))
     nodes = 1 + int(result.visits[b].sum())
     return Analysis(moves, nodes, seconds, float(result.value[b]), search.is_proven(b))
 

@@ -44,7 +44,9 @@ class BatchAnalyzer:
         self.game = game_named(game)
         self.batch = batch_of(simulations)
         """Most positions of a call."""
-        self._search = Search(self.game, playing_config(simulations), evaluate, self.batch, every_move=True)
+        self._search = Search(
+            self.game, playing_config(simulations), evaluate, self.batch, every_move=True, symmetric=True
+        )
         self._empties, self._threads = empties, threads
         self._solvers: SimpleQueue[Solver] = SimpleQueue()
         for _ in range(threads if empties else 0):
@@ -89,7 +91,7 @@ class BatchAnalyzer:
         own, opp = (np.array([getattr(positions[each], side) for each in left], np.uint64) for side in ("own", "opp"))
         result = self._search.run(own, opp)
         seconds = time.monotonic() - start_s
-        return {each: analysis_of(self._search, result, b, seconds) for b, each in enumerate(left)}
+        return {each: analysis_of(positions[each], self._search, result, b, seconds) for b, each in enumerate(left)}
 
 
 def _by_empties(positions: Sequence[Position], few: list[int]) -> dict[int, list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from reversi.analysis.analyzer import MoveAnalysis
+from reversi.analysis.analyzer import MoveAnalysis, with_images
 from reversi.games.position import Position
 from reversi.solver.solver import Solution, Solver
 
@@ -23,7 +23,7 @@ def exact_moves(
     if not solution.solved:
         return (), solution.nodes
     end_s = None if seconds is None else start_s + seconds
-    return tuple(_moves(solver, position, solution, end_s, lines)), solution.nodes
+    return with_images(position, _moves(solver, position, solution, end_s, lines)), solution.nodes
 
 
 def _moves(

@@ -89,11 +89,11 @@ class AnalyzeRequest:
             yield unsaid
 
     def line(self, game: Game, analysis: Analysis) -> str:
-        """Return the moves of an analysis, best first; those without a visit only if they are proven or the best.
+        """Return the moves of an analysis, best first; those without a value only if they are the best.
 
         A move's winning rate, 0 to 1, is half of its value, -1 to 1, plus a half: a draw is half a win.
         """
-        shown = [analysis.judged_best, *(move for move in analysis.moves[1:] if move.visits or move.certain)]
+        shown = [analysis.judged_best, *(move for move in analysis.moves[1:] if move.value is not None)]
         return " ".join(_info(game, move, order, self.kata) for order, move in enumerate(shown[: self.most]))
 
 
@@ -118,6 +118,8 @@ def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
     fields.append(f"winrate {rate:.6f}" if kata else f"winrate {round(10_000 * rate)}")
     if kata and move.score is not None:
         fields += [f"scoreMean {move.score}", f"scoreLead {move.score}"]
+    if kata and move.same_as is not None:
+        fields.append(f"isSymmetryOf {action_name(game, move.same_as)}")
     if move.prior is not None:
         fields.append(f"prior {move.prior:.6f}" if kata else f"prior {round(10_000 * move.prior)}")
     return " ".join(["info", *fields, f"order {order}", "pv", *move.line_names(game)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reversi.games.bitboard import mirror_columns, mirror_rows, transpose
+from reversi.games.bitboard import Masks, mirror_columns, mirror_rows, transpose
 from reversi.games.rules import GAMES, Game
 from reversi.kernels.kernel import kernel
 
@@ -34,6 +34,11 @@ def transform_mask(game_id: int, mask: np.uint64, s: int) -> np.uint64:
     return mask
 
 
+def transform_masks(game_id: int, masks: Masks, s: int) -> Masks:
+    """Return uint64[B]: each mask under symmetry `s`."""
+    return np.array([transform_mask(game_id, mask, s) for mask in masks], np.uint64)
+
+
 @kernel
 def canonical(game_id: int, own: np.uint64, opp: np.uint64) -> tuple[np.uint64, np.uint64, int]:
     """Return (own, opp, s): the smallest of the position's eight images and the first symmetry that maps to it.
@@ -55,6 +60,22 @@ def canonical_key(game: Game, own: int | np.uint64, opp: int | np.uint64) -> tup
     """Return a dict key that is the same for all positions equal up to symmetry: the masks of `canonical`."""
     image_own, image_opp, _ = canonical(game.id, np.uint64(own), np.uint64(opp))
     return int(image_own), int(image_opp)
+
+
+def symmetries_of(game: Game, own: int | np.uint64, opp: int | np.uint64) -> list[int]:
+    """Return the symmetries that map a position to itself, in ascending order; 0, which does nothing, is one."""
+    masks = np.uint64(own), np.uint64(opp)
+    return [s for s in range(SYMMETRIES) if all(transform_mask(game.id, mask, s) == mask for mask in masks)]
+
+
+def are_first(game: Game, own: int | np.uint64, opp: int | np.uint64) -> NDArray[np.bool_]:
+    """Return bool[A]: of the actions that symmetries of a position exchange, which have one value, whether it is the
+    first."""
+    symmetries = symmetries_of(game, own, opp)
+    if len(symmetries) == 1:
+        return np.ones(game.actions, np.bool_)
+    first: NDArray[np.bool_] = action_table(game)[symmetries].min(axis=0) == np.arange(game.actions)
+    return first
 
 
 def action_table(game: Game) -> NDArray[np.int32]:

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from reversi.games.bitboard import Masks
 from reversi.games.rules import Game, game_named
+from reversi.games.symmetry import SYMMETRIES, action_table, are_first, transform_masks
 from reversi.patterns.tables import has_tables
 from reversi.search.config import SearchConfig
 from reversi.search.evaluate import Evaluate, tables_of
 from reversi.search.exact import solve_roots
 from reversi.search.params import params_of
 from reversi.search.report import ActionReport, is_proven, report
-from reversi.search.root import read_priors, read_roots, set_roots
+from reversi.search.root import drop_root_edges, read_priors, read_roots, set_roots
 from reversi.search.simulation import expand_leaves, grow_trees, select_leaves
 from reversi.search.tree import make_leaves, make_trees
 
@@ -61,16 +62,29 @@ class Search:
     """
 
     def __init__(
-        self, game: Game | str, config: SearchConfig, evaluate: Evaluate, capacity: int, *, every_move: bool = False
+        self,
+        game: Game | str,
+        config: SearchConfig,
+        evaluate: Evaluate,
+        capacity: int,
+        *,
+        every_move: bool = False,
+        symmetric: bool = False,
     ) -> None:
-        """`every_move` is for analysis with PUCT: moves whose result is proven get no more simulations, and the search
-        goes on until that is true of all, where a search for a move to play ends once the root's result is."""
+        """Make the trees.
+
+        every_move  for analysis with PUCT: moves whose result is proven get no more simulations, and the search goes on
+                    until that is true of all, where a search for a move to play ends once the root's result is
+        symmetric   for analysis: of the moves that symmetries of a position exchange only the first is searched, and a
+                    network evaluates the position as the mean of its eight orientations
+        """
         assert not (every_move and config.method == "gumbel"), "expected puct for a search of every move"
         game = game_named(game)
         self.game = game
         self.config = config
         self.evaluate = evaluate
         self.capacity = capacity
+        self._symmetric = symmetric
         self._params = params_of(config, tables=has_tables(tables_of(evaluate)), every_move=every_move)
         self._trees = make_trees(game, capacity, config.simulations)
         self._leaves = make_leaves(capacity * config.leaves)
@@ -86,8 +100,12 @@ class Search:
         waiting = set_roots(self._trees, self.game.id, self._params, own, opp, self._leaves)
         if has_tables(tables := tables_of(self.evaluate)):
             grow_trees(self._trees, self.game.id, games, self.config.simulations, 0, self._params, tables)
+        elif self._symmetric:
+            self._expand(waiting, self._evaluate_all_round)
         else:
-            self._expand(waiting)
+            self._expand(waiting, self.evaluate)
+        if self._symmetric:
+            self._search_one_of_equals(own, opp)
         self._simulate(games, stop or _never)
         return self._result(own, opp)
 
@@ -109,13 +127,30 @@ class Search:
                 pass
             return
         while not stop() and (count := select_leaves(trees, self.game.id, games, simulations, width, params, leaves)):
-            self._expand(count)
+            self._expand(count, self.evaluate)
 
-    def _expand(self, count: int) -> None:
+    def _evaluate_all_round(self, own: Masks, opp: Masks, /) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Evaluate positions as the mean of their eight orientations."""
+        logits, value = np.zeros((len(own), self.game.actions), np.float32), np.zeros(len(own), np.float32)
+        for s, images in enumerate(action_table(self.game)):
+            turned_logits, turned_value = self.evaluate(
+                *(transform_masks(self.game.id, masks, s) for masks in (own, opp))
+            )
+            logits += turned_logits[:, images] / np.float32(SYMMETRIES)
+            value += turned_value / np.float32(SYMMETRIES)
+        return logits, value
+
+    def _search_one_of_equals(self, own: Masks, opp: Masks) -> None:
+        """Take from the roots all but the first of moves that symmetries of the position exchange."""
+        first = np.array([are_first(self.game, *masks) for masks in zip(own, opp, strict=True)], np.bool_)
+        if not first.all():
+            drop_root_edges(self._trees, first)
+
+    def _expand(self, count: int, evaluate: Evaluate) -> None:
         """Evaluate the first `count` leaves and back them up."""
         if count:
             leaves = self._leaves
-            logits, value = self.evaluate(leaves.own[:count], leaves.opp[:count])
+            logits, value = evaluate(leaves.own[:count], leaves.opp[:count])
             expand_leaves(self._trees, self.game.id, self._params, leaves, count, logits, value)
 
     def _result(self, own: Masks, opp: Masks) -> SearchResult:

@@ -51,6 +51,29 @@ def set_root(tree: Tree, game_id: int, params: SearchParams, own: np.uint64, opp
 
 
 @bare_kernel
+def drop_root_edges(trees: Trees, kept: NDArray[np.bool_]) -> None:
+    """Leave the roots of the first G' <= G trees, just evaluated, only the edges of these actions.
+
+    kept  bool[G', A]  at least one of a root's actions
+    """
+    for g in range(kept.shape[0]):
+        tree = tree_of(trees, g)
+        root = tree.nodes[0]
+        end, mass = root.first, np.float32(0)
+        for i in range(root.first, root.first + max(0, root.degree)):
+            if kept[g, tree.edges[i].action]:
+                tree.edges[end] = tree.edges[i]
+                mass += tree.edges[end].prior
+                end += 1
+        if end == root.first:  # a finished game
+            continue
+        for i in range(root.first, end):
+            tree.edges[i].prior /= mass
+        root.degree = end - root.first
+        tree.used[EDGES] = end
+
+
+@bare_kernel
 def mix_root_noise(tree: Tree, noise: NDArray[np.floating[Any]], weight: float) -> None:
     """Replace the root's priors by (1 - weight) * prior + weight * noise.
 

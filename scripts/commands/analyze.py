@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +102,7 @@ class PositionAnalysis:
             weights = [float(move.certain and (move.score, move.value) == (best.score, best.value)) for move in moves]
         else:
             open_ = [not (move.certain and move.value == -1) for move in moves]
-            weights = [float(move.visits * counts) for move, counts in zip(moves, open_, strict=True)]
+            weights = [visits * counts for visits, counts in zip(_visits(moves), open_, strict=True)]
             if not any(weights):
                 weights = [(move.prior or 0.0) * counts for move, counts in zip(moves, open_, strict=True)]
         return [weight / sum(weights) for weight in weights]
@@ -131,6 +131,15 @@ def run(args: argparse.Namespace) -> int:
 
     analyses = iter(answers.popleft, None)
     return 0 if print_answers(lines(), analyses, as_json=args.json, expected=f"positions of {game.name}") else 1
+
+
+def _visits(moves: Sequence[MoveAnalysis]) -> list[float]:
+    """Return the visits of each move; of those that a symmetry exchanges, their mean."""
+    alike = [move.action if move.same_as is None else move.same_as for move in moves]
+    visits = Counter[int]()
+    for action, move in zip(alike, moves, strict=True):
+        visits[action] += move.visits
+    return [visits[action] / alike.count(action) for action in alike]
 
 
 def _judgement(move: MoveAnalysis, share: float) -> str:

@@ -12,11 +12,11 @@ from reversi.alphabeta.alphabeta import AlphaBeta
 from reversi.alphabeta.cuts import NO_WIDTHS
 from reversi.games.position import Position
 from reversi.games.rules import game_named, reversi_of_size
+from reversi.games.symmetry import transform_masks
 from reversi.patterns.shapes import shapes_of
 from reversi.patterns.tables import DISC, PatternTables, tables_of
 from reversi.solver.solver import Solver
 from tests.reversi.alphabeta.negamax import positions, tables_for, value_of
-from tests.reversi.games.symmetries import transform_masks
 
 COUNTS = {"reversi4": 200, "reversi6": 120, "reversi8": 100}
 DEEPEST = {"reversi4": 5, "reversi6": 5, "reversi8": 4}

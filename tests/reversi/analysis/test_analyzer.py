@@ -9,6 +9,7 @@ import pytest
 from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis, PlayerAnalyzer, SearchAnalyzer, deepening
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
+from reversi.games.symmetry import SYMMETRIES, action_table, transform_masks
 from reversi.players import Watch, make_player, playing_config
 from reversi.search.apv_mcts import Search
 from reversi.search.signature import HashEvaluator
@@ -38,7 +39,7 @@ def test_a_search_mind_finds_what_a_search_does(simulations: int) -> None:
     analyzer = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 400)
     analysis = analyzer.analyse(START.play("c2"), Limit(simulations=simulations), never)
     position = START.play("c2")
-    search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1)
+    search = Search(GAME, playing_config(simulations), HashEvaluator(GAME), 1, symmetric=True)
     result = search.run(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
     assert analysis.best.action == result.action[0]
     assert {m.action: m.visits for m in analysis.moves} == {
@@ -108,11 +109,14 @@ def test_without_a_budget_it_takes_its_own_number() -> None:
 
 
 def test_without_simulations_the_network_says_the_move_and_the_value() -> None:
-    evaluate = HashEvaluator(GAME)
-    analysis = SearchAnalyzer("m", GAME, evaluate, 40).analyse(START, Limit(simulations=0), never)
-    logits, value = evaluate(np.array([START.own], np.uint64), np.array([START.opp], np.uint64))
-    assert analysis.best.action == max(START.legal_actions(), key=lambda action: logits[0, action])
-    assert analysis.value == analysis.judged_best.value == pytest.approx(value[0])
+    position, logits, values = START.play("c2"), np.zeros(GAME.actions), list[float]()
+    analysis = SearchAnalyzer("m", GAME, HashEvaluator(GAME), 40).analyse(position, Limit(simulations=0), never)
+    for s, images in enumerate(action_table(GAME)):
+        found, value = HashEvaluator(GAME)(*(transform_masks(GAME.id, side, s) for side in position.as_batch()))
+        logits += found[0, images]
+        values.append(float(value[0]))
+    assert analysis.best.action == max(position.legal_actions(), key=lambda action: logits[action])
+    assert analysis.value == analysis.judged_best.value == pytest.approx(np.mean(values))
     assert (analysis.proven, analysis.visits) == (False, 0)
 
 
@@ -171,7 +175,7 @@ def test_a_search_stops_when_it_is_told_to() -> None:
     asked = iter([False] * 3 + [True])
     evaluate = SlowEvaluate(GAME)
     analysis = SearchAnalyzer("m", GAME, evaluate, 100_000).analyse(START, Limit(), lambda: next(asked))
-    assert analysis.nodes == evaluate.positions
+    assert analysis.nodes == evaluate.positions - (SYMMETRIES - 1)  # the root in all its orientations
     assert 1 < analysis.nodes <= 1 + 3 * 32
 
 

@@ -12,10 +12,9 @@ from reversi.formats.transcripts import transcript_lists
 from reversi.games.notation import PASS
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
-from reversi.games.symmetry import action_table
+from reversi.games.symmetry import action_table, transform_masks
 from reversi.record import SEARCHED, UNSEARCHED, check
 from tests.reversi.formats.wthor_files import random_game, transcript
-from tests.reversi.games.symmetries import transform_masks
 
 
 def collection(texts: list[str], board: str = "reversi8") -> Collection:

@@ -248,3 +248,11 @@ def test_arguments_are_those_of_katago(words: str, expected: AnalyzeRequest) -> 
 def test_a_number_is_needed_after_a_key() -> None:
     with pytest.raises(GtpError, match="expected a whole number after interval"):
         AnalyzeRequest.parse(["lz-analyze", "interval"])
+
+
+def test_a_move_that_was_not_searched_names_the_one_that_was() -> None:
+    kata, leela = (heard(f"{each}-analyze\n", model_session(8, Limit(simulations=8))) for each in ("kata", "lz"))
+    first, *others = re.findall(r"info move (\w+) visits 16 winrate (\S+)(?: isSymmetryOf (\w+))? prior", kata)
+    assert first[2] == ""
+    assert [each[1:] for each in others] == [(first[1], first[0])] * 3
+    assert "isSymmetryOf" not in leela

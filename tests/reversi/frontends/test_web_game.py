@@ -111,11 +111,11 @@ def test_an_analysis_keeps_what_is_known_of_each_move() -> None:
         MoveAnalysis(GAME.pass_action, score=-3),
         MoveAnalysis(4, 1.0, certain=True),
     )
-    unasked = {"prior": None, "line": list[str](), "discs": None}
+    unasked = {"prior": None, "line": list[str](), "discs": None, "same_as": None}
     assert analysis_json(GAME, Analysis(moves, 9, 0.12345, proven=True)) == {
         "moves": [
             {"move": "b1", "value": 0.1235, "score": None, "visits": 7, "certain": False}
-            | {"prior": 0.25, "line": ["b1", "a1"], "discs": None},
+            | {"prior": 0.25, "line": ["b1", "a1"], "discs": None, "same_as": None},
             {"move": "pass", "value": None, "score": -3, "visits": 0, "certain": False} | unasked,
             {"move": "a2", "value": 1.0, "score": None, "visits": 0, "certain": True} | unasked,
         ],

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from reversi.games.rules import GAMES, action_of_square, legal_moves, outcome, play, square_of_action
-from reversi.games.symmetry import SYMMETRIES, action_table, canonical, canonical_key, transform_mask
+from reversi.games.symmetry import SYMMETRIES, action_table, canonical, canonical_key, transform_mask, transform_masks
 from tests.reversi.games import oracle
-from tests.reversi.games.symmetries import INVERSE, transform_masks
+from tests.reversi.games.symmetries import INVERSE
 
 ALL = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 

@@ -13,12 +13,11 @@ from reversi.errors import IncompatibleModelError
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.position import Position
 from reversi.games.rules import game_named, legal_actions_mask
-from reversi.games.symmetry import SYMMETRIES, action_table
+from reversi.games.symmetry import SYMMETRIES, action_table, transform_masks
 from reversi.model import machine
 from reversi.model.action_values import Q_TEMPERATURE, judge_actions
 from reversi.model.evaluate import open_evaluator
 from reversi.model.network import fold
-from tests.reversi.games.symmetries import transform_masks
 from tests.reversi.model.samples import STACKS, positions, stack, weights
 
 TOLERANCE = {"float32": 1e-4, "bf16": 0.1}

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, Game, game_named
-from reversi.games.symmetry import SYMMETRIES, action_table
+from reversi.games.symmetry import SYMMETRIES, action_table, transform_masks
 from reversi.model.line_patterns import DIRECTIONS, line_count, lines_of, shared_rows, sum_rows, table_rows, write_rows
 from reversi.model.line_table import LineRows, LineTable, summed_rows
 from tests.reversi.games import oracle
-from tests.reversi.games.symmetries import transform_masks
 
 EVERY_GAME = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 STEPS = [(0, 1), (1, 0), (1, 1), (1, -1)]

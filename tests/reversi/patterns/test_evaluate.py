@@ -7,11 +7,11 @@ import pytest
 
 from reversi.games.position import Position
 from reversi.games.rules import game_named
+from reversi.games.symmetry import transform_masks
 from reversi.kernels.kernel import kernel
 from reversi.patterns.evaluate import expected_result, judge_positions, margins_of, value_of
 from reversi.patterns.tables import DISC
 from tests.reversi.games import oracle as rules
-from tests.reversi.games.symmetries import transform_masks
 from tests.reversi.patterns.oracle import CROSS, margin, random_tables
 
 WIDE = ("a1 b1 c1 a2 b2 c2 a3 b3 c3 d1 d2 d3", "a1 b1 c1 d1 e1 f1", "b2 c2 d2 e2", "c3 d3")

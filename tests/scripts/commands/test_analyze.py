@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from reversi.games.position import Position
+from reversi.games.symmetry import SYMMETRIES, transform_masks
 from reversi.model.evaluate import open_evaluator
 from reversi.model.registry import Registry, load_model
 from tests.reversi.model.samples import weights
@@ -48,7 +49,7 @@ def test_a_position_gets_move_value_policy_and_visits(reversi: Reversi, registry
     assert list(found) == ["position", "game", "move", "value", "policy", "visits", *exact, "moves"]
     assert found["moves"][0] == {"value": found["moves"][0]["value"], "prior": found["moves"][0]["prior"]} | {
         name: found[name] for name in ("move", *exact)
-    } | {"discs": None, "visits": found["visits"][found["move"]]}
+    } | {"discs": None, "visits": found["visits"][found["move"]], "same_as": None}
     assert {each["move"]: each["visits"] for each in found["moves"]} == found["visits"]
     assert sum(each["prior"] for each in found["moves"]) == pytest.approx(1, abs=1e-5)
     assert found["line"][0] == found["move"]
@@ -64,10 +65,10 @@ def test_no_simulations_are_the_bare_network(reversi: Reversi, registry: Path) -
     (found,) = analyzed(reversi, registry, [START], simulations=0)
     position = Position.parse(START)
     evaluate = open_evaluator(load_model("gated", str(registry)), batch=256)
-    logits, value = evaluate(np.array([position.own], np.uint64), np.array([position.opp], np.uint64))
-    weights = np.exp(logits[0, position.legal_actions()])
-    assert found["value"] == pytest.approx(float(value[0]), abs=0.01)
-    assert list(found["policy"].values()) == pytest.approx(list(weights / weights.sum()), abs=0.01)
+    images = [[transform_masks(position.game.id, side, s) for side in position.as_batch()] for s in range(SYMMETRIES)]
+    values = [float(evaluate(*image)[1][0]) for image in images]
+    assert found["value"] == pytest.approx(np.mean(values), abs=0.01)
+    assert set(found["policy"].values()) == {0.25}
     assert set(found["visits"].values()) == {0}
     assert found["move"] == max(found["policy"], key=lambda move: found["policy"][move])
     assert [each["value"] for each in found["moves"]] == [None] * 4
