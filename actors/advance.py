@@ -7,6 +7,7 @@ one position in every batch, the batch is always full, and a pass over all games
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from reversi.search.root import (
     set_root,
 )
 from reversi.search.simulation import evaluate_leaf, expand, select_leaf
-from reversi.search.tree import PENDING, Tree, Trees, back_up, tree_of
+from reversi.search.tree import EDGES, PENDING, Tree, Trees, back_up, tree_of
 
 _MOVE, _CAP = 0, 1
 """Draws from a ply's stream: the move, and whether its search is a full one."""
@@ -236,12 +237,42 @@ def _end_search(context: Context, tree: Tree, g: int, scratch: _Scratch) -> None
     if state.full:
         kind = SEARCHED
         _store_targets(context.games, g, search_value(tree, context.search, policy), policy)
+        _measure_search(state, tree, policy)
     if context.search.gumbel or state.plies >= params.temperature_plies:
         action = root_action(tree, context.search)
     else:
         draw = random_uniform(ply_stream(params.seed, state.number, state.plies), _MOVE)
         action = _sampled_action(policy, params.temperature, draw)
     _take(context, tree, g, action, kind, scratch)
+
+
+@bare_kernel
+def _measure_search(state: Any, tree: Tree, policy: NDArray[np.float32]) -> None:
+    """Add what the search found to the counts: how sure network and search are, how far apart, how deep the tree is."""
+    root = tree.nodes[0]
+    first, last = int(root.first), int(root.first + root.degree)
+    largest = tree.logits[tree.edges[first].action]
+    for i in range(first, last):
+        largest = max(largest, tree.logits[tree.edges[i].action])
+    mass = 0.0
+    for i in range(first, last):
+        mass += math.exp(tree.logits[tree.edges[i].action] - largest)
+    of_network = of_search = cross = 0.0
+    for i in range(first, last):
+        action = tree.edges[i].action
+        log_prior = tree.logits[action] - largest - math.log(mass)
+        of_network -= math.exp(log_prior) * log_prior
+        if policy[action] > 0:
+            of_search -= policy[action] * math.log(policy[action])
+            cross -= policy[action] * log_prior
+    state.searches += 1
+    state.policy_entropy += of_network
+    state.visit_entropy += of_search
+    state.divergence += cross - of_search
+    passed = 0
+    for i in range(1, tree.used[EDGES]):
+        passed += tree.edges[i].visits
+    state.depth += passed / max(1, tree.edges[0].visits)
 
 
 @bare_kernel

@@ -39,7 +39,7 @@ GAME = np.dtype(
         ("waits", np.bool_),  # the game waits for the network
         ("full", np.bool_),  # the current search gives targets
         ("over", np.bool_),  # the game has ended and waits to be replaced
-        *((name, np.int64) for name in GAME_COUNTS),  # totals of this row since the actor began
+        *((name, np.dtype(kind)) for name, kind in GAME_COUNTS.items()),  # totals of this row since the actor began
     ],
     align=True,
 )

@@ -87,7 +87,7 @@ class SelfPlay:
     def counts(self) -> ActorCounts:
         """Counts over all games so far."""
         state = self.games.state
-        return ActorCounts(**{name: int(state[name].sum()) for name in GAME_COUNTS})
+        return ActorCounts(**{name: state[name].sum().item() for name in GAME_COUNTS})
 
     def round(self, progress: float, version: int) -> Records | None:
         """Play `round_batches` batches per group, or for `round_s` seconds, with the scheduled number of simulations at

@@ -24,6 +24,16 @@ class GameCounts:
     """Positions looked up in the cache."""
     found: int = 0
     """Positions found in the cache."""
+    searches: int = 0
+    """Full searches, whose visits are policy targets."""
+    visit_entropy: float = 0.0
+    """Sum over these of the entropy of the search's policy at the root, in nats."""
+    policy_entropy: float = 0.0
+    """The same of the network's own policy there, without noise."""
+    divergence: float = 0.0
+    """The same of the Kullback-Leibler divergence of the search's policy from the network's, in nats."""
+    depth: float = 0.0
+    """The same of the mean depth of the simulations, in plies."""
 
     def __add__(self, more: GameCounts) -> Self:
         """Return the sums of both; what `more` does not count stays."""
@@ -34,7 +44,8 @@ class GameCounts:
         return replace(self, **{name: count - getattr(earlier, name) for name, count in vars(self).items()})
 
 
-GAME_COUNTS = tuple(GameCounts.__dataclass_fields__)
+GAME_COUNTS = {name: type(field.default) for name, field in GameCounts.__dataclass_fields__.items()}
+"""The names of these counts, and their types."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from actors.phases import Phases
 from actors.recorded_games import RecordedGameSource, read_games
 from actors.selfplay import SelfPlay
 from actors.source import ActorCounts, GameSource
+from actors.statistics import GameStatistics, GameSums
 from reversi import archive
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
@@ -34,7 +35,7 @@ from reversi.model.weights import Weights
 from reversi.record import batches
 from reversi.search.config import SearchConfig
 
-STATE_FORMAT = 5
+STATE_FORMAT = 6
 
 
 class WeightSource(Protocol):
@@ -52,7 +53,7 @@ class RecordSink(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundCounts(ActorCounts):
+class RoundCounts(ActorCounts, GameSums):
     """What rounds of actors add up to."""
 
     games: int = 0
@@ -105,6 +106,7 @@ class Worker:
         self._seed = int(np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)[0])
         self._evaluator: Evaluator | None = None
         self._source: GameSource | None = None
+        self._statistics = GameStatistics(self._game)
         self._version = -1
         self._sequence = 0
         self._ended_s = 0.0
@@ -134,6 +136,7 @@ class Worker:
         return ActorReport(
             games=len(records) if records is not None else 0,
             **vars(source.counts - before),
+            **vars(self._statistics.of(records) if records is not None else GameSums()),
             version=self._version,
             playing_s=played - start,
             waiting_s=self._ended_s - played,

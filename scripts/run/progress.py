@@ -91,6 +91,10 @@ class Progress:
     def actor(self, report: ActorReport) -> None:
         """Count one actor's round."""
         self._sum += report
+        if report.version >= 0:
+            newest = self._newest.learner.version if self._newest.learner is not None else report.version
+            lag = max(0, newest - report.version)
+            self._sum = replace(self._sum, rounds=self._sum.rounds + 1, lag=self._sum.lag + lag)
         results = self._sum.play_report(self._last_results)
         if results.wins + results.draws + results.losses >= RESULTS_EVERY:
             self._write("play", results)
@@ -191,6 +195,8 @@ class Progress:
     def _write_row(self) -> None:
         session_s = self._sum.at_s - self._before_s
         self._write("run", self._sum.run_report(self._last_row, session_s, resident_mb(os.getpid())))
+        if self._sum.sampled > self._last_row.sampled:
+            self._write("selfplay", self._sum.self_play_report(self._last_row))
         if self._newest.learner is not None:
             self._write("learner", self._newest.learner)
         if self._newest.replay is not None:

@@ -55,6 +55,45 @@ class PlayReport:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SelfPlayReport:
+    """What finished games and their searches are like, since the last row: averages over a sample of the games, without
+    lessons, and over all full searches."""
+
+    games: int
+    """Games of the sample."""
+    lesson_share: float
+    """Share of all games in which the solver gave every value after the opening: lessons, for the most part."""
+    black_win_share: float
+    """Share of the games that Black won."""
+    draw_share: float
+    """Share of the games drawn."""
+    white_win_share: float
+    """Share of the games that White won."""
+    plies: float
+    """Plies of a game, opening and passes included."""
+    lead_discs: float
+    """Discs that a game was won by."""
+    new_opening_share: float
+    """Share of the games whose position after eight plies, up to symmetry, is not among the last thousand different
+    ones of their actor."""
+    visit_entropy: float
+    """Entropy of the search's policy at the root, in nats; 0 without a search, like the four below."""
+    policy_entropy: float
+    """Entropy of the network's policy there, without noise, in nats."""
+    divergence: float
+    """Kullback-Leibler divergence of the search's policy from the network's, in nats: what the search adds."""
+    policy_loss: float
+    """Cross-entropy of the network's policy against the search's on these fresh games, before any enters the replay; to
+    be compared with `learner/losses/policy` (which is of older games): far above it, the network learns by heart."""
+    depth: float
+    """Mean depth of a simulation, in plies."""
+    value_error: float
+    """Mean squared difference of the search's value and the result, both from -1 to 1, where the solver gave none."""
+    version_lag: float
+    """Versions published since that of the weights that played."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class HealthReport:
     """One role under Ray, or all actors together, as the driver sees it."""
 
@@ -93,6 +132,10 @@ class Counters(RoundCounts):
     """Samples trained on."""
     restarts: int = 0
     """Restarts of roles that died."""
+    rounds: int = 0
+    """Rounds of actors with weights."""
+    lag: int = 0
+    """Sum over these of the versions that had been published since those weights."""
 
     def since(self, then: Counters) -> Counters:
         """Return what was counted since `then`; `at_s` is the seconds between, at least a nanosecond."""
@@ -122,6 +165,27 @@ class Counters(RoundCounts):
         """Return the row of results against a side that does not learn, since `then`."""
         new, games = self.since(then), self.wins + self.draws + self.losses
         return PlayReport(games=games, wins=new.wins, draws=new.draws, losses=new.losses)
+
+    def self_play_report(self, then: Counters) -> SelfPlayReport:
+        """Return the row on the games since `then`."""
+        new = self.since(then)
+        return SelfPlayReport(
+            games=new.sampled,
+            lesson_share=_share(new.lessons, new.sampled + new.lessons),
+            black_win_share=_share(new.black_wins, new.sampled),
+            draw_share=_share(new.sampled - new.black_wins - new.white_wins, new.sampled),
+            white_win_share=_share(new.white_wins, new.sampled),
+            plies=_share(new.plies, new.sampled),
+            lead_discs=_share(new.lead, new.sampled),
+            new_opening_share=_share(new.new_openings, new.sampled),
+            visit_entropy=_share(new.visit_entropy, new.searches),
+            policy_entropy=_share(new.policy_entropy, new.searches),
+            divergence=_share(new.divergence, new.searches),
+            policy_loss=_share(new.visit_entropy + new.divergence, new.searches),
+            depth=_share(new.depth, new.searches),
+            value_error=_share(new.value_squares, new.valued),
+            version_lag=_share(new.lag, new.rounds),
+        )
 
 
 def _share(part: float, whole: float) -> float:

@@ -9,6 +9,7 @@ from actors.config import ActorConfig
 from actors.worker import Worker
 from reversi.games.rules import game_named
 from reversi.model.weights import version_of
+from reversi.search.config import SearchConfig
 from tests.actors.games import ACTORS
 from tests.configs import resnet, search_config
 
@@ -50,6 +51,8 @@ class Sink:
 SEARCHING = dataclasses.replace(ACTORS, games=8, opening_plies=2, cache_positions=1 << 12)
 
 
-def worker(source: Source, sink: Sink, config: ActorConfig = SEARCHING, **rest: Any) -> Worker:
-    search = search_config(simulations=4)
+def worker(
+    source: Source, sink: Sink, config: ActorConfig = SEARCHING, search: SearchConfig | None = None, **rest: Any
+) -> Worker:
+    search = search or search_config(simulations=4)
     return Worker(index=0, game="reversi4", config=config, search=search, seed=5, weights=source, records=sink, **rest)

@@ -13,7 +13,7 @@ from evaluator.gate_report import GateReport
 from evaluator.strength import StrengthReport
 from learner.learner import LearnerReport
 from learner.replay.transport import ReplayReport
-from scripts.run.reports import HealthReport, MemoryReport, PlayReport, RunReport
+from scripts.run.reports import HealthReport, MemoryReport, PlayReport, RunReport, SelfPlayReport
 
 HEAD = """\
 # Metrics
@@ -33,6 +33,7 @@ def text() -> str:
     reports = {
         "run": RunReport,
         "play": PlayReport,
+        "selfplay": SelfPlayReport,
         "learner": LearnerReport,
         "replay": ReplayReport,
         "gate": GateReport,

@@ -1,19 +1,16 @@
-"""The charts of a run's page: which metrics they show, and how.
-
-A chart is data alone; `static/charts.js` draws every chart alike.
-"""
+"""The charts of a run's page: which metrics they show, and how."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scripts.run.tracking.jsonl import Row
+from scripts.run.watch.chart import Chart, Floats, Places, Series
 from scripts.run.watch.history import History, column
 
 SIGMAS = 1.96
@@ -21,78 +18,6 @@ SIGMAS = 1.96
 
 AXES = {"time": "elapsed_s", "games": "run/games", "positions": "run/positions", "simulations": "run/simulations"}
 """What curves can be drawn over, with its metric."""
-
-Style = Literal["line", "step", "area", "interval", "band"]
-Floats = NDArray[np.float64]
-
-Places = dict[str, dict[str, Floats]]
-"""Where points are: by the name of the places, by axis."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Series:
-    """A curve, with a band around it or without, or a row of intervals."""
-
-    name: str
-    values: Floats
-    style: Style = "line"
-    low: Floats | None = None
-    high: Floats | None = None
-    """Ends of intervals, or of the band around a line; NaN is an end that does not exist."""
-    color: str = ""
-    """A colour of the style sheet, such as `good`; without one, the next of the palette."""
-    dashed: int = 0
-    """Which of several patterns a line has; 0 is none."""
-    names: Sequence[str] = ()
-    """What each point is called when it is pointed at."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no value is known."""
-        return not np.isfinite(self.values).any()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it for the page."""
-        ends = {end: _numbers(values) for end in ("low", "high") if (values := getattr(self, end)) is not None}
-        words = {"color": self.color, "dashed": self.dashed, "names": list(self.names)}
-        return {"name": self.name, "style": self.style, "values": _numbers(self.values), **ends} | {
-            key: value for key, value in words.items() if value
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chart:
-    """A chart of a few series over one axis."""
-
-    id: str
-    title: str
-    note: str = ""
-    unit: str = ""
-    x: str
-    """Which places the points are at: `ticks`, `gate`, `strength`, `truth` or `play`."""
-    series: Sequence[Series]
-    legend: bool = True
-    """Whether the series' names stand above the chart."""
-    range: tuple[float | None, float | None] = (None, None)
-    """Ends of the y axis; None follows the values."""
-
-    @property
-    def is_zero(self) -> bool:
-        """Whether it has nothing to show but zeros."""
-        return not any(np.nan_to_num(each.values).any() for each in self.series)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it for the page."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "note": self.note,
-            "unit": self.unit,
-            "x": self.x,
-            "series": [each.as_json() for each in self.series],
-            "legend": self.legend,
-            "range": list(self.range),
-        }
 
 
 def places_of(history: History) -> Places:
@@ -109,11 +34,6 @@ def places_of(history: History) -> Places:
         name: {axis: values for axis, values in axes.items() if axis == "time" or values.any()}
         for name, axes in places.items()
     }
-
-
-def places_json(places: Places) -> dict[str, dict[str, list[float | None]]]:
-    """Return places for the page."""
-    return {name: {axis: _numbers(values, digits=8) for axis, values in axes.items()} for name, axes in places.items()}
 
 
 def charts_of(history: History) -> list[Chart]:
@@ -284,9 +204,10 @@ def losses(ticks: list[Row]) -> list[Chart]:
         series = [Series(name=name, values=column(ticks, metric)) for name, metric in names.items()]
         return Chart(id=id, title=title, note=note, x="ticks", series=series)
 
-    parts = ("policy", "value", "margin", "owner")
+    parts = {part: f"learner/losses/{part}" for part in ("policy", "value", "margin", "owner")}
+    fresh = {"policy, fresh games": "selfplay/policy_loss"}
     return [
-        chart("losses", "Losses", "", {part: f"learner/losses/{part}" for part in parts}),
+        chart("losses", "Losses", "fresh games: before they enter the replay", parts | fresh),
         chart("error", "Mean error of the targets", "", {"error": "learner/losses/error"}),
         chart(
             "values", "Mean action value", "", {"moves taken": "learner/losses/q", "target": "learner/losses/target"}
@@ -304,6 +225,32 @@ def losses(ticks: list[Row]) -> list[Chart]:
         chart("validation", "Loss on validation games", "", {"validation": "learner/validation/loss"}),
         chart("rate", "Learning rate", "", {"rate": "learner/learning_rate"}),
         chart("gradient", "Norm of the gradient", "before clipping", {"norm": "learner/gradient_norm"}),
+    ]
+
+
+def self_play(ticks: list[Row]) -> list[Chart]:
+    """Return what games and searches are like."""
+
+    def chart(id: str, title: str, note: str, names: Mapping[str, str], unit: str = "") -> Chart:
+        scale = 100 if unit == "%" else 1
+        series = [
+            Series(name=name, values=scale * column(ticks, f"selfplay/{metric}")) for name, metric in names.items()
+        ]
+        ends = (0, 100) if unit == "%" else (0, None)
+        return Chart(id=id, title=title, note=note, unit=unit, x="ticks", series=series, range=ends)
+
+    results = {"Black won": "black_win_share", "drawn": "draw_share", "White won": "white_win_share"}
+    length = {"plies": "plies", "discs": "lead_discs"}
+    variety = {"new openings": "new_opening_share", "lessons": "lesson_share"}
+    entropies = {"search": "visit_entropy", "network": "policy_entropy", "divergence": "divergence"}
+    return [
+        chart("results", "Results by colour", "of a sample, without lessons", results, "%"),
+        chart("length", "Length and margin", "plies of a game, discs it was won by", length),
+        chart("entropy", "Entropy of the moves", "nats; divergence: what the search adds", entropies),
+        chart("depth", "Depth of simulations", "plies", {"depth": "depth"}),
+        chart("surprise", "Error of the search's value", "squared, against the result", {"error": "value_error"}),
+        chart("variety", "New openings, lessons", "shares of the games", variety, "%"),
+        chart("lag", "Age of the weights that play", "versions", {"lag": "version_lag"}),
     ]
 
 
@@ -413,7 +360,3 @@ def _at(history: History, rows: list[Row]) -> dict[str, Floats]:
 def _never_falling(values: Floats) -> Floats:
     """Return places in order: the clock of a run that was killed goes back to its last checkpoint, a chart's cannot."""
     return np.maximum.accumulate(np.nan_to_num(values))
-
-
-def _numbers(values: Floats, digits: int = 5) -> list[float | None]:
-    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]

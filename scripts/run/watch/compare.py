@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from scripts.config.compose import flat
-from scripts.run.watch.charts import Chart, Floats, Places, Series, Style, charts_of, places_json, places_of
+from scripts.run.watch.chart import Chart, Floats, Places, Series, Style, places_json
+from scripts.run.watch.charts import charts_of, places_of
 from scripts.run.watch.view import RunView
 
 MOST_RUNS = 8

@@ -22,7 +22,7 @@ SAMPLES = 8
 RECENT_BYTES = 1 << 16
 """Bytes at the end of what is read of which every row is parsed."""
 
-OFTEN = re.compile(rb'.{0,60}?"(run|learner|replay|health)/')
+OFTEN = re.compile(rb'.{0,60}?"(run|selfplay|learner|replay|health)/')
 """The beginning of a row that is written every few seconds; one of the run begins such a moment."""
 
 AGAINST = re.compile("strength/(.+)/version$")
@@ -32,7 +32,7 @@ AGAINST = re.compile("strength/(.+)/version$")
 class History:
     """What `metrics.jsonl` of a run's folder says so far.
 
-    ticks     the rows of one moment each, merged: the run, the learner, the replay; averages in a long run
+    ticks     the rows of one moment each, merged: the run, self-play, the learner, the replay; averages in a long run
     recent    the newest of them, as they were written
     verdicts  the rows of the gate, one a match
     results   the rows of games against a side that does not learn

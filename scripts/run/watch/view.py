@@ -12,7 +12,8 @@ from reversi.files import read_bytes
 from scripts.run.folder import is_stopping
 from scripts.run.status import config_of, health_of, state_of
 from scripts.run.tracking.jsonl import Row
-from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, is_version, places_json, places_of, verdict_text
+from scripts.run.watch.chart import places_json
+from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, is_version, places_of, verdict_text
 from scripts.run.watch.history import History
 
 LOG_BYTES = 1 << 16
