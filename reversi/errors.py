@@ -42,6 +42,10 @@ class RunError(ReversiError):
     """A run folder that is missing, already in use, locked by another process, unwritable or full."""
 
 
+class NameTakenError(RunError):
+    """A name that another run has."""
+
+
 class UnwritableError(RunError):
     """A write that failed because the disk or store is full or unavailable; it can be retried."""
 

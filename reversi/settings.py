@@ -90,7 +90,7 @@ def build(cls: type[T], values: Any, path: str) -> T:
     hints, names = _hints(cls), [field.name for field in dataclasses.fields(cls)]
     for name in values:
         if name not in names:
-            raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names)}")
+            raise ConfigError(f"unknown key {_dotted(path, str(name))!r}; valid here: {', '.join(names) or 'none'}")
     for field in dataclasses.fields(cls):
         if field.name not in values and not is_later(field):
             raise ConfigError(f"key {_dotted(path, field.name)!r} is missing")
@@ -132,6 +132,30 @@ def value_of(kind: Any, value: Any, path: str) -> Any:
     return value
 
 
+def members(kind: Any, value: Any, path: str) -> dict[str, Any] | None:
+    """Return the types of what `value` of this type holds, by name; None for a single setting, such as a number, a list
+    or a mapping of a person's own names to plain values.
+
+    Raises ConfigError where `value` does not say which of several dataclasses it is.
+    """
+    if typing.get_origin(kind) in (Union, types.UnionType):
+        groups = [each for each in typing.get_args(kind) if dataclasses.is_dataclass(each)]
+        if not groups or value is None:
+            return None
+        kind = _chosen(groups, value, path)
+    if typing.get_origin(kind) is dict and dataclasses.is_dataclass(typing.get_args(kind)[1]):
+        return dict.fromkeys(map(str, value), typing.get_args(kind)[1]) if isinstance(value, Mapping) else None
+    return {each.name: _hints(kind)[each.name] for each in dataclasses.fields(kind)} if _is_group(kind) else None
+
+
+def known(kind: Any, values: Any, path: str = "") -> Any:
+    """Return `values` of this type without the keys that it does not have, such as settings of another version."""
+    names = members(kind, values, path)
+    if names is None or not isinstance(values, Mapping):
+        return values
+    return {key: known(names[key], value, _dotted(path, key)) for key, value in values.items() if key in names}
+
+
 def is_later(field: dataclasses.Field[Any]) -> bool:
     """Return whether a dataclass field may be missing in saved data (see `LATER`)."""
     return field.metadata == LATER
@@ -162,6 +186,10 @@ def _ranges(cls: type) -> dict[str, Range]:
 def _hints(cls: type) -> dict[str, Any]:
     """Return the types of a dataclass's fields; cached: they take longer than the rest of `build`."""
     return typing.get_type_hints(cls)
+
+
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
 def _chosen(kinds: list[Any], value: Any, path: str) -> Any:

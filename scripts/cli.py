@@ -66,6 +66,7 @@ examples:
   reversi train experiment=reversi8_laptop         another experiment
   reversi train cluster=serial                     everything in one process, for a debugger
   reversi train resume=runs/long                   continue a stopped run from its last checkpoint
+  reversi train --config-dir conf2 experiment=mine an experiment of your own, conf2/experiment/mine.yaml
   reversi train --multirun run.seed=1,2,3          one run after another, by Hydra's syntax for sweeps
   reversi train --cfg job                          print the whole configuration and exit
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from reversi.errors import ConfigError, UsageError
 from reversi.urls import masked
-from scripts.config.compose import RESUME, compose, each_job, plain
+from scripts.config.compose import AUTO, RESUME, compose, each_job
+from scripts.config.overrides import resumed_run, spelled, without_config_dir
 from scripts.launch.train import Trained, train, train_composed
 from scripts.run.interrupt import EXIT_INTERRUPTED
 
@@ -20,26 +21,23 @@ if TYPE_CHECKING:
 SWEEP = {"--multirun", "-m"}
 """Hydra's flags for a sweep: one job after another for each value of `key=a,b`."""
 
-HYDRA_FLAGS = {
-    *("--cfg", "-c", "--resolve", "--package", "-p", "--info", "-i", "--run", "-r", "--hydra-help", "--version"),
-    *("--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd", "--shell-completion", "-sc"),
-    "--experimental-rerun",
-}
-"""The other flags of Hydra's command line."""
-
 SHOWING = {"--cfg", "-c", "--info", "-i", "--hydra-help", "--version", "--shell-completion", "-sc"}
-"""The flags that only print something."""
+"""Hydra's flags that print something and train nothing."""
+
+HYDRA_FLAGS = SHOWING | {"--resolve", "--package", "-p"}
+"""The other flags of Hydra's command line that have an effect here: those for `--cfg`."""
 
 
 def run(overrides: list[str]) -> int:
     """Train the job that `overrides` describe; return the exit code."""
+    overrides = without_config_dir(overrides)
     if SWEEP.intersection(overrides):
         return _sweep([item for item in overrides if item not in SWEEP])
     flags = [item.partition("=")[0] for item in overrides if item.startswith("-")]
     if unknown := [flag for flag in flags if flag not in HYDRA_FLAGS]:
         raise UsageError(f"unknown option {unknown[0]!r}; see 'reversi train --help'")
     if flags:
-        return _hand_to_hydra(overrides)
+        return _show(overrides)
     return _exit_code(train(overrides))
 
 
@@ -92,22 +90,25 @@ def _check_registries(jobs: list[JobConfig]) -> None:
             )
 
 
-def _hand_to_hydra(arguments: list[str]) -> int:
-    """Let Hydra's own command line handle its flags (--cfg, --info, ...); it calls `train` where they ask for a run."""
+def _show(arguments: list[str]) -> int:
+    """Let Hydra's own command line print what its flags (--cfg, --info, ...) ask for."""
     import hydra
     from omegaconf import DictConfig
 
-    compose([item for item in arguments if "=" in item and not item.startswith("-")])  # bad keys get our one line
-    exit_codes: list[int] = []
+    overrides = [item for item in arguments if "=" in item and not item.startswith("-")]
+    flags = [item for item in arguments if item not in overrides]
+    if not SHOWING.intersection(flag.partition("=")[0] for flag in flags):
+        raise UsageError(f"{flags[0]} is for --cfg, as in 'reversi train --cfg job {flags[0]}'")
+    resume, rest = resumed_run(overrides)
+    if resume not in (None, AUTO):
+        raise UsageError(f"Hydra's flags are about new runs, got resume={resume}; its configuration is in config.yaml")
+    compose(rest)  # bad keys get our one line
 
     @hydra.main(version_base="1.3", config_path="pkg://conf", config_name="train")
     def main(config: DictConfig) -> None:
-        exit_codes.append(_exit_code(train_composed(plain(config))))
+        """Train nothing."""
 
-    sys.argv = ["reversi train", *arguments]
-    if not SHOWING.intersection(item.partition("=")[0] for item in arguments):
-        main()
-        return max(exit_codes, default=0)
+    sys.argv = ["reversi train", *spelled(overrides), *flags]
     shown = io.StringIO()
     try:
         with redirect_stdout(shown):

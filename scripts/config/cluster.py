@@ -111,10 +111,10 @@ class RayClusterConfig:
 
     working_dir: str | None
     """Folder with this code that `reversi launch` sends to the cluster, for nodes on which it is not installed (its
-    requirements must be); null sends nothing.  Ray accepts at most 100 MB."""
+    requirements must be) or is another version; null sends nothing.  Ray accepts at most 100 MB."""
 
     excludes: tuple[str, ...]
-    """Patterns, as in .gitignore, of what is not sent with `working_dir`."""
+    """Patterns, as in .gitignore, of what in `working_dir` is not sent, beside what its .gitignore says."""
 
     learner: RoleConfig
     """The learner."""

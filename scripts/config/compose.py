@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from reversi.errors import ConfigError, first_line, unreadable
+from reversi.settings import known, members
+from scripts.config.overrides import SEARCH_PATH, check_hydra_keys, spelled
 
 _ABSENT = object()
 
-KEPT = ("game.name", "algorithm.name", "network.kind", "actors.kind", "replay.kind", "replay.shards", "init")
-"""Keys that a resumed run must keep.  With another value it would be a different run; with fewer shards the deliveries
-in the other streams would be lost."""
+KEPT = ("game.name", "algorithm.name", "actors.kind", "learner.kind", "replay.kind", "replay.shards", "init")
+"""Keys that a resumed run must keep, beside all of `network`.  With another value it would be a different run, which
+its checkpoints do not fit; with fewer shards the deliveries in the other streams would be lost."""
 
 MOST_BYTES = 1 << 18
 """Size limit of a saved configuration; they have about 6,000 bytes."""
@@ -36,10 +40,14 @@ def compose(overrides: list[str]) -> dict[str, Any]:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
+    overrides = spelled(overrides)
+    check_hydra_keys(overrides)
     try:
-        with hydra.initialize_config_module("conf", version_base="1.3"):
+        with hydra.initialize_config_module("conf", version_base="1.3"), _warnings_as_errors():
             config = hydra.compose("train", overrides)
             return plain(config)
+    except ConfigError:
+        raise
     except (HydraException, OmegaConfBaseException, RecursionError, ValueError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
 
@@ -53,6 +61,8 @@ def each_job(overrides: list[str]) -> list[list[str]]:
     from hydra.core.override_parser.types import ValueType
     from hydra.errors import HydraException
 
+    overrides = spelled(overrides)
+    check_hydra_keys(overrides)
     try:
         parsed = OverridesParser.create().parse_overrides(overrides)
     except HydraException as error:
@@ -70,26 +80,122 @@ def each_job(overrides: list[str]) -> list[list[str]]:
 
 def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
     """Return the configuration of a resumed run: the saved one, with single values changed by `overrides`."""
+    return recomposed(_text_of(saved), overrides)
+
+
+def recomposed(saved: str, overrides: list[str]) -> dict[str, Any]:
+    """Return the configuration in the text `saved`, as this version has it, with single values changed by `overrides`.
+
+    Settings that this version does not have any more are dropped with a line on standard error, and those that it has
+    since can be set.  Raises ConfigError for overrides as `compose` does, and for what a run keeps.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    overrides = spelled(overrides)
+    check_hydra_keys(overrides)
+    for override in overrides:
+        if "=" not in override and not override.startswith("~"):
+            raise _not_single(override)
+        if override.startswith(SEARCH_PATH):
+            raise ConfigError("a run that goes on has its configuration; --config-dir is for new runs and resume=auto")
+    try:
+        parsed = OverridesParser.create().parse_overrides(overrides)
+    except HydraException as error:
+        raise ConfigError(_one_line(error, overrides)) from error
+    values = _of_this_version(_read(saved, overrides))
+    for written, change in zip(overrides, parsed, strict=True):
+        if change.is_sweep_override() or change.package is not None:
+            raise _not_single(written)
+        _set(values, change.key_or_group, _ABSENT if change.is_delete() else change.value(), written)
+    return _resolved(values, overrides)
+
+
+def with_changes(saved: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the saved configuration of a run with these settings, `group.key` and value, changed."""
+    values = _of_this_version(_read(_text_of(saved), []))
+    for key, value in changes.items():
+        _set(values, key, value, f"{key}={value}")
+    return _resolved(values, [])
+
+
+def _read(text: str, overrides: list[str]) -> dict[str, Any]:
     import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     try:
-        config = OmegaConf.create(_text_of(saved))
-        for override in overrides:
-            key, separator, _ = override.partition("=")
-            if not separator or OmegaConf.is_config(OmegaConf.select(config, key)):
-                raise ConfigError(f"with resume= only single values can change, as in run.minutes=20; got {override!r}")
-            if OmegaConf.select(config, key, default=_ABSENT) is _ABSENT:
-                raise ConfigError(f"unknown key {key!r}{_valid_keys(config, key)}")
-            if key in KEPT and override != f"{key}={OmegaConf.select(config, key)}":
-                raise ConfigError(
-                    f"a run that goes on keeps its {key}={OmegaConf.select(config, key)}, "
-                    f"got {override!r}; start a new run"
-                )
-        return plain(OmegaConf.merge(config, OmegaConf.from_dotlist(overrides)))
-    except (OmegaConfBaseException, yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
+        config = OmegaConf.create(text)
+        if not OmegaConf.is_dict(config):
+            raise ConfigError("cannot read the saved configuration: expected settings as key: value")
+        return plain(config)
+    except (OmegaConfBaseException, yaml.YAMLError, UnicodeError, RecursionError, ValueError) as error:
+        raise error if isinstance(error, ConfigError) else ConfigError(_one_line(error, overrides)) from error
+
+
+def _resolved(values: dict[str, Any], overrides: list[str]) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        return plain(OmegaConf.create(values))
+    except (OmegaConfBaseException, RecursionError, ValueError) as error:
         raise ConfigError(_one_line(error, overrides)) from error
+
+
+def _of_this_version(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a saved configuration without the settings that this version does not have; say which these are."""
+    from scripts.config.job import JobConfig
+
+    kept: dict[str, Any] = known(JobConfig, values)
+    if dropped := sorted(dict(flat(values)).keys() - dict(flat(kept)).keys()):
+        print(f"settings that this version does not have are dropped: {', '.join(dropped)}", file=sys.stderr)
+    return kept
+
+
+def _set(values: dict[str, Any], key: str, value: Any, written: str) -> None:
+    """Change or remove one setting of a run; ConfigError for one that there is not, is a group or is kept."""
+    from scripts.config.job import JobConfig
+
+    kind: Any = JobConfig
+    group: Any = values
+    *parents, last = key.split(".")
+    for depth, part in enumerate([*parents, last]):
+        where = ".".join(key.split(".")[:depth])
+        names = members(kind, group, where)
+        if names is None and not isinstance(group, dict):
+            raise ConfigError(f"unknown key {key!r}; {where} is a single value")
+        if names is not None and part not in names:
+            under = f"under {where}" if where else "at the top"
+            raise ConfigError(f"unknown key {key!r}; valid {under}: {', '.join(names)}")
+        kind = Any if names is None else names[part]
+        if depth < len(parents):
+            group = group.setdefault(part, {})
+    if members(kind, group.get(last), key) is not None:
+        raise _not_single(written)
+    before = group.get(last, _ABSENT)
+    if (key in KEPT or key.startswith("network.")) and value != before:
+        kept = key if before is _ABSENT else f"{key}={before}"
+        raise ConfigError(f"a run that goes on keeps its {kept}, got {written!r}; start a new run")
+    if value is _ABSENT:
+        group.pop(last, None)
+    else:
+        group[last] = value
+
+
+def _not_single(override: str) -> ConfigError:
+    return ConfigError(f"with resume= only single values can change, as in run.minutes=20; got {override!r}")
+
+
+@contextmanager
+def _warnings_as_errors() -> Iterator[None]:
+    """Raise ConfigError for a folder of `hydra.searchpath` that is not there, of which Hydra only warns."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if "searchpath" in str(warning.message):
+            raise ConfigError(f"{SEARCH_PATH} must be folders with groups as in conf/: {first_line(warning.message)}")
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -101,18 +207,29 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", value
 
 
-def changes_of(saved: dict[str, Any], values: dict[str, Any]) -> list[str]:
-    """Return the overrides, `key=value`, that make `values` of the saved configuration of the same job, but for what
-    belongs to a session: `resume`, `begun_from` and where its metrics go.
+def changes_of(saved: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings, `group.key` and value, that differ in `values` from the saved configuration of the same job,
+    but for what belongs to a session: `resume`, `begun_from` and where its metrics go.
 
-    ConfigError where one of them has a setting that the other lacks: that is another job.
+    ConfigError where the saved one has a setting that `values` lacks: that is another job.
     """
-    before, after = dict(flat(saved)), dict(flat(values))
+    from scripts.config.job import JobConfig
+
+    before, after = dict(_settings(JobConfig, _of_this_version(saved))), dict(_settings(JobConfig, values))
     own = {key for key in before | after if key.partition(".")[0] in (RESUME, "begun_from", "tracking")}
-    if other := sorted((before.keys() ^ after.keys()) - own):
-        raise ConfigError(f"the run was begun as another job: only one of the two has {other[0]}; start a new run")
-    changed = [key for key in after if key not in own and after[key] != before[key]]
-    return [f"{key}={json.dumps(after[key])}" for key in changed]
+    if other := sorted(before.keys() - after.keys() - own):
+        raise ConfigError(f"the run was begun as another job: only the run has {other[0]}; start a new run")
+    return {key: after[key] for key in after if key not in own and (key not in before or after[key] != before[key])}
+
+
+def _settings(kind: Any, values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the settings of a configuration, `group.key` and value; names of a person's own are no keys but values."""
+    names = members(kind, values, path)
+    if names is None:
+        yield path, values
+    else:
+        for key in names.keys() & values.keys():
+            yield from _settings(names[key], values[key], f"{path}.{key}" if path else key)
 
 
 def saved_values(file: Path) -> dict[str, Any]:
@@ -211,7 +328,7 @@ def _chosen_config(overrides: list[str]) -> Any:
     """Return the configuration of the choices in `overrides`, without their single values."""
     import hydra
 
-    groups = _groups()
+    groups = [*_groups(), SEARCH_PATH]
     with hydra.initialize_config_module("conf", version_base="1.3"):
         return hydra.compose("train", [item for item in overrides if item.partition("=")[0] in groups])
 

@@ -79,6 +79,7 @@ class RunConfig:
         require(fits, "run.name", "a name of letters, digits and ._+-, which begins with a letter or digit", self.name)
         if self.minutes is None and self.games is None:
             raise ConfigError("run.minutes must be a number where run.games is null, or the run has no end, got null")
+        require("://" not in self.dir, "run.dir", "a folder (registry.url takes URLs)", self.dir)
         fits = self.minutes is None or 0 < self.minutes < math.inf
         require(fits, "run.minutes", "null or a positive number", self.minutes)
         require(0 <= self.seed < 2**63, "run.seed", "from 0 to 2**63 - 1", self.seed)
@@ -211,7 +212,12 @@ class JobConfig:
 
 def job_of(values: Mapping[str, Any]) -> JobConfig:
     """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
-    return build(JobConfig, {**dict.fromkeys(("init", "begun_from")), **values}, "")  # not in the oldest runs
+    absent: dict[str, Any] = {
+        "init": None,
+        "begun_from": None,
+        "tracking": {},
+    }  # old runs, tracking=[]
+    return build(JobConfig, absent | dict(values), "")
 
 
 def check_threads(job: JobConfig, cores: int) -> None:

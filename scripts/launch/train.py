@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import threading
@@ -12,9 +13,10 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, RunError
+from reversi.errors import ConfigError, NameTakenError, RunError
 from reversi.runs import find_run
-from scripts.config.compose import AUTO, RESUME, changes_of, compose, recompose, to_yaml
+from scripts.config.compose import AUTO, RESUME, changes_of, compose, recompose, to_yaml, with_changes
+from scripts.config.overrides import names_run, resumed_run
 from scripts.ray.environment import in_job
 from scripts.run.exit_record import NOTHING_KEPT, recorded_exit
 from scripts.run.interrupt import Interrupt
@@ -51,14 +53,27 @@ def train(overrides: list[str]) -> Trained:
     """
     from scripts.run.control import sets_actors
 
-    folders = [item.partition("=")[2] for item in overrides if item.startswith(f"{RESUME}=")]
-    rest = [item for item in overrides if not item.startswith(f"{RESUME}=")]
-    if folders and folders[-1] == AUTO:
+    resume, rest = resumed_run(overrides)
+    if resume == AUTO:
         return _begun_or_resumed(rest)
-    if folders and folders[-1] not in ("", "null"):
-        values = recompose(find_run(folders[-1]) / "config.yaml", rest)
-        return train_composed(values, folders[-1], counts_actors=any(map(sets_actors, rest)))
-    return train_composed(compose(rest))
+    if resume is not None:
+        values = recompose(find_run(resume) / "config.yaml", rest)
+        return train_composed(values, resume, counts_actors=any(map(sets_actors, rest)))
+    return _begun(rest)
+
+
+def _begun(overrides: list[str]) -> Trained:
+    """Begin a new run; under the next free name, as NAME-2, where no name was given and another run has the default."""
+    values = compose(overrides)
+    if names_run(overrides):
+        return train_composed(values)
+    base = values["run"]["name"]
+    for number in itertools.count(2):
+        try:
+            return train_composed(values)
+        except NameTakenError:
+            values = compose([*overrides, f"run.name={base}-{number}"])
+    raise AssertionError("there is always another number")
 
 
 def _begun_or_resumed(overrides: list[str]) -> Trained:
@@ -68,7 +83,7 @@ def _begun_or_resumed(overrides: list[str]) -> Trained:
     from scripts.run.folder import is_left_over
     from scripts.run.status import config_of, state_of
 
-    if not any(item.startswith("run.name=") for item in overrides):
+    if not names_run(overrides):
         raise ConfigError(f"{RESUME}={AUTO} needs a run.name, by which the run is found again")
     values = compose(overrides)
     run = job_of(values).run
@@ -81,8 +96,8 @@ def _begun_or_resumed(overrides: list[str]) -> Trained:
     if state == "finished" and not changes:
         print(f"{run.name} is finished; everything in {folder}")
         return Trained(folder, True)
-    counts_actors = any(map(sets_actors, changes))
-    again = recompose(folder / "config.yaml", changes) | {"tracking": values["tracking"]}
+    counts_actors = any(sets_actors(f"{key}=") for key in changes)
+    again = with_changes(folder / "config.yaml", changes) | {"tracking": values["tracking"]}
     return train_composed(again, str(folder), counts_actors)
 
 
@@ -103,7 +118,6 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
         check_replay,
         model_to_begin_with,
     )
-    from scripts.run.control import forget_target
     from scripts.run.folder import RunFolder
 
     job = job_of(values)
@@ -124,13 +138,11 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
         interrupt.on_request = folder.note_stop
         if interrupt.requested:
             folder.note_stop()
-        if counts_actors:
-            forget_target(folder.path)
         try:
             if init is not None:
                 folder.write_init(init.data)
             with _logged_to(folder.path / "logs" / "run.log"):
-                return Trained(folder.path, _session(job, folder, values, interrupt, bool(resume)))
+                return Trained(folder.path, _session(job, folder, values, interrupt, counts_actors))
         except BaseException:
             if folder.disposable:
                 _discard(job, folder)
@@ -139,29 +151,36 @@ def train_composed(values: dict[str, Any], resume: str | None = None, counts_act
             folder.close()
 
 
-def _session(job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, resumed: bool) -> bool:
-    """Train until the run ends or is stopped; return whether it ended."""
+def _session(
+    job: JobConfig, folder: RunFolder, values: dict[str, Any], interrupt: Interrupt, counts_actors: bool
+) -> bool:
+    """Train until the run ends or is stopped; return whether it ended.
+
+    Of a resumed run the folder stays as it was until all checks are passed, and its configuration until every part has
+    taken its state from the checkpoint: what refuses the new settings leaves a run that the old ones go on with.
+    """
     from scripts.launch.preflight import check_registry
     from scripts.launch.warm import warm
+    from scripts.run.control import forget_target
     from scripts.run.progress import Progress
     from scripts.run.session import Session
     from scripts.run.summary import announce, summarise
     from scripts.run.tracking import open_trackers
     from scripts.run.watch.report import write_report
 
-    trackers = open_trackers(job.tracking, folder.path, values, folder.owner.run)
-    session = Session(
-        job,
-        folder,
-        interrupt,
-        Progress(trackers, sys.stdout, hang_up=interrupt.request),
-    )
-    if resumed:
+    session = Session(job, folder, interrupt, Progress([], sys.stdout, hang_up=interrupt.request))
+    if folder.resumed:
         session.load_checkpoint()
     registry = session.open_registry()
     check_registry(job, registry)
-    registry.claim(may_have_models=resumed)
-    folder.write_setup(to_yaml(values))
+    registry.claim(may_have_models=folder.resumed)
+    if counts_actors:
+        forget_target(folder.path)
+    if folder.resumed:
+        session.on_begin = lambda: folder.write_setup(to_yaml(values))
+    else:
+        folder.write_setup(to_yaml(values))
+    session.progress.open(open_trackers(job.tracking, folder.path, values, folder.owner.run))
     with recorded_exit(folder, interrupt) as recorder:
         announce(session)
         warm(job)

@@ -232,6 +232,16 @@ def run_of(jobs: Jobs, job: Job) -> RunStatus | None:
     return RunStatus(**(answer | {"ended": answer["ended"] and exit_record_of(answer["ended"])}))
 
 
+def saved_config(jobs: Jobs, folder: str) -> str:
+    """Return the text of the configuration of a run in a folder on the head; RunError if there is none."""
+    program = "import json, sys; print(json.dumps(open(sys.argv[1], encoding='utf-8').read()))"
+    question = ("sh", "-c", IF_RUN, folder, "python", "-c", program, f"{folder}/config.yaml")
+    text = json.loads(jobs.run_command(question, run=Path(folder).name, runtime_env={}))
+    if not isinstance(text, str):
+        raise RunError(f"expected a run's folder, on this machine or on the head, got {folder!r}")
+    return text
+
+
 def launch_command(status: RunStatus, address: str) -> str | None:
     """Return the command that launches a job's run again; None if it trains, or if nothing of it was kept."""
     if status.state == "training" or status.resume_command is None:

@@ -106,7 +106,7 @@ def read_target(folder: Path) -> dict[str, int]:
 
 def sets_actors(override: str) -> bool:
     """Return whether an override sets a number of actors."""
-    return re.fullmatch(r"(actors|cluster\.actors\.\w+)\.count=.*", override) is not None
+    return re.fullmatch(r"\+*(actors|cluster\.actors\.\w+)\.count=.*", override) is not None
 
 
 def forget_target(folder: Path) -> None:

@@ -39,7 +39,7 @@ from shlex import quote
 from typing import IO, TYPE_CHECKING, Any
 
 from learner.replay.redis.key import KEY_FILE
-from reversi.errors import CorruptFileError, RunError
+from reversi.errors import CorruptFileError, NameTakenError, RunError
 from reversi.files import write_atomic
 from reversi.runs import find_run
 
@@ -80,24 +80,27 @@ class RunFolder:
 
     @classmethod
     def create(cls, directory: str, name: str) -> RunFolder:
-        """Create a new run; RunError if the name is taken.
+        """Create a new run; NameTakenError if another one has the name or is being made under it.
 
         The folder of a run that ended before it kept anything is emptied and used again.
         """
         path = Path(directory).absolute() / name
         with _explained(path):
             if is_left_over(path):
-                lock = _locked(path)
+                try:
+                    lock = _locked(path)
+                except RunError as error:
+                    raise NameTakenError(str(error)) from error
                 if is_left_over(path):  # its process, if there was one, has ended without a checkpoint
                     _empty(path)
                     return cls(path, lock, resumed=False)
                 lock.close()
             if path.exists():
-                raise RunError(
-                    f"run {name!r} exists in {path.parent}; go on with it by resume={Path(directory) / name}, "
-                    f"or choose another run.name"
-                )
-            path.mkdir(parents=True)
+                raise _taken(directory, name)
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError as error:
+                raise (_taken(directory, name) if path.is_dir() else error) from error
             return cls(path, _locked(path), resumed=False)
 
     @classmethod
@@ -244,6 +247,14 @@ def checkpoints_in(folder: Path) -> list[Path]:
 def init_of(folder: Path) -> bytes | None:
     """Return the weights that the run in `folder` began with, None if it began from nothing."""
     return (folder / INIT).read_bytes() if (folder / INIT).exists() else None
+
+
+def _taken(directory: str, name: str) -> NameTakenError:
+    again = quote(str(Path(directory) / name))
+    return NameTakenError(
+        f"run {name!r} exists in {Path(directory).absolute()}; go on with it by resume={again}, "
+        f"or choose another run.name"
+    )
 
 
 def _has_models(folder: Path) -> bool:

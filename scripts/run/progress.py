@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -55,6 +55,10 @@ class Progress:
         self._all_games: int | None = None
         self._live: Live | None = None
         self._validating = False
+
+    def open(self, trackers: Iterable[Tracker]) -> None:
+        """Write the metrics to these trackers too."""
+        self._trackers += trackers
 
     @property
     def games(self) -> int:

@@ -9,7 +9,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from shlex import quote
@@ -61,6 +61,8 @@ class Session:
     """Whether the run's last candidate has been offered to the gate, in this session or one before."""
     repeats: bool = False
     """Whether a resumed run repeats, bit for bit, what came after the checkpoint (`JobConfig.repeats`)."""
+    on_begin: Callable[[], None] = field(default=lambda: None)
+    """Called once every part has its state and training begins."""
     criteria: StoppingCriteria = field(init=False)
     """How far training is, and when it is finished."""
     _number: int = 0
@@ -130,6 +132,7 @@ class Session:
 
     def begin(self) -> None:
         """Start the clock: training begins."""
+        self.on_begin()
         self.folder.trained = True
         self.criteria.begin()
         self._saved = time.monotonic()

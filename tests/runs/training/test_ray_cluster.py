@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from reversi import __version__
+from tests.faults.drill.nodes import ROOT
 from tests.runs.training.processes import wait_for
 from tests.runs.training.two_nodes import TwoNodes, two_nodes
 from tests.scripts.launch.tiny_job import TINY, metrics
@@ -91,16 +93,38 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
 
 
 def test_a_job_that_is_followed_ends_the_command_as_it_ends(cluster: TwoNodes) -> None:
-    done = cluster.reversi("launch", "--follow", "resume=/nowhere/night")
+    absent = cluster.reversi("launch", "resume=/nowhere/night")  # the head is asked for its configuration
+    assert (absent.returncode, absent.stdout) == (1, "")
+    assert absent.stderr == "error: expected a run's folder, on this machine or on the head, got '/nowhere/night'\n"
+    done = cluster.reversi("launch", "--follow", "run.dir=/proc/nowhere", "run.name=night")
     assert done.returncode == 1, done.stderr
     (error,) = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
-    assert error.startswith("error: expected a run's folder or its name in runs/, got '/nowhere/night'")
+    assert error.startswith("error: cannot write the run folder /proc/nowhere/night: ")
     assert "Traceback" not in done.stdout
     stopped = cluster.reversi("stop", "night", "--json")  # its folder is looked for on the head
     assert stopped.stdout, stopped.stderr
     answer = json.loads(stopped.stdout)
     assert (stopped.returncode, answer["saved"], answer["resume"]) == (1, False, None)
-    assert answer["said"].startswith("failed: nothing in /nowhere/night; ")
+    assert answer["said"].startswith("failed: nothing in /proc/nowhere/night; ")
+
+
+def test_code_that_is_sent_is_what_runs_and_edited_it_is_sent_again(cluster: TwoNodes, tmp_path: Path) -> None:
+    """A job of a tree that differs from the installed code, with an experiment of one's own, then edited."""
+    tree, own = tmp_path / "tree", tmp_path / "conf"
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "docs", "runs")
+    shutil.copytree(ROOT, tree, ignore=ignored)
+    (tree / ".gitignore").write_text(".*\n")
+    (own / "experiment").mkdir(parents=True)
+    (own / "experiment" / "mine.yaml").write_text("# @package _global_\nrun: {minutes: 7}\n")
+    for edit in ("first", "second"):
+        entry = "import sys\nprint('edited', '{}', sys.argv[1:])\nsys.exit(7)\n"
+        (tree / "scripts" / "cli.py").write_text(entry.format(edit))
+        done = cluster.reversi(
+            *("launch", "--follow", "--config-dir", str(own), "experiment=mine", f"run.dir={tmp_path}"),
+            *(f"run.name={edit}", f"cluster.working_dir={tree}"),
+        )
+        assert done.returncode == 7, done.stderr
+        assert f"edited {edit} ['train', '--config-dir=reversi-config', 'experiment=mine', " in done.stdout
 
 
 def test_a_question_is_answered_on_the_head_and_is_no_job_of_ours(cluster: TwoNodes) -> None:

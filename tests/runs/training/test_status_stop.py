@@ -13,7 +13,6 @@ import pytest
 
 from reversi.errors import RunError
 from scripts.commands import stop
-from scripts.commands.launch import order_of
 from scripts.run.folder import RunFolder, is_stopping
 from scripts.run.interrupt import TOGETHER_S
 from tests.scripts.conftest import Reversi
@@ -220,18 +219,3 @@ def test_what_cannot_be_is_one_line(
     assert words in answer.err
     assert answer.err.count("\n") == 1
     assert "secret" not in answer.err
-
-
-def test_a_job_carries_the_name_that_was_chosen_here() -> None:
-    order = order_of(["run.dir=/shared", "run.minutes=3", "cluster.working_dir=.", "+cluster.env_vars.A=b"])
-    assert order.folder == f"/shared/{order.run}"
-    assert order.overrides[-2:] == ("cluster=ray", f"run.name={order.run}")
-    assert order.runtime_env["env_vars"] == {"A": "b", "RAY_JOB_STOP_WAIT_TIME_S": "120"}
-    assert order.runtime_env["working_dir"] == "."
-    assert ".*" in order.runtime_env["excludes"]
-    again = order_of(["resume=/shared/night", "run.minutes=9"])
-    assert (again.run, again.folder, again.overrides) == (
-        "night",
-        "/shared/night",
-        ("resume=/shared/night", "run.minutes=9"),
-    )

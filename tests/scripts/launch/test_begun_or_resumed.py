@@ -58,8 +58,8 @@ def test_without_a_name_and_for_another_job_it_is_refused(tmp_path: Path) -> Non
 def test_changes_are_single_values() -> None:
     job = ["experiment=reversi8_patterns", "run.name=a"]
     saved = compose(job) | {"begun_from": {"model": "m", "version": 3, "sha256": "0"}}
-    assert changes_of(saved, compose(job)) == []
-    assert changes_of(saved, compose([*job, "run.minutes=20", "tracking=jsonl"])) == ["run.minutes=20"]
+    assert changes_of(saved, compose(job)) == {}
+    assert changes_of(saved, compose([*job, "run.minutes=20", "tracking=jsonl"])) == {"run.minutes": 20}
 
 
 def test_a_new_run_is_refused_the_registry_of_another(tmp_path: Path) -> None:
