@@ -28,6 +28,7 @@ from reversi.games.rules import TICTACTOE, Game
 from reversi.model.gated import withdrawal
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
+from reversi.model.training import Spent
 from reversi.model.weights import LARGEST_VERSION, Weights
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class Gate:
         self._last: GateReport | None = None
         self._superseded = 0
         self._announced = False
+        self._spent: Spent | None = None
         self._unwritable_since: float | None = None
         self._judged = self._newest = -1
         self._champion: Weights | None = None
@@ -118,12 +120,15 @@ class Gate:
         self._superseded += self._waiting is not None
         self._waiting = weights
 
-    def round(self, seconds: float) -> GateReport:
+    def round(self, seconds: float, spent: Spent | None = None) -> GateReport:
         """Take the source's newest candidate and play for about `seconds`; 0 plays one ply of every game in progress.
         Return at once if there is nothing to judge.
 
+        spent  what the run has spent so far, for the description of a model that is judged in this round
+
         A registry that cannot be read or written delays a verdict, for `UNWRITABLE_S` at most.
         """
+        self._spent = spent
         self._announce()
         self._collect()
         try:
@@ -261,7 +266,7 @@ class Gate:
 
     def _publish_baseline(self, candidate: Weights) -> GateReport:
         """Publish the first model, without a match: it is no champion, but the one that the first champion beats."""
-        self.registry.publish(candidate, "first", None)
+        self.registry.publish(candidate, "first", None, self._spent)
         self._opponents.append(candidate.version)
         self._waiting, self._champion, self._judged = None, candidate, candidate.version
         self._strength.judged(candidate, self._opponents, promoted=True)
@@ -298,7 +303,7 @@ class Gate:
             "seconds": round(trial.seconds, 1),
             "truth": asdict(trial.truth) if trial.truth else None,
         }
-        self.registry.publish(trial.candidate, verdict, record)
+        self.registry.publish(trial.candidate, verdict, record, self._spent)
         self._judged = trial.candidate.version
         if promoted:
             self._champion, self._champion_elo = trial.candidate, elo

@@ -14,6 +14,7 @@ from evaluator.gate_report import GateReport
 from reversi.games.rules import game_named
 from reversi.model.info import Origin, Owner
 from reversi.model.registry import Registry
+from reversi.model.training import Spent, Training
 
 IDLE_S = 0.5
 """Seconds that a round with nothing to play takes, so that the driver does not ask again at once."""
@@ -56,19 +57,20 @@ class RemoteGate:
         saved: Callable[[], bytes | None],
         begun_from: Origin | None = None,
         owner: Owner | None = None,
+        training: Training | None = None,
         **settings: Any,
     ) -> None:
         """Begin with the state that `saved` returns, if any; `settings` are those of `Gate`."""
         self._store = WeightStoreClient(store)
-        models = Registry(registry, create=True, begun_from=begun_from, owner=owner)
+        models = Registry(registry, create=True, begun_from=begun_from, owner=owner, training=training)
         self._gate = Gate(config, game_named(game), models, source=self._store, sink=self._store, seed=seed, **settings)
         if (state := saved()) is not None:
             self._gate.restore(state)
 
-    def round(self, seconds: float) -> GateReport:
-        """Play for about `seconds`."""
+    def round(self, seconds: float, spent: Spent | None = None) -> GateReport:
+        """Play for about `seconds`; the run has `spent` so much."""
         self._store.keep_champion()
-        report = self._gate.round(seconds)
+        report = self._gate.round(seconds, spent)
         if self._gate.blocked or (report.verdict is None and not report.strength and not self._gate.poll()):
             time.sleep(IDLE_S)
         return report

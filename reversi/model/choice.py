@@ -11,6 +11,7 @@ from pathlib import Path
 from reversi import archive
 from reversi.errors import CorruptFileError, RunError, UsageError
 from reversi.files import read_bytes, write_atomic
+from reversi.model.card import card
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
 from reversi.model.weights import Weights
@@ -45,7 +46,7 @@ class Choice:
         assert self.info is not None, "a path is a model's folder already"
         _expect_own_folder(destination)
         local = replace(self.info, path=str(destination))
-        texts = {"card.md": local.card().encode(), "model.json": local.to_json().encode()}
+        texts = {"card.md": card(local).encode(), "model.json": local.to_json().encode()}
         for name, content in {"model.safetensors": self.data, **texts}.items():
             try:
                 write_atomic(destination / name, content)

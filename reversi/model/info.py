@@ -1,8 +1,9 @@
-"""`ModelInfo`: a published model's metadata in the registry, as JSON and as a model card."""
+"""`ModelInfo`: a published model's metadata in the registry, as JSON."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,7 +13,8 @@ from typing import Annotated, Any, Literal
 from reversi.archive import MAX_BYTES
 from reversi.errors import IncompatibleModelError
 from reversi.games.rules import GAMES
-from reversi.model.config import Head, NetworkConfig, network_from_json, network_to_json
+from reversi.model.config import NetworkConfig, network_from_json, network_to_json
+from reversi.model.training import Promotion, Spent, Training
 from reversi.model.weights import LARGEST_VERSION
 from reversi.settings import LATER, between, build, reading, require, require_ranges
 
@@ -82,6 +84,12 @@ class ModelInfo:
     """Time of publication, ISO 8601, UTC."""
     begun_from: Origin | None = field(default=None, metadata=LATER)
     """The model that its run began with; None for a run that began from nothing."""
+    training: Training | None = field(default=None, metadata=LATER)
+    """The run that trained it; None for a rejected candidate, and where nobody said."""
+    spent: Spent | None = field(default=None, metadata=LATER)
+    """What that run had spent by its verdict; None where nobody said."""
+    history: tuple[Promotion, ...] = field(default=(), metadata=LATER)
+    """The promotions up to the champion that it beat, oldest first, at most `MOST_PROMOTIONS`."""
     path: str
     """The model's folder, a path or a URL; not stored, since it depends on where the model was found."""
 
@@ -115,44 +123,27 @@ class ModelInfo:
         datetime.fromisoformat(self.created)
 
     @property
+    def promotions(self) -> tuple[Promotion, ...]:
+        """The promotions before it, and its own."""
+        if self.verdict != "promoted" or self.opponent_version is None:
+            return self.history
+        own = Promotion(
+            version=self.version,
+            opponent_version=self.opponent_version,
+            wins=self.wins,
+            draws=self.draws,
+            losses=self.losses,
+            elo=number(self.match, "elo") or 0.0,
+        )
+        return (*self.history, own)
+
+    @property
     def summary(self) -> str:
         """The verdict with its match, on one line: `promoted against version 3: 231-12-57, score 0.790`."""
         if self.score is None:
             return "baseline, published without a match"
         counts = f"{self.wins}-{self.draws}-{self.losses}"
         return f"{self.verdict} against version {self.opponent_version}: {counts}, score {self.score:.3f}"
-
-    def card(self) -> str:
-        """Return the text of card.md: the model, its match and how to use it; the reader replaces the path MODEL."""
-        size = f" --size {GAMES[self.game].size}" if self.game.startswith("reversi") else ""
-        alone = not size or self.network.head == "margin"  # patterns think half a second, whatever the simulations
-        player = f"{size} MODEL" if alone else f"{size} mcts:MODEL:64"
-        rows = {
-            "game": self.game,
-            "network": f"{self.network} ({self.network.kind})",
-            "knows": _KNOWS[self.network.head],
-            "verdict": self.verdict,
-            "match": _match_cell(self),
-            **({"begun from": str(self.begun_from)} if self.begun_from else {}),
-            "published": self.created,
-            "file": f"model.safetensors, {self.size} bytes",
-            "SHA-256": f"`{self.sha256}`",
-        }
-        table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
-        return (
-            f"# Version {self.version}, {self.game}\n\n| | |\n|---|---|\n{table}\n\n"
-            f"Play it, with this folder as `MODEL`:\n\n    reversi play{player}\n\n"
-            f"or let it judge positions, one per line:\n\n"
-            f"    reversi analyze --model MODEL --simulations 64{size} --json < positions.txt\n"
-        )
-
-
-_KNOWS: dict[Head, str] = {
-    "dual": "a policy and the value of a position",
-    "policy": "a policy alone",
-    "q": "the value of every action",
-    "margin": "the expected margin of a position",
-}
 
 
 def describe(match: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -165,8 +156,13 @@ def describe(match: Mapping[str, Any] | None) -> dict[str, Any]:
     return {**counts, "score": score, "opponent_version": match["opponent_version"], "match": dict(match)}
 
 
-def _match_cell(info: ModelInfo) -> str:
-    if info.score is None:
-        return "none: it is the baseline"
-    text = f"{info.wins} wins, {info.draws} draws, {info.losses} losses against version {info.opponent_version}"
-    return f"{text}; score {info.score:.3f}"
+def number(values: Any, *keys: str) -> float | None:
+    """Return the finite number that `keys` lead to in nested objects, None if there is none."""
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    if isinstance(values, bool) or not isinstance(values, int | float):
+        return None
+    try:
+        return float(values) if math.isfinite(values) else None
+    except OverflowError:
+        return None

@@ -38,10 +38,12 @@ from reversi.errors import (
     UsageError,
 )
 from reversi.games.rules import Game
+from reversi.model.card import card
 from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked
 from reversi.model.folder import Folder
 from reversi.model.gated import Gated, Rollback, reason_of
 from reversi.model.info import ModelInfo, Origin, Owner, Verdict, describe
+from reversi.model.training import MOST_PROMOTIONS, Spent, Training
 from reversi.model.weights import Weights
 from reversi.runs import RUNS, newer_run, runs_with_registry
 from reversi.urls import masked
@@ -66,12 +68,19 @@ class Registry:
 
     begun_from  the model that the run which publishes here began with, for the description of every model
     owner       that run; it may only publish while the registry is its own
+    training    how it trains, for the description of the models that it keeps
     """
 
     def __init__(
-        self, url: str | Path, *, create: bool = False, begun_from: Origin | None = None, owner: Owner | None = None
+        self,
+        url: str | Path,
+        *,
+        create: bool = False,
+        begun_from: Origin | None = None,
+        owner: Owner | None = None,
+        training: Training | None = None,
     ) -> None:
-        self._begun_from, self._owner = begun_from, owner
+        self._begun_from, self._owner, self._training = begun_from, owner, training
         self.url = str(url)
         self._folder = Folder(self.url)
         if create and self._folder.read("registry.json", TEXT_BYTES) is None:
@@ -109,11 +118,14 @@ class Registry:
             return Owner(run=str(value["run"]), name=str(value["name"]))
         return None
 
-    def publish(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
+    def publish(
+        self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None, spent: Spent | None = None
+    ) -> ModelInfo:
         """Add a model with its verdict and, if it was promoted, make it the gated one.
 
         match  the gate's report with at least `wins`, `draws`, `losses` and `opponent_version`; None for the first
-        model
+               model
+        spent  what the run has spent
 
         Publishing the same weights again only completes an interrupted publication; other weights under a version that
         is taken are a RunError.
@@ -122,7 +134,7 @@ class Registry:
             raise RunError(f"{self.name} is now the registry of {owner.name!r:.80}; set registry.url for each run")
         published = self._find(weights.version)
         if published is None:
-            published = self._add(weights, verdict, match)
+            published = self._add(weights, verdict, match, spent)
         elif not self._holds(published, weights):
             raise RunError(f"{published.path}: version {weights.version} is taken by other weights, and never changes")
         if published.verdict == "promoted":
@@ -253,8 +265,11 @@ class Registry:
         """Copy a model (the gated one for None) to the folder `destination`, as `Choice.pull` does."""
         return self.chosen(self.gated() if version is None else self.get(version)).pull(destination)
 
-    def _add(self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None) -> ModelInfo:
+    def _add(
+        self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None, spent: Spent | None
+    ) -> ModelInfo:
         data, place = weights.to_bytes(), _place(weights.version)
+        beaten = self._find(match["opponent_version"]) if match and verdict == "promoted" else None
         info = ModelInfo(
             version=weights.version,
             verdict=verdict,
@@ -264,6 +279,9 @@ class Registry:
             size=len(data),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             begun_from=self._begun_from,
+            training=None if verdict == "rejected" else self._training,
+            spent=spent,
+            history=() if beaten is None else beaten.promotions[-MOST_PROMOTIONS:],
             path=self._folder.address(place),
             **describe(match),
         )
@@ -274,7 +292,7 @@ class Registry:
     def _describe(self, info: ModelInfo) -> None:
         """Write the model's card and, last, its description."""
         place = _place(info.version)
-        self._folder.write(f"{place}/card.md", info.card().encode())
+        self._folder.write(f"{place}/card.md", card(info).encode())
         self._folder.write(f"{place}/model.json", info.to_json().encode())
 
     def _holds(self, info: ModelInfo, weights: Weights) -> bool:

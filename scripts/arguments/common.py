@@ -116,6 +116,26 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add RUN, whose registry is meant where it is given; see `registry_named`."""
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name, instead of --registry")
+
+
+def registry_named(args: argparse.Namespace) -> str | None:
+    """Return the URL of the registry that RUN or --registry name, None if neither is given; UsageError for both."""
+    from reversi.errors import UsageError
+
+    if args.run is None:
+        url: str | None = args.registry
+        return url
+    if args.registry is not None:
+        raise UsageError(f"expected RUN or --registry, got both {args.run!r} and {args.registry!r}")
+    from reversi.runs import find_run
+    from scripts.run.status import registry_of
+
+    return registry_of(find_run(args.run))
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add --model; it is None where it is not given, which means `gated`."""
     parser.add_argument(

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Pull and print the model's card."""
     from reversi.errors import UsageError
+    from reversi.model.card import card
     from reversi.model.registry import choose, is_name
 
     model = str(args.version) if args.version is not None else "gated" if args.model is None else args.model
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     info = choose(model, args.registry, game_of_size(args)).pull(args.output)
     if args.json:
         fields = ("version", "path", "sha256", "size")
-        print(json.dumps({**{name: getattr(info, name) for name in fields}, "card": info.card()}))
+        print(json.dumps({**{name: getattr(info, name) for name in fields}, "card": card(info)}))
     else:
-        print(info.card(), end="")
+        print(card(info), end="")
     return 0

@@ -40,6 +40,7 @@ from scripts.ray.restart_policy import RestartPolicy
 from scripts.ray.role import Role
 from scripts.run.control import MOST_ON_A_CLUSTER, TargetWatcher
 from scripts.run.session import Session, registry_url
+from scripts.run.training import training_of
 
 GATE_SLICE_S = 2.0
 """Seconds of a gate match per round of the gate."""
@@ -89,7 +90,7 @@ class _Wiring:
         first = trimmed(places, target)
         return Parts(
             learner=self.role("learner", self.learner, lambda: ("round", session.fraction), session.learner),
-            gate=self.role("gate", self.gate, lambda: ("round", GATE_SLICE_S), session.gate),
+            gate=self.role("gate", self.gate, lambda: ("round", GATE_SLICE_S, session.spent), session.gate),
             actors=ActorPool(
                 [self.actor(index, place) for index, place in enumerate(first)],
                 lambda group, index: self.actor(index, another_place(session.job, self.placement, group)),
@@ -156,6 +157,7 @@ class _Wiring:
             keep_rejected=job.registry.keep_rejected,
             begun_from=job.begun_from,
             owner=self.session.folder.owner,
+            training=training_of(job, folder.name),
             **self.common,
         )
 

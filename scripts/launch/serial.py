@@ -182,7 +182,7 @@ def _turn(session: Session, parts: SerialParts) -> None:
     """Learn from one draw, advance the gate's match by a ply, and play if there was nothing to learn from."""
     learned = parts.learner.round(session.fraction, draws=1)
     session.learner(learned)
-    session.gate(parts.gate.round(0))
+    session.gate(parts.gate.round(0, session.spent))
     if not learned.steps and session.plays_on and parts.replay.room():
         for worker in parts.workers:
             session.actor(worker.round(session.fraction))
@@ -195,5 +195,5 @@ def _finish(session: Session, parts: SerialParts) -> None:
     while not session.last_offered and not session.interrupt.requested:
         session.offered(parts.learner.offer_candidate())
     while parts.gate.poll() and not session.interrupt.requested:
-        session.gate(parts.gate.round(0))
+        session.gate(parts.gate.round(0, session.spent))
         session.progress.tick()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import IO, TYPE_CHECKING, Any
 
+from reversi.model.training import Spent
 from scripts.run.dashboard import Newest, as_line, as_table, cells_of
 from scripts.run.processes import resident_mb
 from scripts.run.reports import Counters, HealthReport, MemoryReport
@@ -64,6 +65,11 @@ class Progress:
     def games(self) -> int:
         """Games delivered since the run began, as reported by the actors."""
         return self._sum.games
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent since the run began, as far as it was reported."""
+        return Spent(seconds=round(self._sum.at_s, 1), games=self._sum.games, positions=self._sum.positions)
 
     def begin(self, before_s: float, length_s: float | None, games: int | None) -> None:
         """Start the clock: earlier sessions trained `before_s` seconds; the run ends after `length_s` or `games`.

@@ -19,6 +19,7 @@ from actors.config import GamesActorConfig
 from learner.replay.redis.config import RedisReplayConfig
 from reversi.errors import ConfigError, CorruptFileError, ReversiError, RunError
 from reversi.model.registry import Registry
+from reversi.model.training import Spent
 from scripts.config.job import JobConfig
 from scripts.run.durations import duration_text
 from scripts.run.exit_record import read_exit_record
@@ -26,6 +27,7 @@ from scripts.run.folder import RunFolder, read_json, versions
 from scripts.run.interrupt import Interrupt
 from scripts.run.progress import Progress
 from scripts.run.stopping_criteria import StoppingCriteria, raised_limit
+from scripts.run.training import training_of
 
 if TYPE_CHECKING:
     from actors.worker import ActorReport
@@ -145,6 +147,11 @@ class Session:
         return self.criteria.fraction
 
     @property
+    def spent(self) -> Spent:
+        """What the run has spent so far, in all sessions."""
+        return self.progress.spent
+
+    @property
     def plays_on(self) -> bool:
         """False when the run's games are played, or all game files are read."""
         return self.criteria.plays_on
@@ -258,7 +265,8 @@ class Session:
     def open_registry(self) -> Registry:
         """Return the registry the run publishes to."""
         url, job = registry_url(self.job, self.folder.path), self.job
-        return Registry(url, create=True, begun_from=job.begun_from, owner=self.folder.owner)
+        training = training_of(job, self.folder.path.name)
+        return Registry(url, create=True, begun_from=job.begun_from, owner=self.folder.owner, training=training)
 
     def newest_version(self) -> int:
         """Return the highest version in the registry, -1 if it is empty."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reversi.model.registry import Registry
+from reversi.model.training import Spent, Training
 from scripts import cli
 from scripts.bench.setup import Settings, random_weights
 
@@ -49,10 +50,13 @@ def reversi(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a registry of 6x6 models: version 0 without a match, 3 promoted, 4 rejected."""
     path = tmp_path_factory.mktemp("registry")
-    weights, made = random_weights(TINY), Registry(str(path), create=True)
+    how = {"run": "night", "algorithm": "alphazero", "program": "p", "machine": "m", "cores": 2}
+    training = Training(**how, configuration="game: 6\n")  # type: ignore[arg-type]
+    weights, made = random_weights(TINY), Registry(str(path), create=True, training=training)
     made.publish(weights, "first", None)
     won = {"wins": 230, "draws": 10, "losses": 160, "opponent_version": 0}
-    made.publish(dataclasses.replace(weights, version=3), "promoted", won)
+    spent = Spent(seconds=90.0, games=1200, positions=40_000)
+    made.publish(dataclasses.replace(weights, version=3), "promoted", won, spent)
     lost = {"wins": 100, "draws": 20, "losses": 280, "opponent_version": 3}
     made.publish(dataclasses.replace(weights, version=4), "rejected", lost)
     return path

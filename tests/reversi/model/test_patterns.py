@@ -9,6 +9,7 @@ import pytest
 from reversi.errors import ConfigError, CorruptFileError, IncompatibleModelError
 from reversi.games.planes import PLANES, write_planes
 from reversi.games.rules import GAMES, game_named, legal_moves
+from reversi.model.card import card
 from reversi.model.config import PatternConfig, network_from_json, network_to_json
 from reversi.model.evaluate import open_evaluator
 from reversi.model.export import output_ports, to_onnx
@@ -127,9 +128,9 @@ def test_the_onnx_file_answers_as_the_tables_do():
 def test_the_registry_takes_it_as_any_other(tmp_path):
     registry = Registry(tmp_path, create=True)
     info = registry.publish(weights(GAME, 4, config=PATTERNS), "first", None)
-    assert "5 patterns, phases of 6 discs (patterns)" in info.card()
-    assert "| knows | the expected margin of a position |" in info.card()
-    loaded = registry.load(registry.latest())
+    assert "5 patterns, phases of 6 discs (patterns)" in card(info)
+    assert "| knows | the expected margin of a position |" in card(info)
+    loaded = registry.load(registry.get(4))
     assert isinstance(loaded.network, PatternConfig)
     assert (loaded.arrays["tables"] == weights(GAME, 4, config=PATTERNS).arrays["tables"]).all()
 

@@ -17,6 +17,7 @@ from reversi.errors import (
     UnreachableError,
     UsageError,
 )
+from reversi.model.card import card
 from reversi.model.config import TableConfig
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
@@ -189,7 +190,7 @@ def test_every_kind_of_network_comes_back_and_has_its_card(game, config, texts, 
     registry.publish(before, "first", None)
     info = registry.get(4)
     assert (info.network, info.game) == (config, game)
-    assert all(text in info.card() for text in texts), info.card()
+    assert all(text in card(info) for text in texts), info.card()
     after = registry.load(info)
     assert after.network == config
     for name, array in before.arrays.items():

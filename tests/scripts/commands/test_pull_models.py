@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from reversi.model.registry import load_model
-from tests.scripts.conftest import Reversi
+from reversi.model.registry import Registry, load_model
+from reversi.model.training import Spent
+from scripts.bench.setup import random_weights
+from tests.scripts.conftest import TINY, Reversi
+from tests.scripts.run import written_runs
 
 
 def test_pull_brings_the_gated_model(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
@@ -77,7 +82,12 @@ def test_models_lists_verdicts(reversi: Reversi, registry: Path) -> None:
     assert (models[1]["wins"], models[1]["draws"], models[1]["losses"]) == (230, 10, 160)
     assert all(Path(each["path"]).is_dir() for each in models)
     lines = reversi("models", "--registry", registry).out.splitlines()
-    assert [line[0] for line in lines] == [" ", "*", " "]
+    assert [line.split()[:2] for line in lines] == [
+        ["version", "verdict"],
+        ["0", "baseline"],
+        ["*", "3"],
+        ["4", "rejected"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +114,80 @@ def test_what_cannot_be_read_is_named_beside_the_list_of_the_others(
     assert says in answer.err
     shown = reversi("models", "--registry", broken)
     assert (shown.code, shown.err) == (1, answer.err)
-    assert [int(line.strip("* ").split()[0]) for line in shown.out.splitlines()] == listed
+    assert [int(line.strip("* ").split()[0]) for line in shown.out.splitlines()[1:]] == listed
+
+
+def test_the_table_has_the_figures_of_every_match(
+    reversi: Reversi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a run by its name, with all that the gate says."""
+    monkeypatch.chdir(tmp_path)
+    made = written_runs.made(tmp_path / "runs" / "night")
+    registry = Registry(made / "registry", create=True)
+    weights = random_weights(TINY)
+    registry.publish(weights, "first", None)
+    won = {"wins": 22, "draws": 1, "losses": 10, "opponent_version": 0, "elo": 130.4, "elo_interval": [30.2, None]}
+    truth = {"truth": {"positions": 300, "outcome_kept": 0.98, "outcome_kept_error": 0.01}}
+    colours = {"black": [12, 0, 4], "white": [10, 1, 6]}
+    spent = Spent(seconds=754.0, games=12_000, positions=400_000)
+    registry.publish(dataclasses.replace(weights, version=3), "promoted", won | truth | colours, spent)
+    head, first, second = reversi("models", "night").out.splitlines()
+    assert re.split(r"  +", head.strip()) == [
+        *("version", "verdict", "against", "Elo [95 %]", "truth", "as Black", "as White", "cost", "published")
+    ]
+    assert first.split()[:2] == ["0", "baseline"]
+    assert re.split(r"  +", second)[:9] == [
+        *("*", "3", "promoted", "0", "+130 [+30, +inf]", "98.0 \N{PLUS-MINUS SIGN}2.0 %", "12-0-4", "10-1-6"),
+        "12 min 34 s, 12,000 games",
+    ]
+    assert reversi("models", "night", "--registry", "x").code == 2
+    assert reversi("models", "other").code == 1
+
+
+def test_a_rollback_is_made_shown_and_followed(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(registry, tmp_path / "copy")
+    made = Registry(copy)
+    won = {"wins": 230, "draws": 10, "losses": 160, "opponent_version": 3}
+    made.publish(dataclasses.replace(random_weights(TINY), version=5), "promoted", won)
+    back = reversi("models", "--registry", copy, "--rollback", 3, "--reason", "5 passes too early")
+    assert (back.code, back.err) == (0, "")
+    assert re.fullmatch(r"rolled back from version 5 to 3 on \d{4}-\d\d-\d\d: 5 passes too early\n", back.out)
+    assert json.loads(reversi("pull", "--registry", copy, "-o", tmp_path / "m", "--json").out)["version"] == 3
+    shown = reversi("models", "--registry", copy).out.splitlines()
+    assert shown[-1] + "\n" == back.out
+    assert [line.strip("* ").split()[:2] for line in shown[1:-1]][-1] == ["5", "withdrawn"]
+    models = json.loads(reversi("models", "--registry", copy, "--json").out)
+    assert [(each["gated"], each["withdrawn"]) for each in models] == [
+        *((False, None), (True, None), (False, None), (False, "5 passes too early"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--rollback", 3), "expected --rollback N and --reason TEXT together"),
+        (("--reason", "why"), "expected --rollback N and --reason TEXT together"),
+        (
+            ("--rollback", 4, "--reason", "why"),
+            "expected a version that was promoted, got 4: rejected against",
+        ),
+        (("--rollback", 3, "--reason", "why"), "expected another version than the champion, got 3"),
+    ],
+    ids=str,
+)
+def test_a_rollback_that_cannot_be_is_refused(
+    reversi: Reversi, registry: Path, arguments: tuple[object, ...], says: str
+) -> None:
+    before = (registry / "gated.json").read_bytes()
+    answer = reversi("models", "--registry", registry, *arguments)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert says in answer.err
+    assert (registry / "gated.json").read_bytes() == before
+
+
+def test_a_rollback_names_its_registry(reversi: Reversi) -> None:
+    answer = reversi("models", "--rollback", 3, "--reason", "why")
+    assert (answer.code, "no registry is changed that is not named" in answer.err) == (2, True)
 
 
 def test_an_empty_registry_lists_nothing_and_has_no_gated_model(reversi: Reversi, tmp_path: Path) -> None:
