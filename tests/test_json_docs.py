@@ -239,6 +239,7 @@ SCENES: dict[str, Callable[[Scene], Iterable[dict[str, Any]]]] = {
     "reversi replay": lambda scene: scene.lines("replay", "--size", 6, "c2b2"),
     "reversi label": label,
     "reversi pull": lambda scene: [scene.one("pull", "--registry", scene.registry, "-o", scene.folder / "champion")],
+    "reversi push": lambda scene: [scene.one("push", scene.registry, scene.folder / "there")],
     "reversi models": models,
     "reversi export": lambda scene: [scene.one("export", "--registry", scene.registry, "-o", scene.folder / "m.onnx")],
     "reversi prove": lambda scene: [scene.one("prove", "--player", "random")],

@@ -170,7 +170,7 @@ def _truth(info: ModelInfo) -> str:
 
 def _limits(info: ModelInfo) -> str:
     return (
-        f"## Limits\n\nIt plays {info.game} only. It has learned from the games of its run alone: positions unlike those "
+        f"## Limits\n\nIt plays {info.game} only. It has learned from the games of its run: positions unlike those "
         "are judged less well. Its values are estimates. Much of a move's quality far from the end comes from search: "
         "give it simulations or time. How strong it is against other programs only matches against them can say.\n"
     )

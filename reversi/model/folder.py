@@ -38,14 +38,15 @@ class Folder:
             ) from error
         except OSError as error:  # some drivers connect at once
             raise UnreachableError(f"cannot reach {self}: {_reason(error)}") from error
-        self._is_local = isinstance(self._files, LocalFileSystem)
+        self.is_local = isinstance(self._files, LocalFileSystem)
+        """Whether it is on a disk of this machine."""
 
     def __str__(self) -> str:
         return masked(self.url)
 
     def address(self, name: str) -> str:
         """Return the location of `name`: an absolute path, or a URL."""
-        return self._path(name) if self._is_local else masked(str(self._files.unstrip_protocol(self._path(name))))
+        return self._path(name) if self.is_local else masked(str(self._files.unstrip_protocol(self._path(name))))
 
     def exists(self) -> bool:
         """Return whether the folder exists."""
@@ -56,7 +57,7 @@ class Folder:
         """Return the content of the file `name`, None if there is none; at most `most_bytes` + 1 bytes are read."""
         with self._reaching():
             try:
-                if self._is_local and not stat.S_ISREG(os.stat(self._path(name)).st_mode):
+                if self.is_local and not stat.S_ISREG(os.stat(self._path(name)).st_mode):
                     raise CorruptFileError(f"{self.address(name)}: expected a file, got something else")
                 with self._files.open(self._path(name), "rb") as file:
                     return _read(file, most_bytes + 1)
@@ -76,7 +77,7 @@ class Folder:
         """Create or replace the file `name` atomically, and create the folders above it."""
         path = self._path(name)
         try:
-            if self._is_local:
+            if self.is_local:
                 write_atomic(Path(path), data)
             else:
                 self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)

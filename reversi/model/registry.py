@@ -20,6 +20,7 @@ import functools
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -181,6 +182,45 @@ class Registry:
             after = Gated(version=info.version, sha256=info.sha256, rollbacks=gated.rollbacks if gated else ())
             self._folder.write("gated.json", after.to_json())
 
+    @property
+    def address(self) -> str:
+        """The absolute path, or the URL with passwords masked."""
+        return os.path.realpath(self._folder.address("")) if self._folder.is_local else self._folder.address("")
+
+    @property
+    def owner(self) -> Owner | None:
+        """The run that publishes here, None for a place that models are pushed to."""
+        return self._claimed()
+
+    def champion(self) -> ModelInfo | None:
+        """Return the champion, None where there is none or no registry yet."""
+        with contextlib.suppress(NoGatedModelError):
+            return None if self._gated() is None else self.gated()
+        return None
+
+    def add_copy(self, choice: Choice) -> ModelInfo:
+        """Add a model of another registry as it is there; RunError if its version is taken by other weights."""
+        info = choice.info
+        assert info is not None, "it comes from a registry"
+        if (found := self._find(info.version)) is not None:
+            if found.sha256 != info.sha256:
+                raise RunError(f"{found.path}: version {info.version} is taken by other weights, and never changes")
+            return found
+        copy = replace(info, path=self._folder.address(_place(info.version)))
+        self._write(copy, choice.data)
+        return copy
+
+    def follow(self, champion: ModelInfo, rollbacks: Sequence[Rollback]) -> None:
+        """Make a model that is here the champion, as it is in another registry with these rollbacks."""
+        own = self.rollbacks()
+        both = sorted({*own, *rollbacks}, key=lambda each: each.created)
+        after = Gated(version=champion.version, sha256=champion.sha256, rollbacks=tuple(both))
+        self._folder.write("gated.json", after.to_json())
+
+    def write_page(self, name: str, data: bytes) -> None:
+        """Write a file beside the models, for people who look at the place."""
+        self._folder.write(name, data)
+
     def prune(self, rejected: Sequence[int], keep: int) -> None:
         """Drop the weights of all `rejected` versions (ascending) but the last `keep`; card and model.json stay.
 
@@ -285,6 +325,12 @@ class Registry:
             path=self._folder.address(place),
             **describe(match),
         )
+        self._write(info, data)
+        return info
+
+    def _write(self, info: ModelInfo, data: bytes) -> None:
+        """Write a model's files; it exists once the last one does."""
+        place = _place(info.version)
         self._folder.write(f"{place}/model.safetensors", data)
         self._describe(info)
         return info

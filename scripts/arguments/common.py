@@ -118,7 +118,7 @@ def add_registry(parser: argparse.ArgumentParser) -> None:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add RUN, whose registry is meant where it is given; see `registry_named`."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name, instead of --registry")
+    parser.add_argument("run", nargs="?", type=given, metavar="RUN", help="a run's folder or name, not --registry")
 
 
 def registry_named(args: argparse.Namespace) -> str | None:
@@ -130,10 +130,21 @@ def registry_named(args: argparse.Namespace) -> str | None:
         return url
     if args.registry is not None:
         raise UsageError(f"expected RUN or --registry, got both {args.run!r} and {args.registry!r}")
+    return registry_and_run(args.run)[0]
+
+
+def registry_and_run(text: str) -> tuple[str, Path | None]:
+    """Return the URL of the registry that `text` names: a run's folder or name, or a registry, which is of no run.
+
+    Raises RunError if it is neither.
+    """
     from reversi.runs import find_run
     from scripts.run.status import registry_of
 
-    return registry_of(find_run(args.run))
+    if "://" in text or Path(text, "registry.json").is_file():
+        return text, None
+    folder = find_run(text)
+    return registry_of(folder), folder
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
