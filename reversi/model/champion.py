@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 
 from reversi.errors import ReversiError
 from reversi.games.rules import game_named
+from reversi.model.choice import Choice
 from reversi.model.info import ModelInfo
 from reversi.model.registry import Registry
-from reversi.model.weights import Weights
 
 T = TypeVar("T")
 
-CHECK_S = 5.0
+CHECK_S = 2.0
 """Time between two looks at the registry, in seconds; a look reads two small JSON files."""
 
 MOST_S = 60.0
@@ -26,16 +26,16 @@ log = logging.getLogger(__name__)
 class ChampionFollower(Generic[T]):
     """What `use` makes of a registry's champion, and of every other one that replaces it; not thread-safe."""
 
-    def __init__(self, registry: Registry, use: Callable[[Weights], T]) -> None:
-        """Load and use the champion; raises what `Registry.gated`, `Registry.load` and `use` raise."""
+    def __init__(self, registry: Registry, use: Callable[[Choice], T]) -> None:
+        """Load and use the champion; raises what `Registry.gated`, `Registry.chosen` and `use` raise."""
         info = registry.gated()
-        weights = registry.load(info)
-        self.current = use(weights)
+        choice = registry.chosen(info)
+        self.current = use(choice)
         """What was made of the champion in use."""
         self.wait_s = CHECK_S
         """Time until the next look at the registry, in seconds."""
         self._registry, self._use = registry, use
-        self._info, self._game, self._failure = info, weights.game, ""
+        self._info, self._game, self._failure = info, choice.weights.game, ""
 
     def newer(self) -> T | None:
         """Look at the registry: return what `use` makes of its champion if it is another one, else None.
@@ -53,9 +53,9 @@ class ChampionFollower(Generic[T]):
         return made
 
     def _made(self, info: ModelInfo) -> T:
-        weights = self._registry.load(info)
-        weights.check_game(game_named(self._game))
-        self.current = self._use(weights)
+        choice = self._registry.chosen(info)
+        choice.weights.check_game(game_named(self._game))
+        self.current = self._use(choice)
         self._info = info
         return self.current
 

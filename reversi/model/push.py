@@ -45,9 +45,8 @@ def push(source: Registry, info: ModelInfo, url: str, picture: Path | None = Non
     if is_champion:
         if picture is not None:
             target.write_page(picture.name, picture.read_bytes())
-        target.write_page(
-            README, card(pushed, picture=picture.name if picture else None, registry=target.name).encode()
-        )
+        page = card(pushed, picture=picture.name if picture else None, registry=target.name)
+        target.write_page(README, page.encode())
         target.follow(pushed, source.rollbacks())
     return pushed
 

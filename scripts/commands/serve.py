@@ -9,7 +9,6 @@ it.  docs/web.md shows the page and describes the server's JSON interface.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scripts.arguments.common import add_address_arguments, game_of_size
@@ -97,7 +96,7 @@ def _players(args: argparse.Namespace) -> tuple[Selection, Source | None]:
         return _of_player(args), None
     game = game_of_size(args)
     if args.model in (None, "gated") and (registry := promoted_registry(args.registry, game)) is not None:
-        follower = ChampionFollower(registry, partial(_of_model, args))
+        follower = ChampionFollower(registry, lambda choice: _of_model(args, choice.weights))
         return follower.current, follower
     return _of_model(args, load_model(args.model or "gated", args.registry, game)), None
 

@@ -10,15 +10,15 @@ import pytest
 
 from reversi.errors import NoGatedModelError
 from reversi.model.champion import CHECK_S, MOST_S, ChampionFollower
+from reversi.model.choice import Choice
 from reversi.model.registry import Registry
-from reversi.model.weights import Weights
 from tests.reversi.model.samples import weights
 
 WON = {"wins": 230, "draws": 10, "losses": 160, "opponent_version": 0}
 
 
-def version_of(champion: Weights) -> int:
-    return champion.version
+def version_of(champion: Choice) -> int:
+    return champion.weights.version
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_newer_champion_is_given_once_and_a_rejected_candidate_never(registry:
 
 
 def test_a_registry_that_began_anew_has_another_champion(registry: Registry) -> None:
-    follower = ChampionFollower(registry, lambda champion: champion)
+    follower = ChampionFollower(registry, lambda champion: champion.weights)
     shutil.rmtree(registry.url)
     again = Registry(registry.url, create=True)
     other = weights("reversi4", seed=1)
@@ -112,10 +112,10 @@ def test_looks_become_rarer_while_they_fail(registry: Registry) -> None:
     follower = ChampionFollower(registry, version_of)
     _half_written(Path(registry.url))
     waits = []
-    for _ in range(6):
+    for _ in range(7):
         waits.append(follower.wait_s)
         follower.newer()
-    assert waits == [CHECK_S, 2 * CHECK_S, 4 * CHECK_S, 8 * CHECK_S, MOST_S, MOST_S]
+    assert waits == [CHECK_S, 2 * CHECK_S, 4 * CHECK_S, 8 * CHECK_S, 16 * CHECK_S, MOST_S, MOST_S]
     (Path(registry.url) / "gated.json").write_text('{"version": 0}')
     follower.newer()
     assert follower.wait_s == CHECK_S
@@ -131,10 +131,10 @@ def test_a_model_of_another_game_is_not_taken(registry: Registry, caplog: pytest
 def test_a_model_that_cannot_be_used_is_logged_with_its_traceback(
     registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def use(champion: Weights) -> int:
-        if champion.version == 7:
+    def use(champion: Choice) -> int:
+        if champion.weights.version == 7:
             raise RuntimeError("no memory for it")
-        return champion.version
+        return champion.weights.version
 
     follower = ChampionFollower(registry, use)
     registry.publish(weights("reversi4", version=7), "promoted", WON)

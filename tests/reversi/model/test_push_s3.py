@@ -46,7 +46,7 @@ def test_a_registry_in_a_bucket_is_one_like_any_other(bucket: str, tmp_path: Pat
     source.publish(weights("reversi4", 3, seed=3), "promoted", MATCH)
     there = f"{bucket}/pushed"
     push(source, source.gated(), there)
-    follower = ChampionFollower(Registry(there), lambda champion: champion.version)
+    follower = ChampionFollower(Registry(there), lambda champion: champion.weights.version)
     source.publish(weights("reversi4", 5, seed=5), "promoted", MATCH)
     push(source, source.gated(), there)
     assert (follower.current, follower.newer()) == (3, 5)
