@@ -333,7 +333,6 @@ class Registry:
         place = _place(info.version)
         self._folder.write(f"{place}/model.safetensors", data)
         self._describe(info)
-        return info
 
     def _describe(self, info: ModelInfo) -> None:
         """Write the model's card and, last, its description."""
