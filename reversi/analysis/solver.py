@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,15 +34,18 @@ class SolverAnalyzer:
         *,
         choose_empties: int | None = None,
         winner_takes_empties: bool = True,
+        nodes: int | None = None,
     ) -> None:
         """Solve from `empties` empty squares on in `analyse`.
 
         choose_empties        the same for `choose`; None is `empties`
         winner_takes_empties  gives the squares left empty to the winner, as is usual in Othello programs; without it
                               they count for nobody
+        nodes                 most positions that the solver searches for one, in place of a time limit, so that what is
+                              solved does not depend on the machine
         """
         self.name, self.game, self.uses_limit = analyzer.name, analyzer.game, analyzer.uses_limit
-        self._analyzer, self._empties = analyzer, empties
+        self._analyzer, self._empties, self._nodes = analyzer, empties, nodes
         self._choose_empties = empties if choose_empties is None else choose_empties
         self._solver = Solver(analyzer.game, winner_takes_empties=winner_takes_empties)
         self._unsolved: dict[Position, float] = {}
@@ -68,7 +72,7 @@ class SolverAnalyzer:
         lines: bool,
     ) -> Analysis:
         start_s = time.monotonic()
-        most_s = MOST_S if limit.seconds is None else min(MOST_S, limit.seconds / 2)
+        most_s = math.inf if self._nodes else MOST_S if limit.seconds is None else min(MOST_S, limit.seconds / 2)
         if most_s <= self._unsolved.get(position, -1.0):
             return otherwise(position, limit, stop)
         moves, nodes = self._solve(position, most_s, stop, lines)
@@ -92,5 +96,9 @@ class SolverAnalyzer:
         self, position: Position, most_s: float, stop: Callable[[], bool], lines: bool
     ) -> tuple[tuple[MoveAnalysis, ...], int]:
         return until_stopped(
-            lambda: exact_moves(self._solver, position, seconds=most_s, lines=lines), stop, self._solver.stop
+            lambda: exact_moves(
+                self._solver, position, nodes=self._nodes, seconds=None if self._nodes else most_s, lines=lines
+            ),
+            stop,
+            self._solver.stop,
         )

@@ -7,22 +7,18 @@ never plays by itself: it answers `go`, and the GUI sends `move` if the move is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import closing
 
 from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis
+from reversi.analysis.margin import margin_of
 from reversi.errors import ReversiError
 from reversi.formats.ggf import GgfMove, name_of, parse_ggf
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
-from reversi.games.rules import Game
 
 NAME = "reversi-zero"
-
-SUREST = 0.99
-"""Values beyond it are clipped before the conversion to discs: a won game says nothing about the margin."""
 
 DEEPEST = 16
 """All depths from here on mean the same number of simulations, 65,536."""
@@ -111,7 +107,7 @@ class NBoard:
         if analysis.nodes:
             self._say_line(best)
             self._nodestats(analysis)
-            discs = _discs(game, best)
+            discs = margin_of(game, best)
             if discs is not None:
                 text = f"{text}/{discs:.2f}/{analysis.seconds:.2f}"
         self._say(f"=== {text}")
@@ -137,12 +133,12 @@ class NBoard:
             margin, empties = position.margin, position.empties
             return margin + (empties if margin > 0 else -empties if margin < 0 else 0)
         analysis = self._session.analyzer.analyse(position, self._limit, self._interrupted)
-        return _discs(position.game, analysis.judged_best)
+        return margin_of(position.game, analysis.judged_best)
 
     def _say_line(self, move: MoveAnalysis) -> None:
         """Print a move with its value, if known: `100%` marks an exact margin, `100%W` a proven result."""
         game = self._session.position.game
-        line, discs = "".join(name_of(game, action) for action in move.line), _discs(game, move)
+        line, discs = "".join(name_of(game, action) for action in move.line), margin_of(game, move)
         if discs is None:
             return
         if move.score is not None:
@@ -164,25 +160,6 @@ class NBoard:
 def simulations_of(depth: int) -> int:
     """Return the number of simulations for a depth: 2**depth, up to 2**DEEPEST."""
     return 1 << min(depth, DEEPEST)
-
-
-def discs_of(game: Game, value: float) -> float:
-    """Convert a value of -1 to 1 to discs, by a logistic model of winning.
-
-    The model: a player ahead by d discs wins with probability 1 / (1 + exp(-d / s)), s = N*N / 16 discs, which is 4 on
-    8x8; `value` is twice that probability minus 1.  Increases with the value up to `SUREST`, where it is 21 on 8x8; 0
-    for 0.
-    """
-    return game.squares / 8 * math.atanh(max(-SUREST, min(SUREST, value)))
-
-
-def _discs(game: Game, move: MoveAnalysis) -> float | None:
-    """Return a move's value in discs, exact if it is solved; None if unknown."""
-    if move.score is not None:
-        return float(move.score)
-    if move.discs is not None:
-        return move.discs
-    return None if move.value is None else discs_of(game, move.value)
 
 
 ABOUT_THE_GAME = {"move", "hint", "go", "analyze"}

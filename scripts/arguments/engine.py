@@ -25,6 +25,7 @@ from scripts.arguments.common import (
 
 if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analyzer, PlayerAnalyzer
+    from reversi.analysis.review import Reviewer
     from reversi.frontends.engine_session import AnalyzerOf, EngineSession
     from reversi.frontends.input_lines import InputLines
     from reversi.games.rules import Game
@@ -174,6 +175,24 @@ def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool
         choose_empties=SOLVED_EMPTIES if solve is None else solve,
         winner_takes_empties=winner_takes_empties,
     )
+
+
+def reviewer(search: Analyzer, solve: int | None, simulations: int | None = None) -> Reviewer:
+    """Return what reviews games: `search` to one depth, by default that of a review, and the solver before it, without
+    a look at the clock.
+
+    solve  as for `solving`
+    """
+    from reversi.analysis.alphabeta import AlphaBetaAnalyzer
+    from reversi.analysis.analyzer import Limit
+    from reversi.analysis.review import SIMULATIONS, SOLVED_NODES, TABLE_SIMULATIONS, Reviewer
+    from reversi.analysis.solver import SolverAnalyzer
+
+    usual = TABLE_SIMULATIONS if isinstance(search, AlphaBetaAnalyzer) else SIMULATIONS
+    limit = Limit(usual if simulations is None else simulations)
+    if (empties := analysed_empties(search.game, solve)) == 0:
+        return Reviewer(search, limit)
+    return Reviewer(SolverAnalyzer(search, empties, winner_takes_empties=False, nodes=SOLVED_NODES), limit)
 
 
 def solve_of(args: argparse.Namespace) -> int | None:

@@ -4,10 +4,10 @@ FILE is a file of games, WTHOR (.wtb), GGF (.ggf), SGF (.sgf), CSV with a column
 per line (.txt) or this program's records (.records); a game written out, as f5d6c3, GGF or SGF; or - for transcripts,
 GGF or SGF from standard input.
 
-Where at most --solve squares are empty and the solver finishes, a move's loss is exact, in discs.  Before, it is the
-expected result that it gave away, estimated by a search of --simulations, in per cent of a win: the value of the
-position less that of the one it led to.  Marked are ??, a win made a loss, ?, half of that (a win made a draw, a draw a
-loss; of an estimate from 25 % on, and ?? from 75 %), and ?!, 10 discs or more lost and no more than that.
+A move is judged by the discs that it lost: exactly where at most --solve squares are empty and the solver finishes,
+before by the margins that a search expects, which are shown with a decimal.  Marked are ??, 12 discs or more, or a
+proven win made a loss, ?, 6 discs or more, or half of a proven result, and ?!, 3 discs or more.  The same game gets the
+same marks every time, unless --seconds limits the search.
 
 Every game is printed as soon as it is reviewed.  Ctrl-C ends the review with what is known of the game that it is at.
 A game with an illegal move is reviewed up to that move, and the exit code is then 1.
@@ -19,12 +19,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from reversi.analysis.review import SIMULATIONS, marks_of, review, sums_of
+from reversi.analysis.review import SIMULATIONS, deciding_move, marks_of, review, sums_of
 from scripts.arguments.analysis import Analyse, add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json, positive
+from scripts.arguments.engine import reviewer, search_analyzer
 from scripts.arguments.game_files import index_of, read_collection
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from reversi.analysis.review import ReviewedMove, Sums
     from reversi.formats.collection import Collection
     from reversi.games.position import Position
+    from reversi.games.rules import Game
+    from reversi.model.weights import Weights
 
 EXAMPLES = """
 reversi review c2b2b3b4
@@ -66,12 +69,18 @@ class GameReview:
         """What each side gave away."""
         return {side: sums_of(self.moves, black=side == "black") for side in SIDES}
 
+    @property
+    def decided(self) -> int | None:
+        """The index of the move that decided the game."""
+        return deciding_move(self.moves, self.positions[-1]) if self.fault is None else None
+
     def to_json(self) -> str:
         """Return the review as a line of JSON."""
         last = self.positions[-1]
         values = {"game": self.number, "title": self.title, "board": last.game.name}
-        values |= {"moves": [_move_json(ply, move) for ply, move in enumerate(self.moves, start=1)]}
-        values |= {side: asdict(sums) for side, sums in self.sums.items()}
+        values |= {"moves": [move.as_json(ply) for ply, move in enumerate(self.moves, start=1)]}
+        values |= {side: sums.as_json() for side, sums in self.sums.items()}
+        values |= {"decided": None if self.decided is None else self.decided + 1}
         values |= {"black_discs": last.black.bit_count(), "white_discs": last.white.bit_count()}
         values |= {"margin": last.black_margin, "over": last.is_over, "error": self.fault}
         return json.dumps(values)
@@ -80,7 +89,7 @@ class GameReview:
         head = f"Game {self.number} of {self.of}: {self.title}".rstrip(": ")
         rows: list[tuple[str, ...]] = [("ply", "side", "move", "lost", "", "better", "with best play")]
         rows += [_row(ply, move) for ply, move in enumerate(self.moves, start=1)]
-        return "\n".join([head, *_aligned(rows, "><<><<<"), "", *self._given_away(), self._result()])
+        return "\n".join([head, *_aligned(rows, "><<><<<"), "", *self._given_away(), *self._decided(), self._result()])
 
     def _given_away(self) -> Iterator[str]:
         """Yield the table of both sides' marks and discs, and what the marks mean."""
@@ -90,10 +99,21 @@ class GameReview:
         for side, sums in self.sums.items():
             counts = [str(sums.marks[mark.sign]) for mark in marks]
             if discs:
-                counts.append(str(sums.discs) if sums.exact else "-")
+                counts.append("-" if sums.discs is None else _discs(sums.discs, exact=sums.exact == sums.judged))
             rows.append((side.capitalize(), *counts, _known(sums)))
         yield from _aligned(rows, "<" + ">" * (len(marks) + discs) + "<")
-        yield ", ".join(f"{mark.sign} {mark.meaning}" for mark in marks)
+        yield ", ".join(f"{mark.sign} {mark.meaning(game)}" for mark in marks)
+
+    def _decided(self) -> Iterator[str]:
+        """Yield the move that decided the game, if one did."""
+        from reversi.games.notation import action_name
+
+        if (at := self.decided) is not None:
+            move = self.moves[at]
+            assert move.loss is not None
+            better = "" if move.loss.best is None else f", better {action_name(move.position.game, move.loss.best)}"
+            side = "Black" if move.position.black_to_move else "White"
+            yield f"Decided by ply {at + 1}, {side} {action_name(move.position.game, move.action)}{better}"
 
     def _result(self) -> str:
         last = self.positions[-1]
@@ -125,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     game, weights = model_to_analyse(args)
     games = read_collection(args.file, game, args.column)
     rows = range(len(games)) if args.game is None else [index_of(games, args.game)]
-    analyse, most = analyse_with(args, game, weights, SIMULATIONS)
+    analyse, most = _analyse_with(args, game, weights)
     broken = 0
     for index in rows:
         positions = games.positions(index)
@@ -141,6 +161,18 @@ def run(args: argparse.Namespace) -> int:
         _print(game_review, as_json=args.json)
         broken += game_review.fault is not None
     return 1 if broken else 0
+
+
+def _analyse_with(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[Analyse, int]:
+    """Return what analyzes positions, and the most of a call: with a network of patterns as the page does, which knows
+    every move's margin, else many positions at a time."""
+    from reversi.players import plays_alphabeta
+
+    if args.seconds is not None or args.simulations == 0 or not plays_alphabeta(weights):
+        return analyse_with(args, game, weights, SIMULATIONS)
+    search = search_analyzer(weights, game, threads=args.threads)
+    by_one = reviewer(search, args.solve, args.simulations)
+    return lambda positions: [by_one.analyse(position, lambda: False) for position in positions], 1
 
 
 def _analyses(positions: Sequence[Position], analyse: Analyse, most: int) -> Iterator[tuple[int, Analysis]]:
@@ -170,25 +202,6 @@ def _print(game_review: GameReview, *, as_json: bool) -> None:
         print(f"error: {game_review.fault}", file=sys.stderr, flush=True)
 
 
-def _move_json(ply: int, move: ReviewedMove) -> dict[str, Any]:
-    from reversi.games.notation import action_name
-
-    position, loss = move.position, move.loss
-    best = None if move.analysis is None else move.analysis.judged_best
-    return {
-        "ply": ply,
-        "side": "black" if position.black_to_move else "white",
-        "position": str(position),
-        "move": action_name(position.game, move.action),
-        "lost_discs": None if loss is None else loss.discs,
-        "lost_result": None if loss is None else round(loss.result, 4),
-        "mark": None if loss is None or loss.mark is None else loss.mark.sign,
-        "better": None if loss is None or loss.best is None else action_name(position.game, loss.best),
-        "value": None if best is None or best.value is None else round(best.value, 4),
-        "score": None if best is None else best.score,
-    }
-
-
 def _row(ply: int, move: ReviewedMove) -> tuple[str, ...]:
     from reversi.games.notation import action_name
 
@@ -197,16 +210,21 @@ def _row(ply: int, move: ReviewedMove) -> tuple[str, ...]:
     best = "" if move.analysis is None else move.analysis.judged_best.judgement
     if loss is None:
         return str(ply), side, name, "-", "", "", best
-    lost = f"{50 * loss.result:.0f} %" if loss.discs is None else str(loss.discs)
+    lost = f"{50 * loss.result:.0f} %" if loss.discs is None else _discs(loss.discs, exact=loss.exact)
     better = "" if loss.best is None else action_name(position.game, loss.best)
     return str(ply), side, name, lost, loss.mark.sign if loss.mark else "", better, best
+
+
+def _discs(discs: float, *, exact: bool) -> str:
+    """Return discs as a whole number if they are exact, else with a decimal."""
+    return f"{discs:.0f}" if exact else f"{discs:.1f}"
 
 
 def _known(sums: Sums) -> str:
     """Return of how many moves the discs and the marks are known, unless of all."""
     parts = []
     if sums.exact not in (0, sums.moves):
-        parts.append(f"known of {sums.exact} of {sums.moves} moves")
+        parts.append(f"exact of {sums.exact} of {sums.moves} moves")
     if sums.judged < sums.moves:
         parts.append(f"{sums.judged} of {sums.moves} moves judged")
     return f"({'; '.join(parts)})" if parts else ""

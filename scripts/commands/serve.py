@@ -19,6 +19,7 @@ from scripts.arguments.engine import (
     game_of_model,
     game_to_play,
     player_analyzer,
+    reviewer,
     search_analyzer,
     solve_of,
     solving,
@@ -110,11 +111,12 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     game, version = game_of_model(args, weights), weights.version
     search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
     exact = solving(search, args.solve, winner_takes_empties=False)  # as the page counts
+    judge = reviewer(search, args.solve)
     levels = [Opponent(f"model:{number}", _level(version, number), search, Limit(number), version) for number in LEVELS]
     beginners = _opponents(args, BEGINNERS, game)
     asked = Limit(args.simulations, args.seconds)
     if asked.simulations == 0 and solve_of(args) == 0:
-        return Selection([*beginners, *levels], "model:0", search.name, exact)
+        return Selection([*beginners, *levels], "model:0", search.name, exact, judge)
     patterns = weights.network.head == "margin"
     usual = Limit(seconds=PATTERN_SECONDS) if patterns else Limit(STRONGEST)
     limit = usual if asked == Limit() else asked
@@ -125,7 +127,7 @@ def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
     strongest = f"Model {version}, {' or '.join(until)}{'' if exact is search else ', exact endings'}"
     levels.append(Opponent("model", strongest, exact, limit, version))
     default = "model:64" if asked == Limit() and not patterns else "model"
-    return Selection([*beginners, *levels], default, search.name, exact)
+    return Selection([*beginners, *levels], default, search.name, exact, judge)
 
 
 def _level(version: int, simulations: int) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reversi.analysis.analyzer import Analysis
+from reversi.analysis.margin import margin_of
+from reversi.analysis.review import deciding_move, review, sums_of
 from reversi.errors import NotationError
 from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.formats.text import GameText, parse_game
@@ -68,6 +70,11 @@ class WebGame:
         return cls.of(parsed.start, parsed.moves)
 
     @property
+    def actions(self) -> list[int]:
+        """The plies as actions."""
+        return [parse_action(self.position.game, move) for move in self.moves]
+
+    @property
     def position(self) -> Position:
         """The current position."""
         return self.positions[-1]
@@ -87,7 +94,7 @@ class WebGame:
         game = self.position.game
         if game.id == TICTACTOE:
             return None
-        return str(GgfGame(self.positions[0], tuple(GgfMove(parse_action(game, move)) for move in self.moves)))
+        return str(GgfGame(self.positions[0], tuple(GgfMove(action) for action in self.actions)))
 
 
 def _position_json(position: Position) -> dict[str, Any]:
@@ -105,12 +112,38 @@ def _position_json(position: Position) -> dict[str, Any]:
 
 def analysis_json(game: Game, analysis: Analysis) -> dict[str, Any]:
     """Return an analysis for the page: its moves, best first, with values for the side to move."""
+    margins = [margin_of(game, move) if game.counts_discs else None for move in analysis.moves]
     return {
-        "moves": [move.as_json(game) for move in analysis.moves],
+        "moves": [
+            move.as_json(game) | {"margin": None if margin is None else round(margin, 2)}
+            for move, margin in zip(analysis.moves, margins, strict=True)
+        ],
         "nodes": analysis.nodes,
         "seconds": round(analysis.seconds, 3),
         "proven": analysis.proven,
     }
+
+
+def reviewed_json(game: WebGame, analyses: Mapping[int, Analysis], ply: int) -> dict[str, Any]:
+    """Return what a review has found of a position and of the move played there, None after the last one."""
+    found = {"analysis": analysis_json(game.position.game, analyses[ply]), "move": None}
+    if ply < len(game.moves):
+        (move,) = review(game.positions[ply : ply + 2], game.actions[ply : ply + 1], _from(analyses, ply))
+        found["move"] = move.as_json(ply + 1)
+    return found
+
+
+def review_json(game: WebGame, analyses: Mapping[int, Analysis]) -> dict[str, Any]:
+    """Return what a review says of the whole game: both sides' sums, and the ply of the move that decided it."""
+    moves = review(game.positions, game.actions, analyses)
+    decided = deciding_move(moves, game.position)
+    sums = {side: sums_of(moves, black=side == "X").as_json() for side in "XO"}
+    return {"sums": sums, "decided": None if decided is None else decided + 1}
+
+
+def _from(analyses: Mapping[int, Analysis], ply: int) -> dict[int, Analysis]:
+    """Return the analyses of a ply and of the next as those of plies 0 and 1."""
+    return {each: analyses[ply + each] for each in (0, 1) if ply + each in analyses}
 
 
 def parse_object(text: str) -> dict[str, Any]:

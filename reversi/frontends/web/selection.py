@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reversi.analysis.analyzer import Analyzer, Limit
+from reversi.analysis.review import Reviewer
 from reversi.errors import UsageError
 from reversi.games.rules import Game
 
@@ -43,6 +44,8 @@ class Selection:
     """What the page says that plays."""
     analyzer: Analyzer | None = None
     """Without one nothing can be analysed."""
+    reviewer: Reviewer | None = None
+    """Without one no game can be reviewed."""
 
     def __post_init__(self) -> None:
         assert self.find(self.default) is not None

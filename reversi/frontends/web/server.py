@@ -7,8 +7,8 @@
                       "choose" with "opponent", maybe "model": {"analysis", "opponent"}, whose first move is the
                       opponent's
                       "analyse": {"analysis"} again and again, the deeper the later
-                      "review", maybe with "plies": {"ply", "analysis"} for every unfinished position of the game, or
-                      for those
+                      "review": {"ply", "analysis", "move"} for every unfinished position of the game, from the last
+                      one back, and at the end {"review"}
                       "stop"; it has no answer of its own
                       The last answer of a request has "final": true.  A request stops the one before it.
                       With ?info it also gets {"info"}, what /api/info says, at once and whenever that changes.
@@ -22,17 +22,17 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from aiohttp import WSMsgType, web
 
 from reversi import __version__
+from reversi.analysis.analyzer import Analysis
 from reversi.analysis.review import marks_of
 from reversi.errors import ReversiError, UsageError
 from reversi.frontends.web.follower import Follower, Source
-from reversi.frontends.web.game import WebGame, analysis_json, parse_object
+from reversi.frontends.web.game import WebGame, analysis_json, parse_object, review_json, reviewed_json
 from reversi.frontends.web.selection import Selection, Selections
 from reversi.frontends.web.site import guard
 from reversi.frontends.web.thinker import Stop, Thinker
@@ -108,7 +108,10 @@ class WebServer:
             "opponents": [opponent.as_json() for opponent in selection.opponents],
             "opponent": selection.default,
             "analysis": selection.analyzer is not None,
-            "marks": [asdict(mark) for mark in marks_of(selection.game)],
+            "marks": [
+                {"sign": mark.sign, "meaning": mark.meaning(selection.game), "discs": mark.discs}
+                for mark in marks_of(selection.game)
+            ],
             "name": selection.name,
         }
 
@@ -214,16 +217,17 @@ class Connection:
             opponent = self._selections.opponent(str(request.get("opponent")), _model_version(request.get("model")))
             analysis = await thinker.choose(opponent, game.position, stop)
             yield {"analysis": analysis_json(selection.game, analysis), "opponent": opponent.as_json()}
-        elif selection.analyzer is None:
-            raise UsageError("expected a model for an analysis: this server plays without one")
-        elif do == "analyse":
+        elif do == "analyse" and selection.analyzer is not None:
             async for analysis in thinker.analyse(selection.analyzer, game.position, stop):
                 yield {"analysis": analysis_json(selection.game, analysis)}
+        elif do == "review" and selection.reviewer is not None:
+            analyses: dict[int, Analysis] = {}
+            async for ply, analysis in thinker.review(selection.reviewer, game.positions, stop):
+                analyses[ply] = analysis
+                yield {"ply": ply, **reviewed_json(game, analyses, ply)}
+            yield {"review": review_json(game, analyses)}
         else:
-            plies = _plies_to_review(game, request.get("plies"))
-            left = iter(plies)
-            async for analysis in thinker.review(selection.analyzer, [game.positions[ply] for ply in plies], stop):
-                yield {"ply": next(left), "analysis": analysis_json(selection.game, analysis)}
+            raise UsageError("expected a model for an analysis: this server plays without one")
 
     async def _send(self, answer: Mapping[str, Any]) -> None:
         with contextlib.suppress(ConnectionError):  # the page has left
@@ -235,16 +239,3 @@ def _model_version(version: object) -> int | None:
     if version is not None and type(version) is not int:
         raise UsageError(f"expected the version of a model or null, got {version!r:.60}")
     return version
-
-
-def _plies_to_review(game: WebGame, plies: object) -> list[int]:
-    """Return the plies of the unfinished positions, in their order, or those of `plies`, which may be None.
-
-    Raises UsageError for anything but a list of such plies.
-    """
-    unfinished = [ply for ply, position in enumerate(game.positions) if not position.is_over]
-    if plies is None:
-        return unfinished
-    if not isinstance(plies, list) or not all(type(ply) is int and ply in unfinished for ply in plies):
-        raise UsageError(f"expected plies of unfinished positions, got {plies!r:.60}")
-    return [ply for ply in unfinished if ply in plies]

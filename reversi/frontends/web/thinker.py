@@ -11,8 +11,8 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-from reversi.analysis import review
-from reversi.analysis.analyzer import Analysis, Analyzer, Limit, deepening
+from reversi.analysis.analyzer import Analysis, Analyzer, deepening
+from reversi.analysis.review import Reviewer
 from reversi.frontends.web.selection import Opponent
 from reversi.games.position import Position
 
@@ -27,6 +27,9 @@ STEP_S = 10.0
 SLICE_S = 0.25
 """Time of a step of an analysis or review after which it makes way for others that wait, in seconds.  It begins anew
 when it has its next turn, then with twice the time: so it ends, and at most half of its work is lost."""
+
+REMEMBERED = 4096
+"""Most positions of reviews that are remembered, the newest: those of some seventy games."""
 
 END_S = 1.0
 """Longest time that the end of the thread is waited for, in seconds; a player, unlike a search, cannot be stopped."""
@@ -64,6 +67,8 @@ class Thinker:
 
     def __init__(self) -> None:
         self._steps: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._reviewed: dict[tuple[Reviewer, Position], Analysis] = {}
+        """What reviews found, oldest first: a review that is asked for again goes on where it was."""
         self._thread = Thread(target=self._work, name="thinker", daemon=True)
         self._thread.start()
 
@@ -88,18 +93,27 @@ class Thinker:
                 yield analysis
                 done += 1
 
-    async def review(self, analyzer: Analyzer, positions: Sequence[Position], stop: Stop) -> AsyncIterator[Analysis]:
-        """Yield an analysis of each of the unfinished positions, in their order."""
-        limit, turn = Limit(review.SIMULATIONS, STEP_S), _Turn(self._steps, stop)
-        for position in positions:
-            while True:
-                think = partial(analyzer.analyse, position, limit, turn.is_over)
-                analysis = await self._run(partial(turn.give, think), stop)
+    async def review(
+        self, reviewer: Reviewer, positions: Sequence[Position], stop: Stop
+    ) -> AsyncIterator[tuple[int, Analysis]]:
+        """Yield the index and the analysis of each unfinished position, from the last one back: the end of a game is
+        solved in no time, and prepares the solver for what comes before."""
+        turn = _Turn(self._steps, stop)
+        for index in reversed([index for index, position in enumerate(positions) if not position.is_over]):
+            key = reviewer, positions[index]
+            while (analysis := self._reviewed.get(key)) is None:
+                think = partial(reviewer.analyse, positions[index], turn.is_over)
+                found = await self._run(partial(turn.give, think), stop)
+                if stop():
+                    return
                 if not turn.was_cut:
-                    break
-            if stop():
-                return
-            yield analysis
+                    self._remember(key, found)
+            yield index, analysis
+
+    def _remember(self, key: tuple[Reviewer, Position], analysis: Analysis) -> None:
+        self._reviewed[key] = analysis
+        if len(self._reviewed) > REMEMBERED:
+            del self._reviewed[next(iter(self._reviewed))]
 
     def close(self) -> None:
         """End the thread; requests must have been stopped.  A player that goes on still ends with the process."""

@@ -11,10 +11,10 @@ import pytest
 from reversi.alphabeta.alphabeta import AlphaBeta
 from reversi.analysis.alphabeta import AlphaBetaAnalyzer
 from reversi.analysis.analyzer import Analysis, Analyzer, Limit, deepening
+from reversi.analysis.margin import margin_of
 from reversi.analysis.solver import SolverAnalyzer
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.gtp import Gtp
-from reversi.frontends.nboard import _discs
 from reversi.games.position import Position
 from reversi.games.rules import game_named
 from reversi.solver.solver import Solver
@@ -41,7 +41,7 @@ def test_every_move_has_a_value_a_margin_and_a_line() -> None:
         assert move.value * (move.discs or 0.0) >= 0
         assert move.visits > 0
         assert move.line[0] == move.action
-        assert _discs(MIDDLE.game, move) == move.discs
+        assert margin_of(MIDDLE.game, move) == move.discs
     assert analysis.best.judgement == f"value {analysis.value:+.3f}, {discs[0]:+.1f} discs"
     assert not analysis.proven
 

@@ -1,25 +1,24 @@
-"""What a move lost is graded by what the analyses know, with the same marks for the command and the page."""
+"""What a move lost is graded by what the analyses know."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from reversi.analysis.analyzer import Analysis, MoveAnalysis
-from reversi.analysis.review import Loss, loss_of, marks_of, review, sums_of
+from reversi.analysis.review import Loss, ReviewedMove, deciding_move, loss_of, marks_of, review, sums_of
 from reversi.games.notation import action_name, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
-from tests.reversi.analysis.gradings import GRADINGS, Before, Grading
+from tests.reversi.analysis.gradings import GAME, GRADINGS, Before, Grading, estimate
 
-GAME = GAMES["reversi6"]
 START = Position.start(GAME)
 
 
-def analysis(moves: Before, certain: Sequence[str] = ()) -> Analysis:
+def analysis(moves: Before, certain: Sequence[str] = (), margins: Mapping[str, float] = {}) -> Analysis:
     found = tuple(
-        MoveAnalysis(parse_action(GAME, name), value, visits=1, score=score, certain=name in certain)
+        MoveAnalysis(parse_action(GAME, name), value, 1, score=score, certain=name in certain, discs=margins.get(name))
         for name, value, score in moves
     )
     return Analysis(found, 1, 0.0)
@@ -27,14 +26,16 @@ def analysis(moves: Before, certain: Sequence[str] = ()) -> Analysis:
 
 @pytest.mark.parametrize("grading", GRADINGS)
 def test_a_loss_is_graded_by_what_is_known(grading: Grading) -> None:
-    before = analysis(grading.before, grading.certain)
+    before = analysis(grading.before, grading.certain, grading.margins)
     after = None if grading.after is None else analysis(grading.after)
     loss = loss_of(START, parse_action(GAME, "c2"), before, after)
     if grading.result is None:
         assert loss is None
         return
     assert loss is not None
-    assert (loss.result, loss.discs) == (grading.result, grading.discs)
+    assert loss.result == grading.result
+    assert loss.discs == (None if grading.discs is None else pytest.approx(grading.discs))
+    assert loss.exact == (grading.before[0][2] is not None)
     assert (None if loss.best is None else action_name(GAME, loss.best)) == grading.best
     assert (loss.mark.sign if loss.mark else "") == grading.mark
 
@@ -43,7 +44,7 @@ def test_a_position_whose_best_move_has_no_value_counts_with_its_own() -> None:
     """As the bare network gives it: without a visit no move has a value."""
     best, played = MoveAnalysis(parse_action(GAME, "b3")), MoveAnalysis(parse_action(GAME, "c2"))
     before, after = Analysis((best, played), 1, 0.0, value=0.5), Analysis((best,), 1, 0.0, value=0.25)
-    assert loss_of(START, played.action, before, after) == Loss(0.75, None, best.action)
+    assert loss_of(START, played.action, before, after) == Loss(estimate(0.5, 0.25), 0.75, best.action)
 
 
 def test_what_is_not_known_is_not_summed() -> None:
@@ -56,10 +57,40 @@ def test_what_is_not_known_is_not_summed() -> None:
     black, white = sums_of(reviewed, black=True), sums_of(reviewed, black=False)
     assert [move.loss is None for move in reviewed] == [True, False, False]
     assert (black.moves, black.judged, black.exact, black.discs) == (2, 1, 1, 10)
-    assert (white.moves, white.judged, white.exact, white.discs) == (1, 1, 0, 0)
+    assert (white.moves, white.judged, white.exact, white.discs) == (1, 1, 0, 0)  # the best move
     assert (black.marks, white.marks) == ({"??": 1, "?": 0, "?!": 0}, {"??": 0, "?": 0, "?!": 0})
 
 
 def test_tic_tac_toe_has_no_discs_to_lose() -> None:
     assert [mark.sign for mark in marks_of(GAME)] == ["??", "?", "?!"]
     assert [mark.sign for mark in marks_of(GAMES["tictactoe"])] == ["??", "?"]
+
+
+DRAWN = Position.parse("XXXX-OXXXX-OXXXOOOOOOOOO--OOOO--OOOO X")
+"""a5 ends the game and loses it, b5 would hold the draw."""
+
+
+def test_the_move_that_made_a_loss_of_a_draw_decided_the_game() -> None:
+    exact = (
+        MoveAnalysis(parse_action(GAME, name), score=score, certain=True) for name, score in (("b5", 0), ("a5", -3))
+    )
+    moves = review([DRAWN, DRAWN.play("a5")], [parse_action(GAME, "a5")], {0: Analysis(tuple(exact), 1, 0.0)})
+    assert deciding_move(moves, DRAWN.play("a5")) == 0
+
+
+def test_a_game_that_was_lost_from_the_start_is_decided_by_the_costliest_move() -> None:
+    losses = [(-4, 2), (4, 0), (-6, 9), (15, 0), (-15, 4)]
+    over = Position.parse("XXXX-OXXXX-OXXXOOOOOOOOO--OOOO--OOOO X").play("a5")
+    moves = [
+        ReviewedMove(
+            Position(GAME, START.own, START.opp, black_to_move=ply % 2 == 0),
+            ply,
+            Analysis((MoveAnalysis(0, score=margin),), 1, 0.0),
+            Loss(lost, 0, 0, exact=True, proven=True),
+        )
+        for ply, (margin, lost) in enumerate(losses)
+    ]
+    assert over.black_margin < 0
+    assert deciding_move(moves, over) == 2
+    assert deciding_move(moves[:2], over) is None, "two discs have no mark"
+    assert deciding_move(moves, START) is None, "the game is not over"

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from reversi.analysis.analyzer import Limit, PlayerAnalyzer
+from reversi.analysis.margin import discs_of
 from reversi.analysis.solver import SolverAnalyzer
 from reversi.formats.ggf import GgfGame, name_of
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
-from reversi.frontends.nboard import NBoard, discs_of, simulations_of
+from reversi.frontends.nboard import NBoard, simulations_of
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.players import GreedyPlayer

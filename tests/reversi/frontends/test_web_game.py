@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reversi.analysis.analyzer import Analysis, MoveAnalysis
+from reversi.analysis.margin import discs_of
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.frontends.web.game import MOST_TEXT, WebGame, analysis_json
@@ -112,12 +113,13 @@ def test_an_analysis_keeps_what_is_known_of_each_move() -> None:
         MoveAnalysis(4, 1.0, certain=True),
     )
     unasked = {"prior": None, "line": list[str](), "discs": None, "same_as": None}
+    margins = [pytest.approx(discs_of(GAME, 0.123456), abs=0.01), -3, pytest.approx(discs_of(GAME, 1), abs=0.01)]
     assert analysis_json(GAME, Analysis(moves, 9, 0.12345, proven=True)) == {
         "moves": [
             {"move": "b1", "value": 0.1235, "score": None, "visits": 7, "certain": False}
-            | {"prior": 0.25, "line": ["b1", "a1"], "discs": None, "same_as": None},
-            {"move": "pass", "value": None, "score": -3, "visits": 0, "certain": False} | unasked,
-            {"move": "a2", "value": 1.0, "score": None, "visits": 0, "certain": True} | unasked,
+            | {"prior": 0.25, "line": ["b1", "a1"], "discs": None, "same_as": None, "margin": margins[0]},
+            {"move": "pass", "value": None, "score": -3, "visits": 0, "certain": False, "margin": margins[1]} | unasked,
+            {"move": "a2", "value": 1.0, "score": None, "visits": 0, "certain": True, "margin": margins[2]} | unasked,
         ],
         "nodes": 9,
         "seconds": 0.123,

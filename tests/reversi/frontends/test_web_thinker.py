@@ -49,19 +49,38 @@ def test_an_analysis_grows_step_by_step() -> None:
     ask(test, selection_of(analyzer))
 
 
-def test_a_review_looks_at_every_unfinished_position() -> None:
+def test_a_review_looks_at_every_unfinished_position_once() -> None:
+    analyzer = Counting()
+
     async def test(page: Page) -> None:
         async with page.ws_connect("/api/think") as line:
             game = {"start": "-XOXOOOO-XOOXOOO X", "moves": ["pass", "a1", "pass", "a3"]}
-            *found, _ = await answers_of(line, {"id": 1, "do": "review", **game})
-            assert [each["ply"] for each in found] == [0, 1, 2, 3]
-            assert [each["analysis"]["moves"][0]["move"] for each in found] == game["moves"]
-            *found, _ = await answers_of(line, {"id": 2, "do": "review", "plies": [3, 1], **game})
-            assert [each["ply"] for each in found] == [1, 3]
-            assert [each["analysis"]["moves"][0]["move"] for each in found] == game["moves"][1::2]
-            assert await answers_of(line, {"id": 3, "do": "review", "plies": [], **game}) == [{"id": 3, "final": True}]
+            *found, whole, _ = await answers_of(line, {"id": 1, "do": "review", **game})
+            assert [each["ply"] for each in found] == [3, 2, 1, 0]
+            assert [each["analysis"]["moves"][0]["move"] for each in found] == game["moves"][::-1]
+            assert [each["move"]["ply"] for each in found] == [4, 3, 2, 1]
+            assert [each["move"]["move"] for each in found] == game["moves"][::-1]
+            assert whole["review"]["decided"] is None
+            assert [whole["review"]["sums"][side]["moves"] for side in "XO"] == [2, 2]
+            assert analyzer.seen == 4
+            shorter = {"start": "-XOXOOOO-XOOXOOO X", "moves": ["pass"]}
+            *found, _, _ = await answers_of(line, {"id": 2, "do": "review", **shorter})
+            assert [(each["ply"], each["move"] is None) for each in found] == [(1, True), (0, False)]
+            assert analyzer.seen == 4, "what was reviewed is remembered"
 
-    ask(test)
+    ask(test, selection_of(analyzer))
+
+
+class Counting(FirstMove):
+    """Counts the analyses."""
+
+    def __init__(self) -> None:
+        super().__init__(GAME)
+        self.seen = 0
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        self.seen += 1
+        return super().analyse(position, limit, stop)
 
 
 def test_a_request_stops_the_one_before_it() -> None:
@@ -248,9 +267,6 @@ def test_a_server_that_ends_stops_what_runs() -> None:
         ('{"do": "choose", "opponent": "nobody"}', "expected one of first, slow, got 'nobody'"),
         ('{"do": "analyse", "moves": ["a1"]}', "expected one of"),
         ('{"do": "analyse", "start": "OOOOOOOOXXXXXXXX X"}', "the game is over"),
-        ('{"do": "review", "plies": [1]}', "expected plies of unfinished positions, got [1]"),
-        ('{"do": "review", "plies": [false]}', "expected plies of unfinished positions, got [False]"),
-        ('{"do": "review", "plies": {"0": 0}}', "expected plies of unfinished positions, got {'0': 0}"),
     ],
 )
 def test_a_wrong_request_is_answered_in_words_and_the_next_one_works(request_: str, message: str) -> None:

@@ -10,6 +10,7 @@ from aiohttp import ClientWebSocketResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from reversi.analysis.analyzer import Analyzer, Limit
+from reversi.analysis.review import Reviewer
 from reversi.frontends.web.follower import Source
 from reversi.frontends.web.selection import Opponent, Selection
 from reversi.frontends.web.server import WebServer
@@ -26,7 +27,7 @@ def selection_of(analyzer: Analyzer | None = None, opponent: Analyzer | None = N
         Opponent("first", "the first move", opponent or FirstMove(GAME), Limit(7)),
         Opponent("slow", "until it is stopped", ThinksUntilStopped(GAME), Limit()),
     ]
-    return Selection(opponents, "first", "nobody", analyzer)
+    return Selection(opponents, "first", "nobody", analyzer, None if analyzer is None else Reviewer(analyzer, Limit(9)))
 
 
 def ask(

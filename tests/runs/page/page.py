@@ -43,7 +43,7 @@ def served(*arguments: object, command: str = "serve", code: int = 0, said: str 
 
 
 def load(page: Page, text: str) -> None:
-    page.locator("summary").click()
+    page.locator("summary", has_text="Copy or load").click()
     page.fill("#text", text)
     page.click("#load")
 

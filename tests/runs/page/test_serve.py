@@ -83,7 +83,7 @@ def test_what_cannot_be_served_is_an_error_in_words(reversi: Reversi, registry: 
 
 def test_a_person_plays_a_whole_game_by_clicks(page: Page) -> None:
     page.select_option("#opponent", "random")
-    page.click("text=New game")
+    page.click("#new .primary")
     play_on(page, "^(You win|You lose|A draw)")
     moves = [each.inner_text().strip() for each in page.locator("#moves li").all()]
     position = Position.start("reversi6")
@@ -114,7 +114,7 @@ def test_undo_and_steps_through_the_game(page: Page) -> None:
 def test_a_page_that_is_loaded_again_goes_on_with_its_game_and_its_players(page: Page) -> None:
     page.select_option("#opponent", "greedy")
     page.select_option("#color", "O")
-    page.click("text=New game")
+    page.click("#new .primary")
     page.locator("#moves li").first.wait_for()
     status(page, "Your move")
     shown = discs(page)
@@ -171,7 +171,7 @@ def test_a_game_that_the_server_answers_late_does_not_replace_a_newer_one(page: 
         }"""
     )
     page.click("[data-square=c2]")
-    page.click("text=New game")
+    page.click("#new .primary")
     page.keyboard.press("h")  # goes on with a game, but not with the old one
     page.wait_for_timeout(1000)
     assert discs(page) == str(Position.start("reversi6"))[:36]
@@ -181,7 +181,7 @@ def test_a_game_that_the_server_answers_late_does_not_replace_a_newer_one(page: 
 
 def test_the_opponent_begins_if_the_person_is_white(page: Page) -> None:
     page.select_option("#color", "O")
-    page.click("text=New game")
+    page.click("#new .primary")
     page.locator("#moves li").first.wait_for()
     status(page, "Your move")
     assert page.locator(".side").last.inner_text().startswith("You")
@@ -200,7 +200,11 @@ def test_the_evaluation_is_shown_on_the_board_and_as_a_table(page: Page) -> None
     page.locator(".judgement").nth(3).wait_for()
     page.locator("#analysis tr").nth(3).wait_for()
     assert page.locator("#bar.on").count() == 1
-    assert re.fullmatch(r"\d+ %", page.locator("#analysis tr td").nth(1).inner_text())
+    cell = page.locator("#analysis tr td").nth(1)
+    assert re.fullmatch(r"[+\N{MINUS SIGN}]?\d+\.\d discs", cell.inner_text())
+    page.select_option("#unit", "percent")
+    assert re.fullmatch(r"\d+ %", cell.inner_text())
+    assert len({each.inner_text() for each in page.locator(".judgement").all()}) == 1, "symmetry exchanges all moves"
 
 
 def test_an_ending_is_scored_exactly_and_reviewed(page: Page) -> None:
@@ -208,7 +212,7 @@ def test_an_ending_is_scored_exactly_and_reviewed(page: Page) -> None:
     page.keyboard.press("Escape")
     page.check("#hints")
     page.locator("#analysis tr").first.wait_for()
-    assert re.fullmatch(r"draw|.\d+ discs", page.locator("#analysis tr td").nth(1).inner_text())
+    assert re.fullmatch(r".?\d+ discs", page.locator("#analysis tr td").nth(1).inner_text())
     play_on(page, "wins|draw")
     page.click("#review")
     page.locator("#review", has_text="Reviewing").wait_for(state="detached")

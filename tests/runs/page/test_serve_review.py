@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.games.notation import parse_action
 from reversi.games.position import Position
-from tests.runs.page.page import load, review, status
+from tests.runs.page.page import discs, load, review, status
 from tests.scripts.commands.reviewed_game import ending
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def wait_for_end(page: Page) -> None:
 
 
 def test_moves_can_be_pressed_while_a_review_goes_on(page: Page, line: Line) -> None:
-    game, judged = ending(15, 18)
+    game, judged = ending(15, 4)
     moves = begin_review(page, line, str(game))
     numbers = range(len(judged) - 1, len(judged) - 11, -1)
     for number in numbers:  # marks that appear before a move carry it away from under the pointer
@@ -115,12 +116,11 @@ def test_moves_can_be_pressed_while_a_review_goes_on(page: Page, line: Line) -> 
         page.wait_for_timeout(60)
         page.mouse.up()
         status(page, f"After ply {number} of {len(judged)}")
-    assert {each.mark for each in judged[: len(numbers)]} > {""}
-    assert moves.first.locator("xpath=..").get_attribute("class") == ("marked" if judged[0].mark else "")
+    assert {each.mark for each in judged[-len(numbers) :]} > {""}
 
 
 def test_a_review_takes_neither_focus_nor_scroll(page: Page, line: Line) -> None:
-    game, judged = ending(15, 18)
+    game, judged = ending(15, 4)
     moves = begin_review(page, line, str(game))
     moves.nth(2).focus()
     page.evaluate("document.querySelector('#moves').style.maxHeight = '60px'")
@@ -137,12 +137,12 @@ def test_a_review_takes_neither_focus_nor_scroll(page: Page, line: Line) -> None
 
 
 def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> None:
-    game, judged = ending(15, 18)
+    game, judged = ending(15, 4)
     moves = begin_review(page, line, str(game))
     asked = line.wishes
     line.give(2)
     page.locator("h1").click()
-    for key in ("ArrowLeft", "Home", "ArrowRight", "ArrowRight", "h"):
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "h"):
         page.keyboard.press(key)
     assert page.locator("#analysis tr").count() == 0  # the review has not come here
     line.give(1)
@@ -150,6 +150,7 @@ def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> No
     page.keyboard.press("h")
     page.select_option("#opponent", "greedy")
     page.select_option("#color", "X")
+    page.click("#seat")
     moves.nth(4).click()
     page.fill("#text", "nonsense")
     page.click("#load")
@@ -163,30 +164,28 @@ def test_steps_and_switches_leave_a_review_running(page: Page, line: Line) -> No
     assert len(points) == len(judged) + 1
 
 
-def test_a_review_that_was_stopped_goes_on_where_it_was(page: Page, line: Line) -> None:
+def test_a_review_that_was_stopped_may_begin_again_and_a_move_keeps_what_was_found(page: Page, line: Line) -> None:
     begin_review(page, line, OPENING)
-    assert line.sent[-1]["plies"] == [0, 1, 2, 3]
     line.give(2)
     page.click("#review")
     wait_for_end(page)
     assert line.wishes[-1] == "stop"
     line.release()
-    page.click("#review")
-    wait_for_end(page)
-    assert line.sent[-1]["plies"] == [2, 3]
-    page.select_option("#color", "both")
+    review(page)
+    page.locator("#sums").wait_for()
+    before = page.locator("#moves").inner_text()
     page.click(".square.legal.mine")
     page.locator("#moves li").nth(3).wait_for()
-    page.click("#review")
-    wait_for_end(page)
-    assert line.sent[-1]["plies"] == [4]  # the move that was played
-    page.click("#review")
-    wait_for_end(page)
-    assert line.sent[-1]["plies"] == [0, 1, 2, 3, 4]  # nothing was left
+    assert not page.locator("#sums").is_visible(), "the new move is not judged"
+    assert page.locator("#moves").inner_text().startswith(before)
+    assert len((page.locator("#graph .curve").get_attribute("points") or "").split()) == 4
+    review(page)
+    page.locator("#sums").wait_for()
+    assert len((page.locator("#graph .curve").get_attribute("points") or "").split()) == 5
 
 
 def test_an_exact_score_is_not_asked_for_again(page: Page, line: Line) -> None:
-    game, judged = ending(15, 18)
+    game, judged = ending(15, 4)
     load(page, str(game))
     page.locator("#moves li").nth(len(judged) - 1).wait_for()
     review(page)
@@ -194,12 +193,9 @@ def test_an_exact_score_is_not_asked_for_again(page: Page, line: Line) -> None:
     page.click("#first")
     page.check("#hints")
     for number in range(len(judged)):
-        assert page.locator("#analysis tr td").nth(1).inner_text().endswith((" discs", "draw")), number
+        assert page.locator("#analysis tr td").nth(1).inner_text().endswith(" discs"), number
         page.click("#forward")
     assert line.wishes[-1] == "review"
-    page.click("#review")
-    wait_for_end(page)
-    assert line.sent[-1]["plies"] == []
 
 
 def test_a_shallow_analysis_does_not_replace_a_deeper_one(page: Page, line: Line) -> None:
@@ -221,7 +217,11 @@ def test_a_shallow_analysis_does_not_replace_a_deeper_one(page: Page, line: Line
     line.wait_for(lambda: line.received[-1]["id"] == line.sent[-1]["id"])
     assert line.wishes[-2:] == ["review", "analyse"]
     page.wait_for_timeout(300)
-    depths = [int(each.split()[0].replace(",", "")) for each in page.evaluate("window.notes") if each != "…"]
+    depths = [
+        int(found[1].replace(",", ""))
+        for each in page.evaluate("window.notes")
+        if (found := re.search(r"([\d,]+) positions", each))
+    ]
     assert len(depths) > 1
     assert depths == sorted(depths)
 
@@ -238,53 +238,87 @@ def test_a_finished_game_has_its_whole_curve_without_evaluation(page: Page) -> N
     assert f"{float(page.locator('#graph .slip').get_attribute('cx') or 0):.1f}" == points[-1].split(",")[0]
 
 
-def test_the_curve_has_gaps_where_nothing_is_known(page: Page, line: Line) -> None:
-    game, judged = ending(15, 18)
+def test_the_curve_grows_from_the_end(page: Page, line: Line) -> None:
+    game, judged = ending(15, 4)
     begin_review(page, line, str(game))
-    curve, alone = page.locator("#graph .curve"), page.locator("#graph .point")
-    assert (curve.count(), alone.count()) == (0, 1)  # the result of the game
-    at_end = alone.get_attribute("cx")
-    line.give(3)
-    assert (curve.count(), alone.count(), alone.get_attribute("cx")) == (1, 1, at_end)
-    assert len((curve.get_attribute("points") or "").split()) == 3
-    page.click("#review")
-    page.click("#back")
-    page.check("#hints")
+    assert not page.locator("#graph").is_visible()
+    for count in range(1, 4):
+        line.give(1)
+        points = (page.locator("#graph .curve").get_attribute("points") or "").split()
+        assert len(points) == count + 1, "and the result of the game"
     line.release()
-    curve.nth(1).wait_for(state="attached")  # the last two positions; a level line counts as hidden
-    assert [len((each.get_attribute("points") or "").split()) for each in curve.all()] == [3, 2]
-    page.click("#review")
     wait_for_end(page)
-    assert [len((each.get_attribute("points") or "").split()) for each in curve.all()] == [len(judged) + 1]
-    assert alone.count() == 0
+    assert len((page.locator("#graph .curve").get_attribute("points") or "").split()) == len(judged) + 1
+
+
+def test_deeper_searches_do_not_change_marks(page: Page, line: Line) -> None:
+    load(page, OPENING)
+    page.locator("#moves li").nth(2).wait_for()
+    review(page)
+    page.locator("#sums").wait_for()
+    before = [page.inner_text(each) for each in ("#moves", "#sums")]
+    page.check("#hints")
+    line.wait_for(lambda: line.received[-1].get("analysis", {"nodes": 0})["nodes"] > 1000)
+    assert [page.inner_text(each) for each in ("#moves", "#sums")] == before
+    page.reload()
+    page.locator("#moves li").nth(2).wait_for()
+    review(page)
+    page.locator("#sums").wait_for()
+    assert [page.inner_text(each) for each in ("#moves", "#sums")] == before
 
 
 @pytest.mark.parametrize(
-    ("discs", "cover"),
+    ("exact", "lost", "cover"),
     [
-        ([0, 4, 2], ""),
-        ([None, None, None], ""),
-        ([None, 4, 2], " Discs are known of 1 of Black's 2 moves and 1 of White's 1."),
-        ([0, None, None], " Discs are known of 1 of Black's 2 moves and 0 of White's 1."),
+        ((2, 1), ("4", "5"), ""),
+        ((0, 0), ("4.0", "5.0"), " Discs are estimated."),
+        ((1, 1), ("4.0", "5"), " Discs are exact for 1 of Black's 2 moves and 1 of White's 1, else estimated."),
     ],
 )
 def test_the_sums_say_of_how_many_moves_the_discs_are(
-    page: Page,
-    discs: list[int | None],
-    cover: str,
+    page: Page, exact: tuple[int, int], lost: tuple[str, str], cover: str
 ) -> None:
     page.evaluate(
-        """async (discs) => {
+        """async (exact) => {
           const { Moves } = await import("/static/moves.js");
-          const { marks } = await (await fetch("/api/info")).json();
-          const positions = ["X", "O", "X", "O"].map((side) => ({ side }));
-          const losses = discs.map((lost) => ({ result: 0, discs: lost, best: null }));
-          new Moves(() => {}, true, marks).show({ moves: ["c2", "b2", "b3"], positions }, 3, losses);
+          const info = await (await fetch("/api/info")).json();
+          const of = (moves, exact, discs) => ({ moves, judged: moves, exact, discs, marks: {} });
+          const whole = { sums: { X: of(2, exact[0], 4), O: of(1, exact[1], 5) }, decided: null };
+          new Moves(() => {}, { info, counts: true }).show({ moves: [], positions: [] }, 0, { moves: [], whole });
         }""",
-        discs,
+        exact,
     )
-    lost = [row.locator("td").last.inner_text() for row in page.locator("#sums tbody tr").all()]
-    sides = [discs[0::2], discs[1::2]]
-    known = [[each for each in side if each is not None] for side in sides]
-    assert lost == [str(sum(side)) if side else "\N{EN DASH}" for side in known]
-    assert page.inner_text("#sums caption") == f"?? win to loss, ? half of the result, ?! 10 discs or more.{cover}"
+    assert tuple(row.locator("td").last.inner_text() for row in page.locator("#sums tbody tr").all()) == lost
+    meanings = "?? win to loss, or 12 discs; ? half of the result, or 6 discs; ?! 3 discs."
+    assert page.inner_text("#sums caption") == meanings + cover
+
+
+def test_the_deciding_move_is_named_and_mistakes_are_played_again(page: Page) -> None:
+    game, judged = ending(15, 4)
+    load(page, str(game))
+    page.locator("#moves li").nth(len(judged) - 1).wait_for()
+    review(page)
+    page.locator("#decided").wait_for()
+    found = re.search(r"Decided at move (\d+): (\w+)'s (\w+); (\w+) was better", page.inner_text("#decided"))
+    assert found is not None
+    decided = judged[int(found[1]) - 1]
+    assert (decided.side, decided.name, bool(decided.mark)) == (found[2], found[3], True)
+    assert found[4] in decided.best
+    marked = [each for each in judged if each.mark]
+    page.click("#learn")
+    for number, mistake in enumerate(marked, 1):
+        page.locator("#lesson-text", has_text=f"Mistake {number} of {len(marked)}").wait_for()
+        before = discs(page)
+        page.click(f"[data-square={mistake.name}]")
+        page.locator("#lesson-text", has_text="is the move of the game").wait_for()
+        page.click(f"[data-square={min(mistake.best)}]")
+        page.locator("#lesson-text", has_text="is the best move").or_(
+            page.locator("#lesson-text", has_text="is good; the best")
+        ).wait_for()
+        assert discs(page) == before, "the game stays"
+        if number < len(marked):
+            page.click("#lesson-next")
+    assert not page.locator("#lesson-next").is_visible()
+    page.click("#lesson-end")
+    assert page.locator("#moves li").count() == len(judged)
+    status(page, "wins")

@@ -35,7 +35,8 @@ def ending(empties: int, seed: int) -> tuple[GgfGame, list[Judged]]:
         scores = solver.solve_moves(position.own, position.opp).moves
         actions.append(int(rng.choice(position.legal_actions())))
         most, got = max(scores.values()), scores[actions[-1]]
-        mark = ("", "?", "??")[int(np.sign(most) - np.sign(got))] or ("?!" if most - got >= 10 else "")
+        by_result, lost = int(np.sign(most) - np.sign(got)), most - got
+        mark = "??" if by_result == 2 or lost >= 12 else "?" if by_result or lost >= 6 else "?!" if lost >= 3 else ""
         names = dict(zip(position.legal_actions(), position.legal_moves(), strict=True))
         best = {names[action] for action, score in scores.items() if score == most}
         side = "Black" if position.black_to_move else "White"

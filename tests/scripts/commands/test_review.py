@@ -47,9 +47,9 @@ def test_every_move_of_a_4x4_game_has_its_exact_loss(reversi: Reversi, four: Pat
         "  2  White  b4      16  ??  d4      +8 discs, exact\n"
         "  3  Black  a1      10  ??  a4      +8 discs, exact\n"
         "  4  White  d2      18  ??  d4      +2 discs, exact\n"
-        "  5  Black  d4      14  ?!  a4      +16 discs, exact\n"
-        "  6  White  d3      13  ?!  d1      -2 discs, exact\n"
-        "  7  Black  a2       3      d1      +15 discs, exact\n"
+        "  5  Black  d4      14  ??  a4      +16 discs, exact\n"
+        "  6  White  d3      13  ??  d1      -2 discs, exact\n"
+        "  7  Black  a2       3  ?!  d1      +15 discs, exact\n"
         "  8  White  c1       0              -12 discs, exact\n"
         "  9  Black  a4       0              +12 discs, exact\n"
         " 10  White  a3       0              -12 discs, exact\n"
@@ -58,9 +58,10 @@ def test_every_move_of_a_4x4_game_has_its_exact_loss(reversi: Reversi, four: Pat
         " 13  Black  d1       0              +12 discs, exact\n"
         "\n"
         "       ??  ?  ?!  discs\n"
-        "Black   1  0   1     27\n"
-        "White   2  0   1     47\n"
-        "?? win to loss, ? half of the result, ?! 10 discs or more\n"
+        "Black   2  0   1     27\n"
+        "White   3  0   0     47\n"
+        "?? win to loss, or 12 discs, ? half of the result, or 6 discs, ?! 3 discs\n"
+        "Decided by ply 4, White d2, better d4\n"
         "Final score: Black 14, White 2, Black wins\n"
     )
 
@@ -69,7 +70,7 @@ def test_every_move_of_a_4x4_game_has_its_exact_loss(reversi: Reversi, four: Pat
 def test_a_game_from_a_position_is_judged_as_the_solver_does(
     limits: tuple[object, ...], reversi: Reversi, registry: Path, tmp_path: Path
 ) -> None:
-    game, judged = ending(15, 18)
+    game, judged = ending(15, 4)
     assert set(MARKS) <= {each.mark for each in judged}
     (tmp_path / "games.ggf").write_text(str(game))
     (found,) = objects(reversi("review", tmp_path / "games.ggf", "--registry", registry, "--json", *limits))
@@ -97,14 +98,15 @@ def test_before_the_solver_a_loss_is_estimated_by_a_search(reversi: Reversi, reg
     common = ("review", OPENING, "--registry", registry)
     (found,) = objects(reversi(*common, "--json"))
     first, second = found["moves"]
-    assert [move["lost_discs"] for move in (first, second)] == [None, None]
+    assert [move["exact"] for move in (first, second)] == [False, False]
+    assert min(move["lost_discs"] for move in (first, second)) >= 0
     assert 0 <= first["lost_result"] <= 2
     assert second["score"] is None
     if first["better"] is not None:
         assert first["lost_result"] == pytest.approx(max(0.0, first["value"] + second["value"]), abs=2e-4)
     shown = reversi(*common).out
-    assert re.search(r"^ +1  Black  c2 +\d+ % .* value [+-]0\.\d{3}, \d+ visits$", shown, re.M)
-    assert "Black   0  0   0      -\n" in shown
+    assert re.search(r"^ +1  Black  c2 +\d+\.\d .* value [+-]0\.\d{3}, \d+ visits$", shown, re.M)
+    assert re.search(r"^Black   0  0   0  +\d+\.\d$", shown, re.M)
     assert shown.endswith("Not over: Black 3, White 3, Black to move\n")
 
 
@@ -132,9 +134,10 @@ def test_tic_tac_toe_has_a_result_and_no_discs(reversi: Reversi, tmp_path: Path)
     answer = reversi("review", "a1c1b1c2a3c3", "--registry", tmp_path, "--simulations", 2000)
     assert (answer.code, answer.err) == (0, "")
     assert "  3  Black  b1    100 %  ??  a3      win, proven\n" in answer.out
-    *_, marks, black, white, meaning, result = answer.out.splitlines()
+    *_, marks, black, white, meaning, decided, result = answer.out.splitlines()
     assert (marks.split(), meaning) == (["??", "?"], "?? win to loss, ? half of the result")
     assert (black, white) == ("Black   1  0", "White   0  1")
+    assert decided == "Decided by ply 3, Black b1, better a3"
     assert result == "Result: White wins"
     assert "discs" not in answer.out
 

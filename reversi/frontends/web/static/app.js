@@ -15,16 +15,17 @@ const view = new View(
   state,
   (move) => play.playAt(move),
   (ply) => play.goTo(ply),
+  ({ start, moves }) => play.take({ start, moves }, null, { mine: "both" }),
 );
 const play = new Play(state, view, new Thinking(state, view, (info) => play.renew(info)));
 connectControls(state, play);
 await openKept();
-window.addEventListener("hashchange", openKept); // by the person: what the page writes there makes no event
+window.addEventListener("popstate", openKept); // Back, Forward, or another address: what the page writes makes no event
 
 /** Take the game that was kept, or that of the address; a new one if there is none yet and that one cannot be read. */
 async function openKept() {
   const { origin, request, players } = keptGame(state);
-  const outcome = await play.take(request, null, players);
+  const outcome = await play.take(request, null, players, true);
   if (outcome === "taken" || outcome === "outdated") return;
   const { size } = state.info;
   const wrong = outcome === "refused" ? `${origin} does not fit ${size}x${size}: ${state.fault}` : state.fault;

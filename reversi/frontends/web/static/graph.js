@@ -1,8 +1,9 @@
-// The evaluation over the game: Black's expectation by ply, with gaps where it is not known; marked moves as dots.
+// The expected margin over a reviewed game: Black's by ply, as far as it is known; marked moves as dots.
 
-const HEIGHT = 84; // as in the style sheet; the width is what the page gives
+const HEIGHT = 96; // as in the style sheet; the width is what the page gives
 const LEFT = 34;
 const RIGHT = 6;
+const LEAST = 8; // discs that the curve shows at least, up and down
 
 export class Graph {
   #redraw = () => {};
@@ -23,48 +24,51 @@ export class Graph {
   }
 
   /**
-   * Draw the values known.
-   * @param {(?number)[]} values  by ply, -1 (White wins) to 1 (Black wins); null or undefined where unknown
-   * @param {number} last         the number of the last ply
-   * @param {number} now          the ply shown
-   * @param {Map<number, object>} marks  the marks of moves by the ply after them
+   * Draw the margins known.
+   * @param {?number[]} margins  Black's by ply, null where unknown
+   * @param {number} last        the number of the last ply
+   * @param {number} now         the ply shown
+   * @param {?object[]} moves    the moves as the server judges them, null where unknown
+   * @param {boolean} counts     whether margins are discs, else results
    */
-  draw(values, last, now, marks) {
+  draw(margins, last, now, moves, counts) {
     this.last = last;
-    this.#redraw = () => this.#draw(values, last, now, marks);
+    this.#redraw = () => this.#draw(margins, last, now, moves, counts);
     this.#redraw();
   }
 
-  #draw(values, last, now, marks) {
+  #draw(margins, last, now, moves, counts) {
     const width = this.element.getBoundingClientRect().width;
     if (width === 0) return; // hidden
+    const known = margins.filter((margin) => margin !== null);
+    const most = counts ? Math.max(LEAST, ...known.map(Math.abs)) : 1;
     this.element.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     const x = (ply) => LEFT + ((width - LEFT - RIGHT) * ply) / Math.max(1, last);
-    const y = (value) => HEIGHT / 2 - value * (HEIGHT / 2 - 6);
-    const curves = runsOf(values, last).map((run) => run.map((ply) => [x(ply), y(values[ply]), ply]));
-    const dots = curves.flat().filter(([, , ply]) => marks.has(ply));
+    const y = (margin) => HEIGHT / 2 - (margin / most) * (HEIGHT / 2 - 6);
+    const points = margins.map((margin, ply) => [x(ply), margin === null ? null : y(margin), ply]).filter(([, py]) => py !== null);
+    const dots = points.filter(([, , ply]) => moves[ply - 1]?.mark);
+    const scale = counts ? [[`+${Math.round(most)}`, most], ["0", 0], [`−${Math.round(most)}`, -most]] : [];
     this.element.innerHTML = `
-      <text x="0" y="12">Black</text><text x="0" y="${HEIGHT - 4}">White</text>
+      <text x="0" y="10">Black</text><text x="0" y="${HEIGHT - 2}">White</text>
+      ${scale.map(([text, at]) => `<text x="${LEFT - 4}" y="${y(at) + (at > 0 ? 14 : at < 0 ? -8 : 4)}" text-anchor="end">${text}</text>`).join("")}
       <line class="zero" x1="${LEFT}" x2="${width}" y1="${y(0)}" y2="${y(0)}"/>
-      ${curves.map((points) => curveOf(points, y(0))).join("")}
+      ${curveOf(points, y(0))}
       <line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${HEIGHT}"/>
-      ${dots.map(([px, py, ply]) => `<circle class="slip${marks.get(ply).result === null ? " even" : ""}" cx="${px}" cy="${py}" r="3.5"/>`).join("")}`;
+      ${dots.map(([px, py, ply]) => `<circle class="slip ${classOf(moves[ply - 1].mark)}" cx="${px}" cy="${py}" r="3.5"/>`).join("")}`;
+    const end = margins[last];
+    const unit = counts ? "discs" : "result";
+    this.element.setAttribute("aria-label", `Black's expected ${unit} by ply${end === null ? "" : `, ${end} at the end`}; ${dots.length} marked moves`);
   }
 }
 
-/** Return the plies whose values are known, consecutive ones together. */
-function runsOf(values, last) {
-  const runs = [];
-  for (let ply = 0; ply <= last; ply++) {
-    if (values[ply] === null || values[ply] === undefined) continue;
-    if (runs.at(-1)?.at(-1) === ply - 1) runs.at(-1).push(ply);
-    else runs.push([ply]);
-  }
-  return runs;
+/** The style of a mark: the worst is `bad`. */
+export function classOf(mark) {
+  return mark === "??" ? "bad" : mark === "?" ? "" : "even";
 }
 
 /** Draw points as a curve with the area to the line of a draw; one alone as a dot. */
 function curveOf(points, zero) {
+  if (points.length === 0) return "";
   if (points.length === 1) return `<circle class="point" cx="${points[0][0]}" cy="${points[0][1]}" r="2.5"/>`;
   const line = points.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(" ");
   const area = `${points[0][0]},${zero} ${line} ${points.at(-1)[0]},${zero}`;

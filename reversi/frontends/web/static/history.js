@@ -2,11 +2,13 @@
 
 import { fragmentOf, requestOf } from "/static/address.js";
 
-/** Keep the game and who plays it; a link that is sent has the game alone. */
-export function keep({ mine, opponent, game }) {
+/** Keep the game and who plays it; a link that is sent has the game alone.  With `anew` Back returns to what was kept
+ * before. */
+export function keep({ mine, opponent, second, game, dropped }, anew) {
   const { start, moves } = game;
   const { name, label, model } = opponent;
-  history.replaceState({ mine, opponent: name, label, model, start, moves }, "", location.pathname + fragmentOf(game));
+  const kept = { mine, opponent: name, label, model, second: second.name, start, moves, dropped };
+  history[anew ? "pushState" : "replaceState"](kept, "", location.pathname + location.search + fragmentOf(game));
 }
 
 /** Return what was kept, else the game of the address, which is for both sides, to be studied.
@@ -21,6 +23,7 @@ export function keptGame(state) {
   }
   const { mine, label, model, start, moves } = kept;
   const goesOn = opponent.name === kept.opponent && moves.length > 0 && label; // against the version of its model
-  const players = { mine, opponent: goesOn ? { ...opponent, label, model } : opponent };
+  const second = state.offered(kept.second ?? kept.opponent);
+  const players = { mine, opponent: goesOn ? { ...opponent, label, model } : opponent, second };
   return { origin: "The game that the browser kept", request: { start, moves }, players };
 }

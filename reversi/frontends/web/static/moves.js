@@ -1,37 +1,44 @@
-// The moves of the game with what they gave away, and the sums of both players.
+// The moves of the game with what they gave away, the sums of both players, and the move that decided.
 
-import { lossText, markOf, sumsOf } from "/static/review.js";
+import { classOf } from "/static/graph.js";
+import { discsText, lossText } from "/static/review.js";
 import { NAMES } from "/static/state.js";
+
+const $ = (id) => document.getElementById(id);
 
 export class Moves {
   /**
    * @param {(ply: number) => void} onPly  called with the ply that was chosen
-   * @param {boolean} counts               whether discs decide the game
-   * @param {object[]} marks               as the server sends them
+   * @param {State} state
    */
-  constructor(onPly, counts, marks) {
+  constructor(onPly, { info, counts }) {
     this.onPly = onPly;
+    this.info = info;
     this.counts = counts;
-    this.marks = marks;
-    this.list = document.getElementById("moves");
-    this.sums = document.getElementById("sums");
+    this.list = $("moves");
+    this.sums = $("sums");
+    $("decided").lastElementChild.addEventListener("click", () => onPly(Number($("decided").dataset.ply)));
   }
 
   /**
    * Show the moves of a game.  Items stay, so that what is pressed, focused or scrolled to is not taken away.
-   * @param {object} game       as the server sends it
-   * @param {number} ply        the ply shown, which is brought into the sight of the list if it or the game is new
-   * @param {?object[]} losses  what every move gave away, null where that is not known
+   * @param {object} game    as the server sends it
+   * @param {number} ply     the ply shown, which is brought into the sight of the list if it or the game is new
+   * @param {Review} review  what a review has found
    */
-  show(game, ply, losses) {
+  show(game, ply, review) {
     const items = this.list.children;
     while (items.length > game.moves.length) items[items.length - 1].remove();
     while (items.length < game.moves.length) this.list.append(this.#newItem(items.length + 1));
-    game.moves.forEach((move, at) => fill(items[at], move, game.positions[at].side, at + 1 === ply, losses[at], this.marks));
+    game.moves.forEach((move, at) => fill(items[at], move, game.positions[at].side, at + 1 === ply, review.moves[at]));
     if (game !== this.game || ply !== this.ply) this.#scrollTo(items[ply - 1]);
     [this.game, this.ply] = [game, ply];
-    this.sums.hidden = losses.length === 0 || losses.includes(null);
-    if (!this.sums.hidden) this.#showSums(game, losses);
+    const { whole } = review;
+    this.sums.hidden = whole === null;
+    $("learn").hidden = whole === null || !review.moves.some((move) => move?.mark);
+    $("decided").hidden = (whole?.decided ?? null) === null;
+    if (whole !== null) this.#showSums(whole.sums);
+    if (!$("decided").hidden) this.#showDecided(review.moves[whole.decided - 1], whole.decided);
   }
 
   #newItem(number) {
@@ -53,43 +60,52 @@ export class Moves {
     else if (bottom > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = bottom - this.list.clientHeight;
   }
 
-  #showSums(game, losses) {
-    const sums = sumsOf(game, losses, this.marks);
-    const head = ["Given away", ...this.marks.map(({ sign }) => sign), ...(this.counts ? ["Discs"] : [])];
+  #showDecided({ move, better, side }, ply) {
+    const who = side === "black" ? "Black" : "White";
+    $("decided").dataset.ply = ply - 1;
+    $("decided").firstElementChild.textContent = `Decided at move ${ply}: ${who}'s ${move}${better ? `; ${better} was better` : ""}.`;
+  }
+
+  #showSums(sums) {
+    const { marks } = this.info;
+    const head = ["Given away", ...marks.map(({ sign }) => sign), ...(this.counts ? ["Discs"] : [])];
     const rows = ["X", "O"].map((side) => {
-      const discs = this.counts ? [sums[side].discs ?? "–"] : [];
-      return [NAMES[side], ...this.marks.map(({ sign }) => sums[side].marks[sign] || "–"), ...discs];
+      const { marks: counted, discs, exact, judged } = sums[side];
+      const lost = discs === null ? "–" : discsText(discs, exact === judged);
+      return [NAMES[side], ...marks.map(({ sign }) => counted[sign] || "–"), ...(this.counts ? [lost] : [])];
     });
     this.sums.querySelector("thead").replaceChildren(rowOf("th", head));
     this.sums.querySelector("tbody").replaceChildren(...rows.map((row) => rowOf("td", row)));
-    const meanings = this.marks.map(({ sign, meaning }) => `${sign} ${meaning}`).join(", ");
+    const meanings = marks.map(({ sign, meaning }) => `${sign} ${meaning}`).join("; ");
     const notes = [`${meanings}.`, this.counts ? coverText(sums) : ""];
     this.sums.querySelector("caption").textContent = notes.filter(Boolean).join(" ");
   }
 }
 
-function fill(item, move, side, now, loss, marks) {
-  const mark = loss && markOf(loss, marks);
-  const best = loss?.best ? `best ${loss.best}` : "";
+function fill(item, move, side, now, judged) {
+  const mark = judged?.mark ?? "";
+  const best = judged?.better ? `best ${judged.better}` : "";
   const [disc, name, grade, lost] = item.firstChild.children;
   item.className = mark ? "marked" : "";
   Object.assign(item.firstChild, { className: now ? "now" : "", title: best });
+  item.firstChild.toggleAttribute("aria-current", now);
   disc.className = side;
   name.textContent = move;
-  const [sign, meaning] = mark ? [mark.sign, mark.meaning] : ["", ""];
-  Object.assign(grade, { textContent: sign, title: meaning, className: mark?.result === null ? "even" : "" });
-  lost.textContent = [loss ? lossText(loss, mark) : "", mark && best].filter(Boolean).join(", ");
+  Object.assign(grade, { textContent: mark, className: classOf(mark) });
+  lost.textContent = [judged ? lossText(judged) : "", mark && best].filter(Boolean).join(", ");
 }
 
-/** Say how many moves the discs are of, unless they are of all or of none. */
+/** Say how many moves the discs are exact for, unless they are for all or for none. */
 function coverText({ X, O }) {
   const exact = X.exact + O.exact;
-  if (exact === 0 || exact === X.moves + O.moves) return "";
-  return `Discs are known of ${X.exact} of Black's ${X.moves} moves and ${O.exact} of White's ${O.moves}.`;
+  if (exact === X.judged + O.judged) return "";
+  if (exact === 0) return "Discs are estimated.";
+  return `Discs are exact for ${X.exact} of Black's ${X.moves} moves and ${O.exact} of White's ${O.moves}, else estimated.`;
 }
 
 function rowOf(tag, cells) {
   const row = document.createElement("tr");
-  row.append(...cells.map((text) => Object.assign(document.createElement(tag), { textContent: text })));
+  const scope = tag === "th" ? { scope: "col" } : {};
+  row.append(...cells.map((text) => Object.assign(document.createElement(tag), { textContent: text, ...scope })));
   return row;
 }

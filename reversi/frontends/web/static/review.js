@@ -1,6 +1,5 @@
-// The review: what the moves of a game gave away, as far as its analyses say.  The server says what the marks are
-// (reversi/frontends/review.py): for each, worst first, its sign, its meaning, and the least loss that it is of, of the
-// expected result or in discs, null for the other; an estimate counts as the nearest of none, a half and all of it.
+// What is known of positions and moves.  The server judges the moves of a review (reversi/analysis/review.py); what was
+// searched deeper meanwhile, for the evaluation that is shown, does not change its marks.
 
 /** The expected result of a move for the side to move, -1 to 1, or null. */
 export function valueOf(move) {
@@ -12,78 +11,77 @@ export function isExact(analysis) {
   return analysis !== undefined && analysis.moves[0].score !== null;
 }
 
-/** The one of two analyses of a position that knows more, of equals the deeper one; `known` may be undefined. */
+/** The one of two analyses of a position that knows more, of equals the deeper one; either may be undefined. */
 export function betterOf(known, found) {
   const isComplete = ({ moves }) => moves.every(({ certain }) => certain);
   const rank = (analysis) => (isExact(analysis) ? 3 : isComplete(analysis) ? 2 : analysis.proven ? 1 : 0);
   const visits = ({ moves }) => moves.reduce((sum, move) => sum + move.visits, 0);
-  if (known === undefined || rank(found) > rank(known)) return found;
-  return rank(found) === rank(known) && visits(found) >= visits(known) ? found : known;
+  if (known === undefined || found === undefined) return known ?? found;
+  if (rank(found) !== rank(known)) return rank(found) > rank(known) ? found : known;
+  return visits(found) >= visits(known) ? found : known;
 }
 
-/** Black's expected result at a ply, or null. */
-export function blackValue(game, analyses, at) {
-  const { over, margin, side } = game.positions[at];
+/** Black's expected result of a position, whose analysis may be undefined, or null. */
+export function blackValue({ over, margin, side }, analysis) {
   if (over) return Math.sign(margin);
-  const value = analyses[at] ? valueOf(analyses[at].moves[0]) : null;
+  const value = analysis ? valueOf(analysis.moves[0]) : null;
   return value === null ? null : side === "X" ? value : -value;
 }
 
-/**
- * What a move gave away, or null where that is not known.
- * @param {number} at  the ply before the move
- * @returns {?{result: number, discs: ?number, best: ?string}}  of the expected result, 0 to 2; of the exact margin, null
- *   where it is not known; the move that keeps both, null if the move played does
- */
-export function lossOf(game, analyses, at) {
-  if (!analyses[at]) return null;
-  const [best, name] = [analyses[at].moves[0], game.moves[at]];
-  const played = analyses[at].moves.find(({ move }) => move === name);
-  if (isExact(analyses[at]) && typeof played?.score === "number") {
-    const discs = best.score - played.score;
-    return { result: valueOf(best) - valueOf(played), discs, best: discs > 0 ? best.move : null };
-  }
-  if (best.certain && played?.certain) {
-    const result = valueOf(best) - valueOf(played);
-    return { result, discs: null, best: result > 0 ? best.move : null };
-  }
-  const [before, after] = [blackValue(game, analyses, at), blackValue(game, analyses, at + 1)];
-  if (before === null || after === null) return null;
-  if (best.move === name) return { result: 0, discs: null, best: null }; // what comes after corrects the estimate
-  const result = game.positions[at].side === "X" ? before - after : after - before;
-  return { result: Math.max(0, result), discs: null, best: best.move };
+/** What a review has found of a game with these moves: nothing yet. */
+export function reviewOf(moves) {
+  return new Review(Array(moves.length).fill(null), [], null);
 }
 
-/** The mark of a loss, one of `marks`, or null. */
-export function markOf(loss, marks) {
-  return marks.find(({ result, discs }) => (result === null ? loss.discs !== null && loss.discs >= discs : loss.result >= result)) ?? null;
-}
-
-/** A loss in discs, else that of a marked move in per cent, or "". */
-export function lossText(loss, mark) {
-  if (loss.discs !== null) return loss.discs > 0 ? `−${loss.discs}` : "";
-  return mark ? `−${Math.round(50 * loss.result)} %` : "";
-}
-
-/**
- * What both players gave away in a game of which every move is judged.
- * @param {object[]} losses  by ply, as lossOf gives them
- * @param {object[]} marks   as the server sends them
- * @returns {Object<string, {marks: Object<string, number>, moves: number, exact: number, discs: ?number}>}  by side:
- *   how many moves have a mark, how many there are, of how many the discs are known, and their sum, null of none
- */
-export function sumsOf(game, losses, marks) {
-  const sums = {};
-  for (const side of "XO") {
-    const mine = losses.filter((_, at) => game.positions[at].side === side);
-    const exact = mine.filter(({ discs }) => discs !== null);
-    const count = (mark) => mine.filter((loss) => markOf(loss, marks) === mark).length;
-    sums[side] = {
-      marks: Object.fromEntries(marks.map((mark) => [mark.sign, count(mark)])),
-      moves: mine.length,
-      exact: exact.length,
-      discs: exact.length ? exact.reduce((sum, { discs }) => sum + discs, 0) : null,
-    };
+class Review {
+  /**
+   * @param {?object[]} moves    as the server judges them, null where it has not come
+   * @param {object[]} analyses  by ply
+   * @param {?object} whole      what is said of the whole game at the end: sums by side, decided
+   */
+  constructor(moves, analyses, whole) {
+    Object.assign(this, { moves, analyses, whole });
   }
-  return sums;
+
+  get isEmpty() {
+    return this.analyses.length === 0;
+  }
+
+  learn({ ply, analysis, move }) {
+    this.analyses[ply] = analysis;
+    if (move) this.moves[ply] = move;
+  }
+
+  /** The same for a game of which only so many plies are left. */
+  upTo(plies) {
+    return new Review(this.moves.slice(0, plies), this.analyses.slice(0, plies + 1), null);
+  }
+
+  /** Black's expected margin by ply, in tic-tac-toe Black's result; null where it is not known. */
+  margins(game, counts) {
+    if (this.isEmpty) return game.positions.map(() => null);
+    return game.positions.map((position, at) => {
+      const { over, margin, side } = position;
+      if (over || !counts) return over ? (counts ? margin : Math.sign(margin)) : blackValue(position, this.analyses[at]);
+      const best = this.analyses[at]?.moves[0].margin ?? null;
+      return best === null ? null : side === "X" ? best : -best;
+    });
+  }
+}
+
+/** What a judged move lost: in discs, with a decimal if that is estimated, else in per cent of a win; "" if nothing. */
+export function lossText({ lost_discs, lost_result, exact, mark }) {
+  if (lost_discs !== null) return lost_discs >= (exact ? 1 : 0.5) ? `−${discsText(lost_discs, exact)}` : "";
+  return mark ? `−${Math.round(50 * lost_result)} %` : "";
+}
+
+/** Discs as a whole number if they are exact, else with a decimal. */
+export function discsText(discs, exact) {
+  return exact ? `${Math.round(discs)}` : discs.toFixed(1);
+}
+
+/** A margin with its sign. */
+export function marginText(margin, exact) {
+  const text = discsText(Math.abs(margin), exact);
+  return `${margin > 0 && Number(text) !== 0 ? "+" : margin < 0 && Number(text) !== 0 ? "−" : ""}${text}`;
 }

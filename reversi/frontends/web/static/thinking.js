@@ -1,6 +1,6 @@
-// What the page has the server think about: the opponent's move, the position shown, the whole game; one at a time.
+// What the page has the server think about: an opponent's move, the position shown, the whole game; one at a time.
 
-import { isExact } from "/static/review.js";
+import { isExact, reviewOf } from "/static/review.js";
 import { Thinker } from "/static/server.js";
 
 export class Thinking {
@@ -25,15 +25,16 @@ export class Thinking {
 
   /** Ask the opponent for its move at the end of the game; `onMove` gets it. */
   choose(onMove) {
-    const { game, opponent } = this.state;
+    const { game, position } = this.state;
+    const player = this.state.playerOf(position.side);
     this.state.choosing = true;
     this.view.showStatus();
-    const { name, model } = opponent;
+    const { name, model } = player;
     this.#ask({ do: "choose", opponent: name, model, start: game.start, moves: game.moves }, (answer) => {
       if (!answer.analysis) return;
       this.state.choosing = false;
       if (answer.opponent.model !== model) {
-        this.state.seat({ opponent: answer.opponent });
+        this.state.seat({ [player === this.state.opponent ? "opponent" : "second"]: answer.opponent });
         this.state.gone = model;
       }
       onMove(answer.analysis.moves[0].move);
@@ -47,24 +48,24 @@ export class Thinking {
     if (!this.view.evaluates || position.over || isExact(analysis)) return;
     this.#ask({ do: "analyse", start: game.start, moves: game.moves.slice(0, ply) }, ({ analysis: found }) => {
       if (!found) return;
-      this.state.learn(ply, found, false);
+      this.state.learn(ply, found);
       if (this.state.ply === ply) this.view.showAnalysis();
     });
   }
 
-  /** Evaluate the positions of the game that are to be reviewed; `onEnd` is called after the last one. */
+  /** Review the game; `onEnd` is called at its end. */
   review(onEnd) {
-    const { game, pliesToReview: plies } = this.state;
+    const { game } = this.state;
+    this.state.review = reviewOf(game.moves);
     this.state.reviewing = true;
     this.view.showReview();
     this.view.showStatus();
-    this.#ask({ do: "review", start: game.start, moves: game.moves, plies }, ({ ply, analysis, final }) => {
-      if (analysis) {
-        this.state.learn(ply, analysis, true);
-        this.view.showAnalysis();
-        this.view.showMoves();
-      }
-      if (final) onEnd();
+    this.#ask({ do: "review", start: game.start, moves: game.moves }, (answer) => {
+      if (answer.analysis) this.state.review.learn(answer);
+      if (answer.review) this.state.review.whole = answer.review;
+      if (answer.final) return onEnd();
+      this.view.showAnalysis();
+      this.view.showMoves();
     });
   }
 

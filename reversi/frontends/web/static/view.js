@@ -2,9 +2,10 @@
 
 import { Board } from "/static/board.js";
 import { Evaluation } from "/static/evaluation.js";
+import { keptGames } from "/static/games.js";
 import { Graph } from "/static/graph.js";
 import { Moves } from "/static/moves.js";
-import { markOf } from "/static/review.js";
+import { openingOf } from "/static/openings.js";
 import { NAMES, PASS } from "/static/state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -15,50 +16,61 @@ export class View {
    * @param {State} state
    * @param {(move: string) => void} onMove  called with the name of a move that was chosen
    * @param {(ply: number) => void} onPly    called with the ply that was chosen
+   * @param {(game: object) => void} onGame  called with the finished game that was chosen
    */
-  constructor(state, onMove, onPly) {
+  constructor(state, onMove, onPly, onGame) {
     const { info, counts } = state;
     this.state = state;
+    this.onGame = onGame;
     this.board = new Board(info.size, onMove);
     this.evaluation = new Evaluation(this.board, onMove);
     this.graph = new Graph(onPly);
-    this.moves = new Moves(onPly, counts, info.marks);
+    this.moves = new Moves(onPly, state);
     const title = counts ? "Reversi" : "Tic-tac-toe";
     document.title = `${title} ${info.size} × ${info.size}`;
     document.querySelector("h1").textContent = title;
     $("analysis-card").hidden = true;
+    $("units").hidden = !counts || !info.analysis;
     if (!info.analysis) $("hints").closest("label").hidden = $("review").hidden = true;
+    window.addEventListener("games", () => this.showGames());
     this.showInfo();
+    this.showGames();
   }
 
   /** Whether the person wants the evaluation of the position shown, and there is any. */
   get evaluates() {
-    return $("hints").checked && this.state.info.analysis;
+    return $("hints").checked && this.state.info.analysis && (this.state.lesson?.solved ?? true);
   }
 
   /** Draw what the server plays now. */
   showInfo() {
     const { info } = this.state;
     $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
-    $("opponent").replaceChildren(...info.opponents.map(({ name, label }) => new Option(label, name)));
+    for (const id of ["opponent", "second"]) {
+      $(id).replaceChildren(...info.opponents.map(({ name, label }) => new Option(label, name)));
+    }
     this.showPlayers();
   }
 
-  /** Draw everything; there is a game. */
+  /** Draw everything; there is a game.  Returns the time that its discs take to turn, in ms. */
   show() {
-    const { game, ply, position, lastPly, info } = this.state;
+    const { game, ply, position, lastPly, info, lesson } = this.state;
     document.querySelector("main").inert = false;
-    this.board.show(position, ply > 0 ? game.moves[ply - 1] : null, !position.over && this.state.isMine(position.side));
+    const mayPlay = !position.over && (lesson !== null || this.state.isMine(position.side));
+    const turning = this.board.show(position, ply > 0 ? game.moves[ply - 1] : null, mayPlay);
     this.showSides();
     $("first").disabled = $("back").disabled = ply === 0;
     $("last").disabled = $("forward").disabled = ply === lastPly;
     $("undo").disabled = this.state.lastDecision < 0;
-    $("review").disabled = !info.analysis || lastPly === 0;
+    $("review").disabled = $("end-review").disabled = !info.analysis || lastPly === 0;
+    $("restore").hidden = !this.state.dropped;
     $("copy").hidden = game.start !== null; // a transcript has no start
     $("copy-ggf").hidden = game.ggf === null;
+    $("opening").textContent = info.game === "reversi8" && game.start === null ? openingOf(game.moves.slice(0, ply)) : "";
     this.showStatus();
     this.showMoves();
     this.showAnalysis();
+    return turning;
   }
 
   /** Draw who plays, and with how many discs. */
@@ -68,51 +80,93 @@ export class View {
     this.#showSide($("bottom-side"), bottom);
     $("bar").classList.toggle("flip", bottom === "O");
     $("version").textContent = this.#versionText();
+    $("watch").hidden = this.state.mine !== "none";
+    $("pause").textContent = this.state.paused ? "Go on" : "Pause";
   }
 
   /** Set the fields of the form to who plays. */
   showPlayers() {
     $("color").value = this.state.mine;
     $("opponent").value = this.state.opponent.name;
+    $("second").value = this.state.second.name;
+    this.showFields();
+  }
+
+  /** Show the fields that the choice of sides needs. */
+  showFields() {
+    const watches = $("color").value === "none";
+    $("second-field").hidden = !watches;
+    $("opponent").closest("label").firstChild.textContent = watches ? "White is played by " : "Opponent ";
+  }
+
+  /** Draw the finished games. */
+  showGames() {
+    const games = keptGames().filter(({ game }) => game === this.state.info.game);
+    $("games-card").hidden = games.length === 0;
+    $("games-count").textContent = `${games.length}, kept by this browser`;
+    $("games").replaceChildren(...games.map((game) => this.#gameItem(game)));
   }
 
   /** Draw the line below the board, also if there is no game yet. */
   showStatus() {
-    const { online, fault, game } = this.state;
+    const { online, fault, game, lesson, info, lastPly } = this.state;
     $("status").classList.toggle("error", fault !== "" || !online);
     const wrong = online ? fault : "The server does not answer; trying again…";
-    $("status").textContent = wrong || (game && this.#stateText());
+    const text = wrong || (game ? this.#stateText() : "");
+    $("status").textContent = text;
+    $("status").classList.toggle("over", game !== null && this.state.position.over && !wrong);
+    this.#say(wrong || (game ? this.#spokenText(text) : ""));
+    const over = game !== null && this.state.position.over && this.state.ply === lastPly && lesson === null;
+    $("end").hidden = !over || lastPly === 0;
+    $("end-review").hidden = !info.analysis;
+    $("swap").hidden = this.state.mine === "both";
+    $("lesson").hidden = lesson === null;
+    if (lesson === null) return;
+    $("lesson-text").textContent = lesson.text;
+    $("lesson-tell").hidden = lesson.solved;
+    $("lesson-next").hidden = lesson.number === lesson.of;
   }
 
   /** Draw the button of the review. */
   showReview() {
     const { reviewing } = this.state;
     $("review").textContent = reviewing ? "Reviewing…" : "Review";
-    $("review").title = reviewing ? "Stop" : "";
+    $("review").title = reviewing ? "Stop" : "Review the game (R)";
   }
 
   /** Draw the list of moves. */
   showMoves() {
-    const { game, ply, losses } = this.state;
-    this.moves.show(game, ply, losses);
+    const { game, ply, review } = this.state;
+    this.moves.show(game, ply, review);
   }
 
   /** Draw what is known of the position shown, and the curve. */
   showAnalysis() {
-    const { ply, lastPly, position, analysis, losses, values, info } = this.state;
+    const { game, ply, lastPly, position, analysis, review, value, counts } = this.state;
     const on = this.evaluates;
     const pending = on && !position.over;
-    const marks = losses.map((loss, at) => [at + 1, loss && markOf(loss, info.marks)]);
-    $("graph").toggleAttribute("hidden", !info.analysis);
-    this.graph.draw(values, lastPly, ply, new Map(marks.filter(([, mark]) => mark)));
+    $("graph").toggleAttribute("hidden", review.isEmpty);
+    if (!review.isEmpty) this.graph.draw(review.margins(game, counts), lastPly, ply, review.moves, counts);
     $("analysis-card").hidden = !on;
-    this.evaluation.showBar(on ? values[ply] : null);
-    this.evaluation.showMoves(pending ? analysis : null, pending);
+    const unit = counts ? $("unit").value : "percent";
+    $("result-head").textContent = unit === "discs" ? "Discs" : "Chance";
+    this.evaluation.showBar(on ? value : null);
+    this.evaluation.showMoves(pending ? analysis : null, pending, unit);
+  }
+
+  #gameItem(game) {
+    const item = document.createElement("li");
+    const button = Object.assign(document.createElement("button"), { type: "button" });
+    const names = `${game.players.X} – ${game.players.O}`;
+    button.textContent = `${game.date.slice(0, 10)}  ${names}  ${game.result}`;
+    button.addEventListener("click", () => this.onGame(game));
+    item.append(button);
+    return item;
   }
 
   #showSide(element, side) {
-    const { position, mine, counts, opponent } = this.state;
-    const name = mine === "both" ? NAMES[side] : this.state.isMine(side) ? "You" : opponent.label;
+    const { position, mine, counts } = this.state;
+    const name = mine === "both" ? NAMES[side] : this.state.isMine(side) ? "You" : this.state.playerOf(side).label;
     const passes = position.side === side && position.legal[0] === PASS;
     element.className = "side" + (position.side === side && !position.over ? " turn" : "");
     element.innerHTML = `<span class="dot ${side}"></span><span class="name"></span><span class="state"></span><span class="count"></span>`;
@@ -131,21 +185,38 @@ export class View {
   }
 
   #stateText() {
-    const { position, ply, lastPly, mine, choosing, opponent } = this.state;
+    const { position, ply, lastPly, mine, choosing, lesson } = this.state;
     const { side, over, legal } = position;
+    if (lesson) return `${NAMES[side]} to move, at ply ${ply + 1} of ${lastPly}`;
     if (over) return this.#resultText();
-    if (legal[0] === PASS) return `${NAMES[side]} has no move and passes`;
-    if (choosing) return `${opponent.label} is thinking…`;
     if (ply < lastPly) return `After ply ${ply} of ${lastPly}`;
+    if (legal[0] === PASS) return `${NAMES[side]} has no move and passes`;
+    if (mine === "none" && this.state.paused && !choosing) return "Paused";
+    if (choosing) return `${this.state.playerOf(side).label} is thinking…`;
     return this.state.isMine(side) && mine !== "both" ? "Your move" : `${NAMES[side]} to move`;
+  }
+
+  /** What is spoken: the move that was made, the score, and then what is shown. */
+  #spokenText(text) {
+    const { game, ply, position, choosing, counts } = this.state;
+    if (ply === 0 || choosing) return text;
+    const move = game.moves[ply - 1];
+    const who = NAMES[game.positions[ply - 1].side];
+    const made = move === PASS ? `${who} passes` : `${who} plays ${move}`;
+    return [made, ...(counts ? [`Black ${position.black}, White ${position.white}`] : []), text].join(". ");
+  }
+
+  #say(text) {
+    if ($("say").textContent !== text) $("say").textContent = text;
   }
 
   #resultText() {
     const { mine, counts } = this.state;
     const { black, white, margin } = this.state.position;
-    if (margin === 0) return "A draw";
+    if (margin === 0) return counts ? `A draw, ${black} to ${white}` : "A draw";
     const winner = margin > 0 ? "X" : "O";
     const seated = mine === "both" || mine === "none" ? `${NAMES[winner]} wins` : winner === mine ? "You win" : "You lose";
-    return seated + (counts ? ` ${black} to ${white}` : "");
+    const [most, least] = [Math.max(black, white), Math.min(black, white)];
+    return seated + (counts ? ` ${seated === "You lose" ? least : most} to ${seated === "You lose" ? most : least}` : "");
   }
 }
