@@ -68,7 +68,7 @@ export class Board {
       if (!square) continue; // a pass
       square.classList.add("judged");
       const mark = document.createElement("span");
-      mark.className = "judgement" + (best ? " best" : "");
+      mark.className = "judgement" + (best ? " best" : "") + (text.length > 4 ? " long" : "");
       mark.style.setProperty("--tone", tone);
       mark.textContent = text;
       square.append(mark);

@@ -31,7 +31,9 @@ export function forgetGames() {
 /** Give the games as a file, in GGF or, where there is none, as transcripts. */
 export function exportGames() {
   const lines = keptGames().map(({ ggf, moves, date, players, result }) => {
-    const named = ggf?.replace("(;GM[Othello]", `(;GM[Othello]DT[${date.slice(0, 10)}]PB[${plain(players.X)}]PW[${plain(players.O)}]`);
+    const named = ggf
+      ?.replace("PB[]", `DT[${date.slice(0, 10)}]PB[${plain(players.X)}]`)
+      .replace("PW[]", `PW[${plain(players.O)}]`);
     return named ?? `${moves.join("")} ${result}`;
   });
   const url = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/plain" }));
