@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError, unreadable
+from reversi.formats.transcripts import parse_transcript
 from reversi.games.bitboard import Masks
-from reversi.games.notation import parse_transcript
 from reversi.games.rng import random_index, scramble, stream
 from reversi.games.rules import NO_ACTION, UNFINISHED, Game, game_named, list_actions, outcome, play
 from reversi.games.symmetry import canonical, canonical_key

@@ -161,6 +161,15 @@ def batches(records: Records, producer: str, first: int) -> Iterator[bytes]:
         yield encode(records.select(batch == number), producer, sequence)
 
 
+def is_encoded(data: bytes) -> bool:
+    """Return whether the bytes begin as those of `encode` do."""
+    try:
+        archive.read_header(data, KIND, FORMAT, "records")
+    except CorruptFileError:
+        return False
+    return True
+
+
 def decode(data: bytes, where: str) -> tuple[Records, str, int]:
     """Return (records, producer, sequence) of `encode`'s bytes; `where` names their origin in errors.
 

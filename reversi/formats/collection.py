@@ -6,14 +6,15 @@ passes, and notes the first fault.  Good games can be trained on, as records who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.bitboard import ONE, ZERO, Masks
-from reversi.games.notation import action_name
+from reversi.games.notation import SQUARE, action_name, off_board
 from reversi.games.position import Position
 from reversi.games.rng import scramble
 from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome, play, square_of_action
@@ -26,6 +27,9 @@ END_OF_MOVES = 255
 
 UNREADABLE = 254
 """In place of text in a file that is not a move of this board."""
+
+PASS_IF_DUE = 253
+"""In place of `--`: a pass if one is due; otherwise it only separates moves."""
 
 GOOD, NOT_READ, ILLEGAL, GOES_ON, STOPS_EARLY = range(5)
 """The findings of `replayed`: a legal, finished game, or the fault of the ply at which it stopped."""
@@ -40,24 +44,36 @@ class MoveLists:
     start_own: Masks  # uint64[G] the side that moves first; a valid position
     start_opp: Masks  # uint64[G]
     black_first: NDArray[np.uint8]  # [G] 1 if the side that moves first is Black
-    unreadable: Mapping[int, str] = field(default_factory=dict)
-    """What is written, by index of the game, in place of the move that is UNREADABLE; not of every format."""
-    problems: Mapping[int, str] = field(default_factory=dict)
+    written: Callable[[int, int], str] | None = None
+    """Returns the text of a move by the index of its game and its own; None for a format without text."""
+    problems: Mapping[int, ReversiError] = field(default_factory=dict)
     """Errors of games that could not be read to their end, by index; their moves are those before the fault."""
 
     @classmethod
-    def from_start(cls, game: Game, moves: NDArray[np.uint8], unreadable: Mapping[int, str] | None = None) -> MoveLists:
+    def from_start(
+        cls, game: Game, moves: NDArray[np.uint8], written: Callable[[int, int], str] | None = None
+    ) -> MoveLists:
         """Return games that begin at the board's start position."""
-        count = len(moves)
-        own, opp = np.full(count, game.start_own, np.uint64), np.full(count, game.start_opp, np.uint64)
-        black_first = np.ones(count, np.uint8)
+        return cls.from_positions(game, moves, [Position.start(game)] * len(moves), written)
+
+    @classmethod
+    def from_positions(
+        cls,
+        game: Game,
+        moves: NDArray[np.uint8],
+        starts: Sequence[Position],
+        written: Callable[[int, int], str] | None = None,
+        problems: Mapping[int, ReversiError] | None = None,
+    ) -> MoveLists:
+        """Return games that begin at `starts`, positions of `game`."""
         return cls(
             game=game,
             moves=moves,
-            start_own=own,
-            start_opp=opp,
-            black_first=black_first,
-            unreadable=unreadable or {},
+            start_own=np.array([start.own for start in starts], np.uint64),
+            start_opp=np.array([start.opp for start in starts], np.uint64),
+            black_first=np.array([start.black_to_move for start in starts], np.uint8),
+            written=written,
+            problems=problems or {},
         )
 
 
@@ -75,7 +91,7 @@ class Collection:
     actions: NDArray[np.uint8]  # [G, P]
     plies: NDArray[np.int32]  # [G]
     faults: NDArray[np.uint8]  # [G] GOOD or the fault
-    given: NDArray[np.uint8]  # [G] the faulty move, END_OF_MOVES if there is none
+    given: NDArray[np.int32]  # [G] the index in its list of moves of the faulty move, if there is one
     margin: NDArray[np.int8]  # [G] first mover's discs minus second's, if GOOD
     final_own: Masks  # uint64[G] the first mover's discs where the game stopped
     final_opp: Masks  # uint64[G]
@@ -85,6 +101,8 @@ class Collection:
 
     title: Callable[[int], str] = _no_title
     """The file's description of a game (by index): players, year; may be empty."""
+
+    numbers: NDArray[np.int64] | None = None  # [G] the games' numbers in a file that has others too, from 1
 
     def __len__(self) -> int:
         """Games, the bad ones included."""
@@ -101,27 +119,43 @@ class Collection:
         good: NDArray[np.bool_] = self.faults == GOOD
         return good
 
-    def problem(self, index: int) -> str | None:
-        """Return a game's fault with its file, number (from 1) and ply (from 1); None for a good game."""
-        if self.faults[index] == GOOD:
-            return None
-        where = f"{self.where}, game {index + 1}"
-        if index in self.lists.problems:
-            at = f", ply {self.plies[index] + 1}" if self.plies[index] else ""
-            return f"{where}{at}: {self.lists.problems[index]}"
-        given = int(self.given[index])
-        name = action_name(self.game, given) if given <= self.game.pass_action else "none"
-        what = {
-            NOT_READ: f"expected a move like d3, got {self._unreadable(index)}",
-            ILLEGAL: f"expected a legal move, got {name}",
-            GOES_ON: f"expected no move after the end, got {name}",
-            STOPS_EARLY: "expected a move, the game stops before its end",
-        }[int(self.faults[index])]
-        return f"{where}, ply {self.plies[index] + 1}: {what}"
+    def number(self, index: int) -> int:
+        """Return a game's number in its file, from 1."""
+        return index + 1 if self.numbers is None else int(self.numbers[index])
 
-    def _unreadable(self, index: int) -> str:
-        text = self.lists.unreadable.get(index)
-        return "something else" if text is None else repr(text)
+    def problem(self, index: int) -> str | None:
+        """Return a game's fault with its file, number and ply (both from 1); None for a good game."""
+        fault = self.fault(index)
+        if fault is None:
+            return None
+        unread = index in self.lists.problems and not self.plies[index]
+        ply = "" if unread else f", ply {self.plies[index] + 1}"
+        return f"{self.where}, game {self.number(index)}{ply}: {fault}"
+
+    def fault(self, index: int, at: str = "") -> ReversiError | None:
+        """Return why a game is not good, without its place, or with `at` in it; None for a good game."""
+        fault = int(self.faults[index])
+        if fault == GOOD:
+            return None
+        if index in self.lists.problems:
+            return self.lists.problems[index]
+        if fault == STOPS_EARLY:
+            return NotationError(f"expected a move{at}, the game stops before its end")
+        text = self._given(index)
+        if fault == NOT_READ:
+            if text is not None and SQUARE.fullmatch(text):
+                return off_board(self.game, text)
+            return NotationError(f"expected a move like d3{at}, got {'something else' if text is None else repr(text)}")
+        expected = "a legal move" if fault == ILLEGAL else "no move after the end"
+        return IllegalMoveError(f"expected {expected}{at}, got {text!r}")
+
+    def _given(self, index: int) -> str | None:
+        """Return the text of a game's faulty move, None if there is none that could be shown."""
+        move = int(self.given[index])
+        if self.lists.written is not None:
+            return self.lists.written(index, move)
+        action = int(self.lists.moves[index, move])
+        return action_name(self.game, action) if action <= self.game.pass_action else None
 
     def is_broken(self, index: int) -> bool:
         """Return whether a game has a fault other than stopping early."""
@@ -130,6 +164,11 @@ class Collection:
     def is_unreadable(self, index: int) -> bool:
         """Return whether nothing of a game could be read."""
         return int(self.faults[index]) == NOT_READ and self.plies[index] == 0 and index not in self.lists.problems
+
+    @property
+    def broken(self) -> int:
+        """How many games have such a fault."""
+        return int((~np.isin(self.faults, (GOOD, STOPS_EARLY))).sum())
 
     def moves(self, index: int) -> list[str]:
         """Return the names of a game's plies, passes included."""
@@ -179,7 +218,12 @@ class Collection:
         )
 
 
-def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _no_title) -> Collection:
+def replayed(
+    lists: MoveLists,
+    where: str,
+    title: Callable[[int], str] = _no_title,
+    numbers: NDArray[np.int64] | None = None,
+) -> Collection:
     """Return the games of `lists`, each replayed up to its end or first fault; `where` names the file."""
     count, game = len(lists.moves), lists.game
     collection = Collection(
@@ -187,12 +231,13 @@ def replayed(lists: MoveLists, where: str, title: Callable[[int], str] = _no_tit
         actions=np.zeros((count, 2 * game.squares), np.uint8),  # there is a move between any two passes
         plies=np.zeros(count, np.int32),
         faults=np.zeros(count, np.uint8),
-        given=np.full(count, END_OF_MOVES, np.uint8),
+        given=np.zeros(count, np.int32),
         margin=np.zeros(count, np.int8),
         final_own=lists.start_own.copy(),
         final_opp=lists.start_opp.copy(),
         where=where,
         title=title,
+        numbers=numbers,
     )
     follow(
         game.id,
@@ -218,7 +263,7 @@ def follow(
     actions: NDArray[np.uint8],
     plies: NDArray[np.int32],
     faults: NDArray[np.uint8],
-    given: NDArray[np.uint8],
+    given: NDArray[np.int32],
     margin: NDArray[np.int8],
     final_own: Masks,
     final_opp: Masks,
@@ -229,7 +274,7 @@ def follow(
     actions  uint8[G, P]        written: the plies, forced passes filled in; P is twice the number of squares
     plies    int32[G]           written: their number
     faults   uint8[G]           written: GOOD, or the fault of the next ply
-    given    uint8[G]           written for a faulty game: the move at fault
+    given    int32[G]           written for a faulty game: the index of the move at fault
     margin   int8[G]            written for a good game: for the first mover
     final_own, final_opp  uint64[G]  read: the start; written: the last board, the first mover's discs in `final_own`
     """
@@ -242,6 +287,10 @@ def follow(
                 break
             legal = legal_moves(game_id, own, opp)
             is_over = outcome(game_id, own, opp) != UNFINISHED
+            if action == PASS_IF_DUE:
+                if legal != ZERO or is_over:
+                    continue
+                action = pass_action
             if legal == ZERO and not is_over and action < pass_action:
                 actions[g, ply] = pass_action
                 own, opp = opp, own
@@ -249,7 +298,7 @@ def follow(
                 legal = legal_moves(game_id, own, opp)
             reason = _fault(game_id, pass_action, legal, is_over, action)
             if reason != GOOD:
-                given[g] = action
+                given[g] = m
                 break
             actions[g, ply] = action
             own, opp = play(game_id, own, opp, action)

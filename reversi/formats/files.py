@@ -1,33 +1,27 @@
-"""`read_games_of`: the replayed games of a file in any supported format.
+"""Files of games in any supported format, which their content tells, compressed or not.
 
-.wtb  WTHOR            .csv  a column of transcripts   .txt      one transcript per line
-.ggf  GGF, many games  .sgf  SGF, main lines           .records  this program's records, for example quarantined ones
+WTHOR (.wtb), this program's records (.records), and text: GGF, SGF, PGN, CSV, transcripts, positions.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from reversi.errors import CorruptFileError, NotationError, ReversiError, UsageError
+from reversi.errors import CorruptFileError
 from reversi.formats.collection import END_OF_MOVES, Collection, MoveLists, replayed
-from reversi.formats.ggf import ENDINGS as GGF_ENDINGS
-from reversi.formats.ggf import GgfResult, is_ggf, read_ggf
-from reversi.formats.sgf import ENDINGS as SGF_ENDINGS
-from reversi.formats.sgf import SgfResult, games_of, read_sgf
-from reversi.formats.text import BOARDS, in_brackets
-from reversi.formats.transcripts import read_csv, read_transcripts
-from reversi.formats.wthor import read_names, read_wthor
-from reversi.games.position import Position
+from reversi.formats.encodings import decoded, uncompressed
+from reversi.formats.text import BOARDS, read_text
+from reversi.formats.titles import shown
+from reversi.formats.wthor import is_wthor, read_names, read_wthor
 from reversi.games.rules import GAMES, Game
-from reversi.record import BAD_START, REASONS, check, decode
+from reversi.record import BAD_START, REASONS, check, decode, is_encoded
 
-SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".records")
+SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".pgn", ".obf", ".records", ".gz", ".bz2", ".xz")
+"""Endings of what can only be a file, whether it is there or not."""
 
 MAX_BYTES = 1 << 28
 """Largest file that is read, 256 MiB: three million games."""
@@ -35,78 +29,86 @@ MAX_BYTES = 1 << 28
 MAX_GAMES = 1 << 21
 """Maximum number of games, or lines, of a file: about 500 MB once they are replayed."""
 
-LONGEST_NAME = 80
-"""Characters of a name that are shown."""
-
-_GGF_GAME = re.compile(r"\(;(?:[^\[(]++|\[[^\]\r\n]*+|\((?!;))*+")
-"""A game of GGF, and what follows it up to the next `(;` outside the brackets of tags, such as PB[a(;b].
-
-Brackets are taken to end with their line, so that a game cut short does not cost the next one.  100,000 games, 44 MB,
-are split in 0.45 s, where a split at every `(;` took 0.11 s; reading them takes 220 s (a busy EPYC core).
-"""
-
-Started = tuple[Position, list[int], ReversiError | None]
-"""A game's start position, its actions, and why they stop if not at the end of the text."""
-
 
 def read_games_of(path: Path, game: Game | None = None, column: str | None = None) -> Collection:
-    """Return the games of a file.
-
-    game    the board; None takes the file's own, and for transcripts the one on which most plies can be played
-    column  header of the column of transcripts in a CSV file; None detects it
-
-    Raises UsageError for a suffix not in `SUFFIXES`, CorruptFileError for a file that is damaged, foreign or of another
-    board, OSError for one that cannot be read.  A single bad game only gets an entry in `problems`.
-    """
-    if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"expected a file of games ({', '.join(SUFFIXES)}), got {str(path)!r}")
-    if path.stat().st_size > MAX_BYTES:
-        raise CorruptFileError(f"{path}: expected at most {MAX_BYTES} bytes, got {path.stat().st_size}")
-    data, where, suffix = path.read_bytes(), str(path), path.suffix.lower()
-    if suffix in (".csv", ".txt", ".ggf"):
-        _check_lines(data, where)
-    if suffix == ".csv":
-        return _likeliest(game, lambda each: read_csv(data, each, where, column), where)
-    if suffix == ".txt":
-        return _likeliest(game, lambda each: read_transcripts(data, each), where)
-    if suffix == ".wtb":
-        games = _wthor(data, path)
-    elif suffix == ".records":
-        games = _records(data, where)
-    else:
-        games = _parsed(data, game, suffix, where)
-    if game is not None and games.game is not game:
-        raise CorruptFileError(f"{where}: expected games of {game.name}, got {games.game.name}")
-    return games
+    """Return the games of a file whose games are of one board, or those on `game`; errors as of `read_archive`."""
+    return _of_one_board(read_archive(path, game, column), str(path))
 
 
 def read_games(data: bytes, game: Game | None, where: str) -> Collection:
-    """Return the games of text in GGF or SGF, or of one transcript per line; errors as of `read_games_of`."""
+    """Return the games of bytes as `read_games_of` does those of a file."""
+    return _of_one_board(read_archive_of(data, game, where), where)
+
+
+def _of_one_board(found: list[Collection], where: str) -> Collection:
+    if len(found) > 1:
+        names = ", ".join(games.game.name for games in found)
+        raise CorruptFileError(f"{where}: expected games of one board, got games of {names}")
+    return found[0]
+
+
+def read_archive(path: Path, game: Game | None = None, column: str | None = None) -> list[Collection]:
+    """Return the games of a file, those of each board together, numbered as they are in the file.
+
+    game    the only board whose games are wanted; None takes all, those of transcripts on the likeliest board
+    column  header of the column of transcripts in a CSV file; None detects it
+
+    Raises CorruptFileError for a file that is damaged, foreign or without a game of the board, UsageError for lines
+    that can be read in two ways, OSError for a file that cannot be read.  A single bad game only gets an entry in
+    `problems`.
+    """
+    if path.stat().st_size > MAX_BYTES:
+        raise CorruptFileError(f"{path}: expected at most {MAX_BYTES} bytes, got {path.stat().st_size}")
+    return read_archive_of(path.read_bytes(), game, str(path), path=path, column=column)
+
+
+def read_archive_of(
+    data: bytes,
+    game: Game | None,
+    where: str,
+    *,
+    path: Path | None = None,
+    column: str | None = None,
+    written_out: bool = False,
+) -> list[Collection]:
+    """Return the games of bytes as `read_archive` does those of the file `path`, beside which names may be.
+
+    written_out  whether a person wrote them as one game; see `transcripts.read_lines`
+    """
+    data = uncompressed(data, MAX_BYTES, where)
     if len(data) > MAX_BYTES:
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes")
-    _check_lines(data, where)
-    head = data.removeprefix(BOM_UTF8).lstrip()[:100].decode(errors="replace")
-    if in_brackets(head) is None:
-        return _likeliest(game, lambda each: read_transcripts(data, each), where)
-    return _parsed(data, game, ".ggf" if is_ggf(data.decode(errors="replace")) else ".sgf", where)
+    suffix = _suffix(path)
+    if is_encoded(data) or suffix == ".records":
+        found = [_records(data, where)]
+    elif is_wthor(data) or suffix == ".wtb":
+        found = [_wthor(data, where, path)]
+    else:
+        text = decoded(data)
+        if (lines := len(re.findall(r"[\n\r]|\(;", text))) > MAX_GAMES:
+            raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {lines} lines")
+        boards: Sequence[Game] = BOARDS if game is None else [game]
+        is_table = suffix == ".csv"
+        found = read_text(text, boards, where, column=column, is_table=is_table, written_out=written_out)
+        if sum(map(len, found)) > MAX_GAMES:
+            raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {sum(map(len, found))}")
+    wanted = [games for games in found if game in (None, games.game)]
+    if not wanted and any(map(len, found)):
+        assert game is not None
+        names = ", ".join(games.game.name for games in found)
+        raise CorruptFileError(f"{where}: expected games of {game.name}, got {names}")
+    return wanted
 
 
-def _check_lines(data: bytes, where: str) -> None:
-    """Raise CorruptFileError for text with more lines, or games of GGF, than are read."""
-    if (lines := len(re.findall(rb"[\n\r]|\(;", data))) > MAX_GAMES:
-        raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {lines} lines")
+def _suffix(path: Path | None) -> str:
+    """Return the ending of a file's name in small letters, without that of its compression."""
+    endings = [] if path is None else [suffix.lower() for suffix in path.suffixes]
+    return next((suffix for suffix in reversed(endings) if suffix not in (".gz", ".bz2", ".xz")), "")
 
 
-def _likeliest(game: Game | None, read: Callable[[Game], MoveLists], where: str) -> Collection:
-    """Return the games as `read` for `game`, or, if it is None, for the board on which most plies can be played."""
-    boards = BOARDS if game is None else [game]
-    return max((replayed(read(board), where) for board in boards), key=lambda games: int(games.plies.sum()))
-
-
-def _wthor(data: bytes, path: Path) -> Collection:
-    wthor = read_wthor(data, str(path))
-    players = _names(path.with_name("WTHOR.JOU"), "players")
-    tournaments = _names(path.with_name("WTHOR.TRN"), "tournaments")
+def _wthor(data: bytes, where: str, path: Path | None) -> Collection:
+    wthor = read_wthor(data, where)
+    players, tournaments = _names(path, "players"), _names(path, "tournaments")
 
     def title(index: int) -> str:
         black, white = (_name(players, int(side[index])) for side in (wthor.black, wthor.white))
@@ -114,19 +116,21 @@ def _wthor(data: bytes, path: Path) -> Collection:
         tournament = _name(tournaments, int(wthor.tournament[index]))
         return f"{black} {score} - {64 - score} {white}, {tournament} {wthor.year}"
 
-    return replayed(wthor.lists, str(path), title)
+    return replayed(wthor.lists, where, title)
 
 
-def _names(path: Path, kind: str) -> list[str]:
+def _names(path: Path | None, kind: str) -> list[str]:
     """Return the names in the file beside a WTHOR file, or [] without one: they are only displayed."""
+    name = {"players": "wthor.jou", "tournaments": "wthor.trn"}[kind]
     try:
-        return read_names(path.read_bytes(), kind, str(path))
-    except (OSError, CorruptFileError):
+        beside = next(each for each in sorted(path.parent.iterdir()) if each.name.lower() == name) if path else None
+        return [] if beside is None else read_names(beside.read_bytes(), kind, str(beside))
+    except (OSError, StopIteration, CorruptFileError):
         return []
 
 
 def _name(names: list[str], number: int) -> str:
-    return _shown(names[number]) if number < len(names) else f"#{number}"
+    return shown(names[number]) if number < len(names) else f"#{number}"
 
 
 def _records(data: bytes, where: str) -> Collection:
@@ -144,82 +148,6 @@ def _records(data: bytes, where: str) -> Collection:
         start_own=records.start_own,
         start_opp=records.start_opp,
         black_first=records.black_first,
-        problems=dict.fromkeys(map(int, np.flatnonzero(is_bad)), REASONS[BAD_START]),
+        problems=dict.fromkeys(map(int, np.flatnonzero(is_bad)), CorruptFileError(REASONS[BAD_START])),
     )
-    return replayed(lists, where, lambda index: f"{_shown(producer)}, version {records.version[index]}")
-
-
-def _parsed(data: bytes, game: Game | None, suffix: str, where: str) -> Collection:
-    """Return the games of GGF or SGF text; one that cannot be read to its end gets an entry in `problems`."""
-    text = data.decode(errors="replace")
-    if suffix == ".sgf":
-        texts, parse = games_of(text), _sgf_game
-        if len(texts) > MAX_GAMES:
-            raise CorruptFileError(f"{where}: expected at most {MAX_GAMES} games, got {len(texts)}")
-    else:
-        texts, parse = _GGF_GAME.findall(text), _ggf_game
-    if not texts:
-        raise CorruptFileError(f"{where}: expected a game like (;GM[Othello]...;), got {text[:40]!r}")
-    games, titles, problems = list[Started | None](), list[str](), dict[int, str]()
-    for index, each in enumerate(texts):
-        try:
-            started, about = parse(each)
-            game = game or started[0].game
-            if started[0].game is not game:
-                raise NotationError(f"expected a game of {game.name}, got {started[0].game.name}")
-            if started[2] is not None:
-                problems[index] = str(started[2])
-        except NotationError as error:
-            problems[index], started, about = str(error), None, ""
-        games.append(started)
-        titles.append(about)
-    if game is None:
-        raise CorruptFileError(f"{where}, game 1: {problems[0]}")
-    return replayed(_started_lists(games, game, problems), where, titles.__getitem__)
-
-
-def _ggf_game(text: str) -> tuple[Started, str]:
-    ggf = read_ggf(text)
-    return (ggf.start, [move.action for move in ggf.moves], ggf.fault), _title(ggf.tags, ggf.result)
-
-
-def _sgf_game(text: str) -> tuple[Started, str]:
-    sgf = read_sgf(text)
-    return (sgf.start, list(sgf.actions), sgf.fault), _title(sgf.tags, sgf.result)
-
-
-def _title(tags: Mapping[str, str], result: GgfResult | SgfResult | None) -> str:
-    """Return the players, the place and the result, as far as the game has them."""
-    black, white, place = (_shown(tags.get(name, "")) for name in ("PB", "PW", "PC"))
-    players = f"{black or '?'} - {white or '?'}" if black or white else ""
-    return ", ".join(part for part in (players, place, _decided(result)) if part)
-
-
-def _shown(name: str) -> str:
-    """Return the beginning of a name, without what a terminal would obey."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in name[:LONGEST_NAME])
-    return " ".join(printable.split())
-
-
-def _decided(result: GgfResult | SgfResult | None) -> str:
-    """Describe the result of a game that was not played to its end."""
-    if result is None:
-        return ""
-    margin = result.black_margin
-    winner = "a draw" if margin == 0 else f"{'Black' if margin > 0 else 'White'} wins"
-    by = f" by {abs(margin):g}" if margin and math.isfinite(margin) else ""
-    loser = "they" if result.how == "s" or margin == 0 else "White" if margin > 0 else "Black"
-    return f"{winner}{by}" + (f": {loser} {(GGF_ENDINGS | SGF_ENDINGS)[result.how]}" if result.how else "")
-
-
-def _started_lists(games: list[Started | None], game: Game, problems: dict[int, str]) -> MoveLists:
-    moves = np.full((len(games), 2 * game.squares), END_OF_MOVES, np.uint8)
-    own, opp = (np.full(len(games), disc, np.uint64) for disc in (game.start_own, game.start_opp))
-    black_first = np.ones(len(games), np.uint8)
-    for index, started in enumerate(games):
-        if started is None:
-            continue
-        start, actions, _ = started
-        moves[index, : len(actions)] = actions
-        own[index], opp[index], black_first[index] = start.own, start.opp, start.black_to_move
-    return MoveLists(game=game, moves=moves, start_own=own, start_opp=opp, black_first=black_first, problems=problems)
+    return replayed(lists, where, lambda index: f"{shown(producer)}, version {records.version[index]}")

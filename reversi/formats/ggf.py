@@ -18,15 +18,20 @@ from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.passes import plies_of
 from reversi.games.position import Position
-from reversi.games.rules import Game, reversi_of_size
-
-PASSES = ("pa", "pass", "ps")
+from reversi.games.rules import TICTACTOE, Game
 
 ENDINGS = {"r": "resigned", "t": "lost on time", "l": "left", "s": "agreed on the result"}
 """How a game may end before it is over, as in RE[-64.000:r] (https://skatgame.net/mburo/ggsa/ggf; GGS also has l)."""
 
+_GAMES = re.compile(r"\(;(?:[^\[(]++|\[[^\]\r\n]*+|\((?!;))*+")
+"""A game of GGF, and what follows it up to the next `(;` outside the brackets of tags, such as PB[a(;b].
+
+Brackets are taken to end with their line, so that a game cut short does not cost the next one.  100,000 games, 44 MB,
+are split in 0.45 s, where a split at every `(;` took 0.11 s; reading them takes 220 s (a busy EPYC core).
+"""
+
 _GAME = re.compile(r"\bGM\s*\[\s*Othello\s*\]", re.IGNORECASE)
-_TAG = re.compile(r"\s*([A-Za-z]{1,3})\s*\[([^\]]*)\]")
+_TAG = re.compile(r"\s*([A-Za-z]+)\s*\[([^\]]*)\]")
 _RESULT = re.compile(r"([+-]?\d{1,2}(?:\.\d{1,6})?)(?::([rtls]))?", re.ASCII)
 
 
@@ -47,7 +52,7 @@ class GgfMove:
         Raises NotationError if the square is not on the board.
         """
         square, *numbers = text.strip().split("/")
-        action = game.pass_action if square.strip().lower() in PASSES else parse_action(game, square)
+        action = parse_action(game, square)
         value, seconds = (_number(each) for each in (*numbers[:2], "", "")[:2])
         return cls(action, value, seconds)
 
@@ -86,6 +91,11 @@ class GgfGame:
     """Why the moves stop before those of the text: the next one is illegal or no move; see `read_ggf`."""
 
     @property
+    def actions(self) -> tuple[int, ...]:
+        """The actions of the plies."""
+        return tuple(move.action for move in self.moves)
+
+    @property
     def positions(self) -> list[Position]:
         """Every position of the game, from the start to the last."""
         positions = [self.start]
@@ -109,6 +119,11 @@ class GgfGame:
 def is_ggf(text: str) -> bool:
     """Return whether text in brackets is GGF, as opposed to SGF, which has a number for a game."""
     return _GAME.search(text) is not None
+
+
+def games_of(text: str) -> list[str]:
+    """Return the texts of the games in an archive."""
+    return _GAMES.findall(text)
 
 
 def parse_ggf(text: str) -> GgfGame:
@@ -154,7 +169,7 @@ def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[tuple[GgfMov
     for black, text in moves:
         try:
             move = GgfMove.parse(start.game, text)
-            actions = plies_of(position, move.action, black)
+            actions = plies_of(position, move.action, black, text.partition("/")[0].strip())
         except (NotationError, IllegalMoveError) as error:
             return tuple(plies), position, error
         for action in actions:
@@ -165,11 +180,14 @@ def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[tuple[GgfMov
 
 def _start(board: str) -> Position:
     """Return the position of a BO tag: the size, the cells, the side to move; blanks between cells are ignored."""
-    size, _, rest = board.strip().partition(" ")
-    cells = "".join(rest.split())
-    if size not in ("4", "6", "8") or len(cells) != int(size) ** 2 + 1 or set(cells) - set("*Oo-"):
+    size = board.split(maxsplit=1)[0] if board.strip() else ""
+    try:
+        position = Position.parse(board)
+    except NotationError:
+        position = None
+    if position is None or size != str(position.game.size) or position.game.id == TICTACTOE:
         raise NotationError(f"expected a board like BO[8 CELLS *], of size 4, 6 or 8, got {board[:90]!r}")
-    return Position.parse(f"{cells[:-1]} {cells[-1]}", reversi_of_size(int(size)))
+    return position
 
 
 def _result(text: str) -> GgfResult | None:

@@ -4,8 +4,9 @@
 
 It reads GM (2, Othello), SZ (8 if missing), AB, AW and PL of the first node (a set-up position; without discs the usual
 start), its texts, such as PB, PW, PC and RE (the players, the place, the result), and the moves B and W.  A point is a
-column letter and a row number (`d3`) or two letters (`dc`), rows counted from the top; an empty point, `tt` or `pass`
-is a pass.  Other properties and all variations but the first are ignored.
+column letter and a row number (`d3`) or two letters (`dc`), rows counted from the top; set-up discs may be rectangles
+of them (`aa:bb`).  An empty point is a pass, as are the words of other programs, `PA` of Edax, `@@@@` of OthelloTk,
+`tt`.  Other properties and all variations but the first are ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
-from reversi.games.notation import parse_action
+from reversi.games.notation import parse_action, parse_side, plain
 from reversi.games.passes import plies_of
 from reversi.games.position import BLACK, EMPTY, WHITE, Position
 from reversi.games.rules import Game, reversi_of_size
@@ -94,7 +95,7 @@ def read_sgf(text: str, before_move: int | None = None) -> SgfGame:
     """Return the first game's main line up to its first fault; raises as `parse_sgf` for what is no game."""
     nodes = _main_line(text)
     root = nodes[0]
-    if root.get("GM") != [OTHELLO]:
+    if [text.strip() for text in root.get("GM", [])] != [OTHELLO]:
         raise NotationError(f"expected a game of Othello, GM[2], got GM{root.get('GM', [])}")
     start = _start(root)
     moves = [(side == "B", point) for node in nodes for side in ("B", "W") for point in node.get(side, [])]
@@ -108,7 +109,7 @@ def _plies(start: Position, moves: list[tuple[bool, str]]) -> tuple[tuple[int, .
     position, actions = start, list[int]()
     for black, point in moves:
         try:
-            plies = plies_of(position, _action(start.game, point), black)
+            plies = plies_of(position, _action(start.game, point), black, point.strip())
         except (NotationError, IllegalMoveError) as error:
             return tuple(actions), position, error
         for action in plies:
@@ -139,21 +140,22 @@ def _main_line(text: str) -> list[Node]:
 
 
 def _start(root: Node) -> Position:
-    size = "".join(root.get("SZ", ["8"]))
-    if size not in ("4", "6", "8"):
-        raise NotationError(f"expected a board of size 4, 6 or 8, got SZ[{size[:40]}]")
-    game = reversi_of_size(int(size))
+    written = "".join(root.get("SZ", ["8"]))
+    sizes = {size.strip() for size in written.split(":", 1)}  # columns and rows, which may differ
+    if len(sizes) != 1 or not sizes <= {"4", "6", "8"}:
+        raise NotationError(f"expected a board of size 4, 6 or 8, got SZ[{written[:40]}]")
+    game = reversi_of_size(int(sizes.pop()))
     start = Position.start(game)
     if "AB" in root or "AW" in root:
         cells = [EMPTY] * game.squares
         for side, symbol in (("AB", BLACK), ("AW", WHITE)):
             for point in root.get(side, []):
-                action = _action(game, point)
-                if action == game.pass_action or cells[action] != EMPTY:
-                    raise NotationError(f"expected one disc on one square, got {side}[{point}]")
-                cells[action] = symbol
+                for action in _rectangle(game, point):
+                    if action >= game.pass_action or cells[action] != EMPTY:
+                        raise NotationError(f"expected one disc on one square, got {side}[{point}]")
+                    cells[action] = symbol
         start = Position.parse("".join(cells) + f" {BLACK}", game)
-    if "".join(root.get("PL", ["B"])).strip().lower() in ("w", "white"):
+    if parse_side("".join(root.get("PL", ["B"]))) is False:
         return Position(game, start.white, start.black, False)
     return start
 
@@ -168,10 +170,22 @@ def _result(text: str) -> SgfResult | None:
     return SgfResult(margin if winner.upper() != "W" else -margin, how.lower())
 
 
+def _rectangle(game: Game, points: str) -> list[int]:
+    """Return the actions of a point, or of the rectangle between two corners."""
+    first, _, last = points.partition(":")
+    if not last:
+        return [_action(game, first)]
+    (top, left), (bottom, right) = (divmod(_action(game, corner), game.size) for corner in (first, last))
+    return [row * game.size + col for row in range(top, bottom + 1) for col in range(left, right + 1)]
+
+
 def _action(game: Game, point: str) -> int:
-    point = point.strip().lower()
-    if point in ("", "tt", "pass"):
+    if not point.strip():
         return game.pass_action
-    if len(point) == 2 and point[1].isalpha() and point.isascii():
-        point = f"{point[0]}{ord(point[1]) - ord('a') + 1}"
-    return parse_action(game, point)
+    try:
+        return parse_action(game, point)
+    except NotationError:
+        letters, name = "abcdefgh"[: game.size], plain(point).strip().lower()
+        if len(name) != 2 or not set(name) <= set(letters):
+            raise
+        return letters.index(name[1]) * game.size + letters.index(name[0])

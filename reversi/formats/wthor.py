@@ -92,6 +92,14 @@ def read_wthor(data: bytes, where: str) -> Wthor:
     )
 
 
+def is_wthor(data: bytes) -> bool:
+    """Return whether the bytes have the length that they should have as a `.wtb` file, and its kinds of values."""
+    if len(data) < _HEADER.itemsize + _GAME.itemsize:
+        return False
+    header = np.frombuffer(data, _HEADER, count=1)[0]
+    return bool(len(data) == _HEADER.itemsize + int(header["games"]) * _GAME.itemsize and header["kind"] <= 1)
+
+
 def read_names(data: bytes, kind: str, where: str) -> list[str]:
     """Return the names in the bytes of a `players` (WTHOR.JOU) or `tournaments` (WTHOR.TRN) file, by number.
 

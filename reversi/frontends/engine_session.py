@@ -44,9 +44,9 @@ class EngineSession:
         for action in actions:
             self._take([action])
 
-    def play(self, action: int, black: bool | None = None) -> None:
+    def play(self, action: int, black: bool | None = None, written: str | None = None) -> None:
         """Play a move, after a pass if the move implies one (see `plies_of`); raises IllegalMoveError."""
-        self._take(plies_of(self.position, action, black))
+        self._take(plies_of(self.position, action, black, written))
 
     def undo(self) -> bool:
         """Take the last move back, with the pass that it implied; False if there is none."""

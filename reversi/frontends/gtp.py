@@ -132,7 +132,7 @@ class Gtp:
         if len(words) < 2:
             raise GtpError("syntax error: expected a colour and a move")
         try:
-            self._session.play(parse_action(self._session.position.game, words[1]), black)
+            self._session.play(parse_action(self._session.position.game, words[1]), black, words[1])
         except NotationError as error:
             raise GtpError(f"invalid vertex: {error}") from error
         except IllegalMoveError as error:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from reversi.analysis.analyzer import Analysis, MoveAnalysis, deepening
 from reversi.frontends.engine_session import EngineSession
-from reversi.frontends.gtp_words import COLOURS, GtpError
+from reversi.frontends.gtp_words import GtpError
 from reversi.frontends.input_lines import InputLines
-from reversi.games.notation import action_name
+from reversi.games.notation import action_name, parse_side
 from reversi.games.rules import Game
 
 STEPS = tuple(64 << step for step in range(12))
@@ -56,7 +56,8 @@ class AnalyzeRequest:
         Raises GtpError, also for `allow` and `avoid`, which would restrict the search.
         """
         command, *rest = words
-        black = COLOURS[rest.pop(0).lower()] if rest and rest[0].lower() in COLOURS else None
+        black = parse_side(rest[0]) if rest else None
+        rest = rest if black is None else rest[1:]
         if rest and not rest[0][0].isalpha():
             rest.insert(0, "interval")
         given: dict[str, int] = {}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-COLOURS = {"b": True, "black": True, "w": False, "white": False}
-"""Words for a side: whether it is Black."""
+from reversi.games.notation import parse_side
 
 _DROPPED = {code: None for code in (*range(32), 127) if code != 9} | {9: 32}
 """GTP 2, section 2.2: control characters are dropped, a tab becomes a space."""
@@ -27,9 +26,10 @@ def parse_line(line: str) -> tuple[str, list[str]]:
 
 def colour_of(words: list[str]) -> bool:
     """Return whether the first word is black; GtpError if it is no colour."""
-    colour = COLOURS.get(words[0].lower()) if words else None
+    colour = parse_side(words[0]) if words else None
     if colour is None:
-        raise GtpError("syntax error: expected black or white")
+        got = repr(words[0]) if words else "nothing"
+        raise GtpError(f"syntax error: expected black or white, got {got}")
     return colour
 
 

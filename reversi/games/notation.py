@@ -1,22 +1,72 @@
-"""Names of actions (`d3`, `pass`) and transcripts of games (`f5d6c3`)."""
+"""Words of games: moves (`d3`, `pass`), sides (`black`), and the moves of a transcript (`f5d6c3`, `1. f5 d6 34-30`).
+
+Programs and people write them in many ways; every reader and protocol knows those that are listed here.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-import numpy as np
-
-from reversi.errors import IllegalMoveError, NotationError
-from reversi.games.bitboard import ONE, ZERO
-from reversi.games.rules import UNFINISHED, Game, legal_moves, outcome, play, square_of_action
-from reversi.kernels.kernel import kernel
+from reversi.errors import NotationError
+from reversi.games.rules import Game
 
 PASS = "pass"
 
+PASSES = (PASS, "pa", "ps", "tt", "@@@@", "--")
+"""A pass as programs write it: GGF and NBoard, Edax, Go's SGF, XBoard, boards of tournaments."""
+
+SIDES = {"black": True, "b": True, "x": True, "*": True, "white": False, "w": False, "o": False}
+"""Words for a side, in small letters: whether it is Black."""
+
+SQUARE_PASS, HYPHENS = 64, 65
+"""A pass in `Spelled.codes`; and `--`, which is a pass if one is due and otherwise only separates moves."""
+
+SHOWN = 8
+"""Characters of unreadable text that a message quotes."""
+
+SQUARE = re.compile("[a-h][1-8]", re.IGNORECASE)
+"""A square of the largest board."""
+
 _COLUMNS = "abcdefgh"
-_MOVE = re.compile(r"pass|[a-h][1-8]", re.IGNORECASE)
-_BETWEEN = re.compile(r"(?:[\s,-]|[0-9]+\.+)*")
-"""What may be between moves: blanks, commas, hyphens, and numbers of moves with their points."""
+
+_PLAIN: dict[int, int | str] = (
+    {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full width
+    | dict.fromkeys((0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF), " ")  # invisible
+    | dict.fromkeys((*range(0x2010, 0x2016), 0x2212, 0x2500, 0x2501, 0x30FC, 0xFE58, 0xFE63), "-")
+    | dict.fromkeys((0xAB, 0xBB, *range(0x2018, 0x2020), 0x2039, 0x203A, *range(0x300C, 0x3010)), '"')
+    | dict.fromkeys(map(ord, "、。…"), ",")
+    | dict.fromkeys(map(ord, "●⚫⬤■◼⚉"), "X")
+    | dict.fromkeys(map(ord, "○⚪◯□◻⚆"), "O")
+)
+
+_BETWEEN = re.compile(
+    r"""(?>
+      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<!\S)[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s".]*\Z    # the result
+    | [\s,"'`|]+ | (?<!-)-(?!-) | -{3,}                                                      # blanks, commas, quotes
+    | \(?\d{1,3}[.):]+ | (?<!\S)\d{1,3}(?=\s) | \.{2,}                                      # numbers of moves
+    | [#%][^\n]* | \{[^}]*\}                                                               # comments
+    )*+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What may be between moves, and the result after the last."""
+
+_MOVE = re.compile(rf"([a-h])([1-8])|(?:{PASS}|pa|ps|tt)(?![i-z]|[a-h](?![1-8]))|@@@@|(--)", re.IGNORECASE | re.ASCII)
+
+
+_SIDE = re.compile(
+    rf"\s*({'|'.join(map(re.escape, SIDES))})(?:['\"]?s)?(?:\s+(?:to\s+(?:move|play)|turn|moves|plays))?[.:]?"
+    "(?![a-z0-9*.-])",
+    re.IGNORECASE,
+)
+
+
+_QUOTES = " \t\r\n\"'`"
+
+
+def plain(text: str) -> str:
+    """Return text of the same length in which other forms of letters, hyphens, quotes and discs are those of ASCII."""
+    return text if text.isascii() else text.translate(_PLAIN)
 
 
 def action_name(game: Game, action: int) -> str:
@@ -30,70 +80,76 @@ def action_name(game: Game, action: int) -> str:
 
 def parse_action(game: Game, text: str) -> int:
     """Return the action named `text`, in upper or lower case; NotationError if the board has no such square."""
-    name = text.strip().lower()
-    if name == PASS:
+    name = plain(text).strip(_QUOTES).lower()
+    if name in PASSES:
         return game.pass_action
     if len(name) == 2 and name[0] in _COLUMNS[: game.size] and name[1] in "12345678"[: game.size]:
         return (ord(name[1]) - ord("1")) * game.size + _COLUMNS.index(name[0])
+    raise off_board(game, text)
+
+
+def off_board(game: Game, text: str) -> NotationError:
+    """Return the error for text that names no square of the board."""
     corner = action_name(game, game.squares - 1)
-    raise NotationError(f"expected a square from a1 to {corner} or {PASS}, got {text!r}")
+    return NotationError(f"expected a square from a1 to {corner} or {PASS}, got {text!r}")
 
 
-def parse_transcript(game: Game, text: str) -> list[int]:
-    """Return the actions of a transcript from the game's start, with omitted passes filled in.
+def parse_side(text: str) -> bool | None:
+    """Return whether `text` names Black, as in `b`, `X` or `Black to move`; None if it names no side."""
+    side, end = read_side(text)
+    return None if text[end:].strip() else side
 
-    Moves may be in upper or lower case, separated by blanks, commas or hyphens, and numbered, as in `1. f5 d6 2. c3`;
-    passes may be written.  A pass is filled in only before a move, so a transcript that stops before a forced pass ends
-    there.  Raises NotationError for text that is not a move, IllegalMoveError for an illegal move; both name the ply.
+
+def read_side(text: str) -> tuple[bool | None, int]:
+    """Return the side that `text` begins with, as `parse_side`, and where its words end; None and 0 if it has none."""
+    match = _SIDE.match(plain(text))
+    return (None, 0) if match is None else (SIDES[match[1].lower()], match.end())
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """The moves that a text writes, on no board yet."""
+
+    codes: list[int]
+    """Squares of 8x8, row by row, SQUARE_PASS or HYPHENS."""
+    places: list[int]
+    """Where in the text each begins; of text that is no move, one more."""
+
+    def is_read(self) -> bool:
+        """Return whether all of the text could be read."""
+        return len(self.codes) == len(self.places)
+
+
+def spell(text: str) -> Spelled:
+    """Read moves in upper or lower case, up to the first text that is none.
+
+    Blanks, commas, hyphens and quotes may separate them; they may be numbered, as in `1. f5 d6 2. c3`; passes may be
+    written or omitted; comments in braces or from # or % to the end of a line, and the result after the last move, are
+    passed over.
     """
-    actions, fault = read_transcript(game, text)
-    if fault is not None:
-        raise fault
-    return actions
-
-
-def read_transcript(game: Game, text: str) -> tuple[list[int], NotationError | IllegalMoveError | None]:
-    """Return the actions of a transcript up to its first fault, and the fault, which `parse_transcript` raises."""
-    own, opp = np.uint64(game.start_own), np.uint64(game.start_opp)
-    actions: list[int] = []
-    text = text.strip()
-    at = _after_separators(text, 0)
-    while at < len(text) or (text and not actions):
-        match = _MOVE.match(text, at)
+    written = plain(text)
+    codes, places, at = list[int](), list[int](), _after(written, 0)
+    while at < len(written):
+        places.append(at)
+        match = _MOVE.match(written, at)
         if match is None:
-            offending = text[at : at + 8] or text[:8]
-            return actions, NotationError(f"expected a move like d3 at ply {len(actions) + 1}, got {offending!r}")
-        try:
-            action = parse_action(game, match[0])
-        except NotationError as error:
-            return actions, error
-        if action != game.pass_action and _must_pass(game.id, own, opp):
-            own, opp = opp, own
-            actions.append(game.pass_action)
-        if not _is_legal(game.id, own, opp, action):
-            return actions, IllegalMoveError(f"expected a legal move at ply {len(actions) + 1}, got {match[0]!r}")
-        own, opp = map(np.uint64, play(game.id, own, opp, action))
-        actions.append(action)
-        at = _after_separators(text, match.end())
-    return actions, None
+            break
+        if match[1]:
+            codes.append(8 * (ord(match[2]) - ord("1")) + _COLUMNS.index(match[1].lower()))
+        else:
+            codes.append(HYPHENS if match[3] else SQUARE_PASS)
+        at = _after(written, match.end())
+    return Spelled(codes, places)
 
 
-def _after_separators(text: str, at: int) -> int:
+def quoted(text: str, place: int) -> str:
+    """Return what a message quotes of the text of a move, or of something else, at `place`."""
+    match = _MOVE.match(plain(text), place)
+    return text[place : place + SHOWN] if match is None else text[place : match.end()]
+
+
+def _after(text: str, at: int) -> int:
     """Return the index of the first character from `at` on that does not only separate moves."""
     match = _BETWEEN.match(text, at)
     assert match is not None
     return match.end()
-
-
-@kernel
-def _is_legal(game_id: int, own: np.uint64, opp: np.uint64, action: int) -> bool:
-    """Return whether `action` (0 to N*N) is legal; none is once the game is over."""
-    square = square_of_action(game_id, action)
-    if square == 64:
-        return _must_pass(game_id, own, opp)
-    return bool((legal_moves(game_id, own, opp) >> np.uint64(square)) & ONE)
-
-
-@kernel
-def _must_pass(game_id: int, own: np.uint64, opp: np.uint64) -> bool:
-    return bool(legal_moves(game_id, own, opp) == ZERO and outcome(game_id, own, opp) == UNFINISHED)

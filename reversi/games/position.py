@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +11,30 @@ import numpy as np
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.games import rules
 from reversi.games.bitboard import Masks
-from reversi.games.notation import PASS, action_name, parse_action
+from reversi.games.notation import PASS, action_name, parse_action, plain, read_side
 from reversi.games.rules import GAMES, UNFINISHED, Game, game_named
 
 BLACK, WHITE, EMPTY = "X", "O", "-"
 
-SYMBOLS = "XOxo*-."
-"""What squares are read from: also small letters, GGF's `*` for Black and GoGui's `.` for an empty square."""
+_READ_AS = str.maketrans("xo*bwBW._·・", "XOXXOXO----")
+
+SYMBOLS = frozenset("XO-") | frozenset(map(chr, _READ_AS))
+"""What squares are read from: also small letters, B and W, GGF's `*` for Black, GoGui's `.` for an empty square."""
 
 SHOWN = 100
 """Characters of a text that a message quotes; a position has 66 at most."""
 
-_READ_AS = str.maketrans("xo*.", "XOX-")
+_BEFORE = re.compile(r'[\s"\']*(?:BO)?[\s"\']*\[?\s*(?:[3468](?=\s))?\s*', re.IGNORECASE)
+"""What may precede the squares: GGF's tag, bracket and size."""
+
+_FEN = re.compile(r"\s*((?:[-xobwp*.1-8]{1,8}/){2,7}[-xobwp*.1-8]{1,8})(?![^\s;])", re.IGNORECASE)
+"""Rows as programs of chess write them: a digit is so many empty squares, p is a disc of Black, P of White."""
+
+_AFTER = re.compile(r'(?:(?:\s+-){2}\s+\d+\s+\d+(?!\S))?(?:\s*["\'\]])*')
+"""What may follow the side to move: the rest of a FEN, and a bracket."""
+
+_SPARE = 6
+"""Symbols of squares that may follow the last square: the side to move, and what follows it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -52,25 +65,12 @@ class Position:
 
     @classmethod
     def parse(cls, text: str, game: Game | str | None = None) -> Position:
-        """Read `N*N` characters of `X O -`, row 1 first, blanks, and the side to move; their number determines the
-        game.  `x` and `*` are read as `X`, `o` as `O`, `.` as `-`.
-
-        Raises NotationError, also if the position is of another game than `game`.
-        """
-        game = None if game is None else game_named(game)
-        discs, side, *_ = *text.strip().translate(_READ_AS).split(maxsplit=1), "", ""
-        shown = text[:SHOWN]
-        found = next((each for each in GAMES.values() if each.squares == len(discs)), None)
-        if found is None or (game is not None and game is not found):
-            sizes = [each.squares for each in GAMES.values() if game in (None, each)]
-            expected = f"{' or '.join(map(str, sorted(sizes)))} squares, a space and the side to move"
-            raise NotationError(f"expected {expected}, got {len(discs)} squares in {shown!r}")
-        if stray := set(discs) - {BLACK, WHITE, EMPTY}:
-            raise NotationError(f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {min(stray)!r} in {shown!r}")
-        if side not in (BLACK, WHITE):
-            raise NotationError(f"expected {BLACK} or {WHITE} as the side to move, got {side[:SHOWN]!r} in {shown!r}")
-        black, white = _mask_of(found, discs, BLACK), _mask_of(found, discs, WHITE)
-        return cls(found, black, white) if side == BLACK else cls(found, white, black, False)
+        """Return the position that `text` is, as `read_position` reads it; NotationError also if more follows."""
+        position, end = read_position(text, game)
+        if text[end:].strip():
+            side = text[_squares_end(text, position.game) :].strip()
+            raise NotationError(f"{_EXPECTED_SIDE}, got {side[:SHOWN]!r} in {text[:SHOWN]!r}")
+        return position
 
     def __str__(self) -> str:
         """Return the position in the format of `parse`."""
@@ -134,11 +134,15 @@ class Position:
         """
         action = parse_action(self.game, move) if isinstance(move, str) else int(move)
         if action not in self.legal_actions():
-            expected = "no move, the game is over" if self.is_over else f"one of {', '.join(self.legal_moves())}"
-            named = action_name(self.game, action) if 0 <= action < self.game.actions else move
-            raise IllegalMoveError(f"expected {expected}; got {named!r} in {str(self)!r}")
+            known = not isinstance(move, str) and 0 <= action < self.game.actions
+            raise self.refusal(action_name(self.game, action) if known else move)
         own, opp = rules.play(self.game.id, np.uint64(self.own), np.uint64(self.opp), action)
         return Position(self.game, int(own), int(opp), not self.black_to_move)
+
+    def refusal(self, move: str | int) -> IllegalMoveError:
+        """Return the error for a move that is not legal here, as it was given."""
+        expected = "no move, the game is over" if self.is_over else f"one of {', '.join(self.legal_moves())}"
+        return IllegalMoveError(f"expected {expected}; got {move!r} in {str(self)!r}")
 
     def drawing(self) -> str:
         """Return the board as text: `*` marks legal moves, the last line states the side to move or the result."""
@@ -166,6 +170,82 @@ class Position:
 
     def _outcome(self) -> int:
         return int(rules.outcome(self.game.id, np.uint64(self.own), np.uint64(self.opp)))
+
+
+_EXPECTED_SIDE = f"expected {BLACK} or {WHITE} as the side to move"
+
+
+def begins_position(text: str) -> bool:
+    """Return whether `text` begins like a position, perhaps one with a fault, and not like moves."""
+    return _FEN.match(plain(text)) is not None or len(_discs(text)[0]) >= min(each.squares for each in GAMES.values())
+
+
+def read_position(text: str, game: Game | str | None = None) -> tuple[Position, int]:
+    """Return the position that `text` begins with, and where it ends.
+
+    A position is `N*N` squares of `X O -`, or others of `SYMBOLS`, row 1 first, and the side to move as `parse_side`
+    reads it; blanks and slashes may separate rows.  Rows with digits, or with p and P, are those of a FEN, which begins
+    with the last row if it has p and P.  The number of squares determines the game.
+
+    Raises NotationError, also if the position is of another game than `game`.
+    """
+    game = None if game is None else game_named(game)
+    discs, ends = _discs(text)
+    games = [each for each in GAMES.values() if game in (None, each)]
+    found = next((each for each in games if each.squares <= len(discs) <= each.squares + _SPARE), None)
+    side, length = (None, 0) if found is None else read_side(text[ends[found.squares - 1] :])
+    if found is not None and side is not None:
+        discs, end = discs[: found.squares], ends[found.squares - 1] + length
+        black, white = _mask_of(found, discs, BLACK), _mask_of(found, discs, WHITE)
+        after = _AFTER.match(text, end)
+        assert after is not None
+        return Position(found, *((black, white) if side else (white, black)), side), after.end()
+    raise NotationError(f"{_fault(text, games)} in {text[:SHOWN]!r}")
+
+
+def _fault(text: str, games: Sequence[Game]) -> str:
+    """Return what was expected of the position that `text` should begin with, and what is there."""
+    before = _BEFORE.match(text)
+    assert before is not None
+    word = plain(text[before.end() :]).partition(" ")[0]
+    if len(word) not in [each.squares for each in games]:
+        count = len(word) if len(word) > max(each.size for each in games) else len(_discs(text)[0])
+        sizes = " or ".join(str(each.squares) for each in sorted(games, key=lambda each: each.squares))
+        return f"expected {sizes} squares, a space and the side to move, got {count} squares"
+    if stray := set(word) - SYMBOLS:
+        return f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {min(stray)!r}"
+    return f"{_EXPECTED_SIDE}, got {text[before.end() + len(word) :].strip()[:SHOWN]!r}"
+
+
+def _squares_end(text: str, game: Game) -> int:
+    """Return where the squares end of a position of `game` that `text` begins with."""
+    return _discs(text)[1][game.squares - 1]
+
+
+def _discs(text: str) -> tuple[str, list[int]]:
+    """Return the squares that `text` begins with, as X, O and -, at most a few more than any game has; their ends."""
+    written = plain(text)
+    fen = _FEN.match(written)
+    if fen is not None and not set(fen[1]) <= SYMBOLS | {"/"}:
+        rows = re.sub("[1-8]", lambda digit: "-" * int(digit[0]), fen[1]).split("/")
+        if {"p", "P"} & set(fen[1]):
+            rows = [row.replace("p", BLACK).replace("P", WHITE) for row in reversed(rows)]
+        if all(len(row) == len(rows) for row in rows):
+            discs = "".join(rows).translate(_READ_AS)
+            return discs, [fen.end()] * len(discs)
+    before = _BEFORE.match(written)
+    assert before is not None
+    symbols, ends = list[str](), list[int]()
+    for end, symbol in enumerate(written[before.end() :], before.end() + 1):
+        if symbol in SYMBOLS and len(symbols) < _MOST:
+            symbols.append(symbol)
+            ends.append(end)
+        elif not (symbol.isspace() or symbol in "/|"):
+            break
+    return "".join(symbols).translate(_READ_AS), ends
+
+
+_MOST = max(each.squares for each in GAMES.values()) + _SPARE + 1
 
 
 def _squares(game: Game) -> Iterator[int]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reversi.errors import CorruptFileError, UsageError, unreadable
+from reversi.errors import CorruptFileError, ReversiError, UsageError, unreadable
 from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
@@ -21,15 +22,30 @@ _MOVES = re.compile(r"[ \d.,-]*(?:(?:[a-z]\d|pass)[ \d.,-]*)+", re.ASCII | re.IG
 """A line that can only be a transcript, though perhaps not one of the board."""
 
 
+@dataclass(frozen=True)
+class FiledGame:
+    """A game of a file."""
+
+    games: Collection
+    """The games of the file on its board."""
+    index: int
+    """Which of them it is."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the file, from 1."""
+        return self.games.number(self.index)
+
+
 def file_named(text: str) -> Path | None:
     """Return the path if `text` names a file, None if it is something else; UsageError for a file that is not there."""
     from reversi.formats.files import SUFFIXES
-    from reversi.formats.text import in_brackets
+    from reversi.formats.text import is_written_out
 
     path = Path(text)
     if os.path.isfile(text):  # unlike `Path.is_file` before Python 3.14, also where text is too long for a file's name
         return path
-    if in_brackets(text) is not None or (path.suffix.lower() not in SUFFIXES and "/" not in text):
+    if is_written_out(text) or (path.suffix.lower() not in SUFFIXES and "/" not in text):
         return None
     try:
         path.stat()
@@ -38,56 +54,63 @@ def file_named(text: str) -> Path | None:
     raise UsageError(f"{text}: expected a file of games, but it is no regular file")
 
 
-def read_collection(source: str, game: Game | None, column: str | None) -> Collection:
+def read_filed_games(source: str, game: Game | None, column: str | None) -> list[FiledGame]:
     """Return the games of a file, of standard input, or those written in `source`, which must begin with a legal move.
 
-    game    the board; None takes that of the games
+    game    the only board whose games are wanted; None takes all
     column  header of the column of transcripts in a CSV file; None detects it
 
     Raises UsageError, also without any game, and what `reversi.formats.files` raises.
     """
-    games = _read(source, game, column)
-    if not len(games):
+    found = [FiledGame(games, at) for games in _read(source, game, column) for at in range(len(games))]
+    if not found:
         shown = "nothing on standard input" if source == STANDARD_INPUT else repr(source)
         raise UsageError(f"expected a file with at least one game, got {shown}")
-    return games
+    return sorted(found, key=lambda filed: filed.number)
 
 
-def _read(source: str, game: Game | None, column: str | None) -> Collection:
-    from reversi.formats.files import MAX_BYTES, read_games, read_games_of
+def _read(source: str, game: Game | None, column: str | None) -> list[Collection]:
+    from reversi.formats.files import MAX_BYTES, read_archive, read_archive_of
+    from reversi.formats.text import is_guess
 
-    if column is not None and not source.lower().endswith(".csv"):
-        shown = "standard input" if source == STANDARD_INPUT else repr(source[:40])
-        raise UsageError(f"--column: expected a CSV file, got {shown}")
     if source == STANDARD_INPUT:
         if sys.stdin.isatty():
             print("games, one transcript per line, GGF or SGF; Ctrl-D ends", file=sys.stderr)
-        return read_games(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input")
+        return read_archive_of(sys.stdin.buffer.read(MAX_BYTES + 1), game, "standard input", column=column)
     if (path := file_named(source)) is not None:
-        return read_games_of(path, game, column)
-    games = read_games(source.encode(errors="replace"), game, f"{source[:40]!r}")
-    if not len(games) or games.is_unreadable(0):
-        raise _not_read(source, games.game)
-    if games.plies[0] == 0 and games.is_broken(0):
-        raise UsageError(f"{games.game.name}: {games.problem(0)}")
-    return games
+        return read_archive(path, game, column)
+    if column is not None:
+        raise UsageError(f"--column: expected a CSV file, got {source[:40]!r}")
+    found = read_archive_of(source.encode(errors="replace"), game, f"{source[:40]!r}", written_out=True)
+    first = next((games for games in found if len(games)), None)
+    if first is None or first.is_unreadable(0):
+        raise _not_read(source, game)
+    if first.plies[0] == 0 and first.is_broken(0):
+        board = "" if game is None and is_guess(first) else f"{first.game.name}: "
+        raise UsageError(f"{board}{first.problem(0)}")
+    return found
 
 
-def _not_read(source: str, game: Game) -> UsageError:
+def _not_read(source: str, game: Game | None) -> UsageError:
     """Return the error for what is no file and no game: the fault of its first move if it can only be a transcript."""
-    from reversi.games.notation import read_transcript
+    from reversi.formats.text import BOARDS, parse_game
 
-    fault = read_transcript(game, source)[1] if _MOVES.fullmatch(source) else None
-    if fault is None:
-        return UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
-    return UsageError(f"{game.name}: {fault}")
+    if _MOVES.fullmatch(source):
+        try:
+            parse_game(source, BOARDS if game is None else [game])
+        except ReversiError as error:
+            return UsageError(str(error))
+    return UsageError(f"expected a file of games or a transcript like f5d6c3, got {source[:40]!r}")
 
 
-def index_of(games: Collection, number: int) -> int:
-    """Return the index of the game that --game names by its number, from 1; UsageError if there is none."""
-    if number > len(games):
-        raise UsageError(f"--game: expected a game from 1 to {len(games)}, got {number}")
-    return number - 1
+def numbered(games: list[FiledGame], number: int) -> FiledGame:
+    """Return the game that --game names by its number in the file; UsageError if there is none."""
+    found = next((filed for filed in games if filed.number == number), None)
+    if found is not None:
+        return found
+    if number < games[-1].number:
+        raise UsageError(f"--game: expected a game of {games[0].games.game.name}, game {number} is of another board")
+    raise UsageError(f"--game: expected a game from {games[0].number} to {games[-1].number}, got {number}")
 
 
 def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:
@@ -98,7 +121,7 @@ def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:
 
     Raises NotationError, IllegalMoveError, CorruptFileError or UsageError, which is also that of a game that is over.
     """
-    from reversi.formats.files import read_games_of
+    from reversi.formats.files import read_archive
     from reversi.formats.text import BOARDS, parse_game
 
     path = file_named(text)
@@ -106,9 +129,10 @@ def read_start(text: str, game: Game | None) -> tuple[Position, list[str]]:
         parsed = parse_game(text, BOARDS if game is None else [game])
         start, moves, position = parsed.start, parsed.moves, parsed.end
     else:
-        games = read_games_of(path, game)
-        if len(games) != 1:
-            raise UsageError(f"{path}: expected a file of one game, got {len(games)} games")
+        found = read_archive(path, game)
+        if (count := sum(map(len, found))) != 1:
+            raise UsageError(f"{path}: expected a file of one game, got {count} games")
+        (games,) = (games for games in found if len(games))
         if games.is_broken(0):
             raise CorruptFileError(games.problem(0))
         positions, moves = games.positions(0), games.moves(0)

@@ -2,12 +2,13 @@
 
 A line is what `reversi.formats.text` reads: a position, also with the scores of its moves as in OBF, the format of
 endgame problems; or the moves that lead to one, as a transcript such as `f5d6c3`, GGF or SGF.  Blank lines and text
-after a `#` that is not of a game in GGF or SGF are ignored.
+after a `#` or `%` that is not of a game in GGF or SGF are ignored.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import stat
@@ -72,11 +73,11 @@ def read_problems(game: Game | None, source: str, most: int = 1) -> Iterator[lis
     if source == STANDARD_INPUT:
         if sys.stdin.isatty():
             print(f"positions{f' of {game.name}' if game else ''}, one per line; Ctrl-D ends", file=sys.stderr)
-        yield from _parsed(game, _groups(sys.stdin.buffer, most))
+        yield from _parsed(game, _groups(_unwrapped(sys.stdin.buffer, "standard input"), most))
         return
     try:
         with open(source, "rb") as file:
-            yield from _parsed(game, _groups(file, most))
+            yield from _parsed(game, _groups(_unwrapped(file, source), most))
     except OSError as error:
         raise unreadable(source, "a file of positions", error) from error
 
@@ -126,11 +127,21 @@ def _parsed(game: Game | None, groups: Iterable[list[str]]) -> Iterator[list[Lin
 
 
 def _text(line: str) -> str:
-    """Return a line without its comment; a game in GGF or SGF may hold a `#`, and nothing after it is read."""
-    from reversi.formats.text import BYTE_ORDER_MARK, in_brackets
+    """Return a line, "" for one that is only a comment; `parse_game` passes over one behind a position or moves."""
+    from reversi.formats.text import BYTE_ORDER_MARK
 
     text = line.removeprefix(BYTE_ORDER_MARK).strip()
-    return text.partition("#")[0].strip() if in_brackets(text) is None else text
+    return "" if text.startswith(("#", "%")) else text
+
+
+def _unwrapped(file: IO[bytes], where: str) -> IO[bytes]:
+    """Return a file's lines in UTF-8 if it is compressed or in another encoding, as its first bytes tell, or `file`."""
+    from reversi.formats.encodings import decoded, is_wrapped, uncompressed
+    from reversi.formats.files import MAX_BYTES
+
+    if not (_is_whole(file) and isinstance(file, io.BufferedReader) and is_wrapped(file.peek(8)[:8])):
+        return file
+    return io.BytesIO(decoded(uncompressed(file.read(MAX_BYTES), MAX_BYTES, where)).encode())
 
 
 def _parse(text: str, game: Game | None) -> Problem | NotationError:
@@ -141,7 +152,7 @@ def _parse(text: str, game: Game | None) -> Problem | NotationError:
         parsed = parse_game(text, REVERSI if game is None else [game])
     except (NotationError, IllegalMoveError) as error:
         return NotationError(str(error))
-    return Problem(parsed.end, parsed.scores)
+    return Problem(parsed.end, parsed.scores, parsed.score)
 
 
 def _is_whole(file: IO[bytes]) -> bool:

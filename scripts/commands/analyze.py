@@ -2,7 +2,7 @@
 every move with its value, visits, prior and principal variation.
 
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
-the moves that lead to it, as c2d2, GGF or SGF.  Blank lines and text after a # are ignored.  Every other line is
+the moves that lead to it, as c2d2, GGF or SGF.  Blank lines and text after a # or % are ignored.  Every other line is
 answered by one line, in order; one that cannot be parsed is answered by `{"error": ...}`, and the exit code is then 1.
 
 Every move has its exact score where at most --solve squares are empty and the solver finishes.  Elsewhere a search

@@ -1,8 +1,9 @@
 """Step through a recorded game: one of a file, or written out, as f5d6c3, "1. f5 d6 2. c3", GGF or SGF.
 
-Files are WTHOR (.wtb), CSV with a column of transcripts (.csv), one transcript per line (.txt), GGF (.ggf), SGF (.sgf)
-and this program's own records (.records); - reads transcripts, GGF or SGF from standard input.  In a terminal, Enter
-shows the next ply, b the previous one, g 12 goes to ply 12, q quits; otherwise every position is printed.
+A file may be compressed, and its content tells its format: WTHOR, CSV with a column of transcripts, lines of
+transcripts, GGF, SGF, PGN or this program's own records; - reads any of these from standard input.  A game may take
+several lines.  In a terminal, Enter shows the next ply, b the previous one, g 12 goes to ply 12, q quits; otherwise
+every position is printed.
 
 A game with an illegal move is shown up to that move, not at all if it is the first, and the exit code is then 1.
 """
@@ -17,11 +18,10 @@ from typing import TYPE_CHECKING
 
 from reversi.errors import CorruptFileError, UsageError
 from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
-from scripts.arguments.game_files import index_of, read_collection
+from scripts.arguments.game_files import FiledGame, numbered, read_filed_games
 from scripts.arguments.positions import STANDARD_INPUT
 
 if TYPE_CHECKING:
-    from reversi.formats.collection import Collection
     from reversi.games.position import Position
     from reversi.games.rules import Game
 
@@ -58,24 +58,25 @@ def run(args: argparse.Namespace) -> int:
     for option, value in (("--ply", args.ply), ("--game", args.game)):
         if args.all and value is not None:
             raise UsageError(f"expected --all or {option}, got both")
-    games = read_collection(args.source, _game_of_size(args.size), args.column)
-    rows = range(len(games)) if args.all else [index_of(games, args.game or 1)]
+    games = read_filed_games(args.source, _game_of_size(args.size), args.column)
+    chosen = games if args.all else games[:1] if args.game is None else [numbered(games, args.game)]
     by_hand = not (args.all or args.json or args.source == STANDARD_INPUT) and _is_a_terminal()
     broken = 0
-    for index in rows:
-        positions = games.positions(index)
+    for filed in chosen:
+        positions = filed.games.positions(filed.index)
+        problem = filed.games.problem(filed.index) if filed.games.is_broken(filed.index) else None
         if args.ply is not None and args.ply >= len(positions):
-            if games.is_broken(index):
-                raise CorruptFileError(games.problem(index))
+            if problem is not None:
+                raise CorruptFileError(problem)
             raise UsageError(f"--ply: expected a ply from 0 to {len(positions) - 1}, got {args.ply}")
         try:
-            if games.plies[index] or not games.is_broken(index):  # otherwise its start may be unknown
-                _show(games, index, positions, args, by_hand)
+            if filed.games.plies[filed.index] or problem is None:  # otherwise its start may be unknown
+                _show(filed, games[-1].number, positions, args, by_hand)
         except KeyboardInterrupt:
             print("\nGoodbye.")
             return 130
-        if games.is_broken(index):
-            print(f"error: {games.problem(index)}", file=sys.stderr)
+        if problem is not None:
+            print(f"error: {problem}", file=sys.stderr)
             broken += 1
     return 1 if broken else 0
 
@@ -84,19 +85,17 @@ def _is_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _show(
-    games: Collection, index: int, positions: Sequence[Position], args: argparse.Namespace, by_hand: bool
-) -> None:
+def _show(filed: FiledGame, last: int, positions: Sequence[Position], args: argparse.Namespace, by_hand: bool) -> None:
     from reversi.frontends.stepper import Stepper
 
-    moves = games.moves(index)
+    moves, title = filed.games.moves(filed.index), filed.games.title(filed.index)
     plies = range(len(positions)) if args.ply is None else [args.ply]
     if args.json:
         for ply in plies:
-            print(_json(games, index, ply, positions[ply], moves))
+            print(_json(filed, ply, positions[ply], moves))
         return
     stepper = Stepper(positions, moves, ask=input, say=print, unicode=draws_symbols(args))
-    print(f"Game {index + 1} of {len(games)}: {games.title(index)}".rstrip(": "))
+    print(f"Game {filed.number} of {last}: {title}".rstrip(": "))
     if by_hand:
         stepper.step(args.ply or 0)
         return
@@ -106,11 +105,11 @@ def _show(
         print()
 
 
-def _json(games: Collection, index: int, ply: int, position: Position, moves: Sequence[str]) -> str:
+def _json(filed: FiledGame, ply: int, position: Position, moves: Sequence[str]) -> str:
     """Return a position as a line of JSON: `move` led to it, `next` follows."""
     values = {
-        "game": index + 1,
-        "title": games.title(index),
+        "game": filed.number,
+        "title": filed.games.title(filed.index),
         "ply": ply,
         "move": moves[ply - 1] if ply else None,
         "position": str(position),

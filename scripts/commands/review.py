@@ -1,8 +1,8 @@
 """Review games: what every move lost, the best move in its place, what both players gave away, and the result.
 
-FILE is a file of games, WTHOR (.wtb), GGF (.ggf), SGF (.sgf), CSV with a column of transcripts (.csv), one transcript
-per line (.txt) or this program's records (.records); a game written out, as f5d6c3, GGF or SGF; or - for transcripts,
-GGF or SGF from standard input.
+FILE is a file of games, which may be compressed and whose content tells its format: WTHOR, GGF, SGF, PGN, CSV with a
+column of transcripts, lines of transcripts or this program's records; a game written out, as f5d6c3, GGF or SGF; or -
+for any of these from standard input.  Of a file with games of several boards those of the model's are reviewed.
 
 A move is judged by the discs that it lost: exactly where at most --solve squares are empty and the solver finishes,
 before by the margins that a search expects, which are shown with a decimal.  Marked are ??, 12 discs or more, or a
@@ -26,12 +26,11 @@ from reversi.analysis.review import SIMULATIONS, deciding_move, marks_of, review
 from scripts.arguments.analysis import Analyse, add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json, positive
 from scripts.arguments.engine import reviewer, search_analyzer
-from scripts.arguments.game_files import index_of, read_collection
+from scripts.arguments.game_files import FiledGame, numbered, read_filed_games
 
 if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analysis
     from reversi.analysis.review import ReviewedMove, Sums
-    from reversi.formats.collection import Collection
     from reversi.games.position import Position
     from reversi.games.rules import Game
     from reversi.model.weights import Weights
@@ -56,7 +55,7 @@ class GameReview:
     number: int
     """In its file, from 1."""
     of: int
-    """Games of the file."""
+    """The number of the last game in the file."""
     title: str
     positions: Sequence[Position]
     """From the start to the last."""
@@ -143,21 +142,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Review the games one after the other; the exit code is 1 if one of them has an illegal move."""
     game, weights = model_to_analyse(args)
-    games = read_collection(args.file, game, args.column)
-    rows = range(len(games)) if args.game is None else [index_of(games, args.game)]
+    games = read_filed_games(args.file, game, args.column)
+    chosen = games if args.game is None else [numbered(games, args.game)]
     analyse, most = _analyse_with(args, game, weights)
     broken = 0
-    for index in rows:
-        positions = games.positions(index)
+    for filed in chosen:
+        positions = filed.games.positions(filed.index)
         analyses: dict[int, Analysis] = {}
         try:
             for ply, analysis in _analyses(positions, analyse, min(most, AT_ONCE)):
                 analyses[ply] = analysis
         except KeyboardInterrupt:
             if analyses:
-                _print(_reviewed(games, index, positions, analyses), as_json=args.json)
+                _print(_reviewed(filed, games[-1].number, positions, analyses), as_json=args.json)
             raise
-        game_review = _reviewed(games, index, positions, analyses)
+        game_review = _reviewed(filed, games[-1].number, positions, analyses)
         _print(game_review, as_json=args.json)
         broken += game_review.fault is not None
     return 1 if broken else 0
@@ -184,12 +183,13 @@ def _analyses(positions: Sequence[Position], analyse: Analyse, most: int) -> Ite
 
 
 def _reviewed(
-    games: Collection, index: int, positions: Sequence[Position], analyses: Mapping[int, Analysis]
+    filed: FiledGame, last: int, positions: Sequence[Position], analyses: Mapping[int, Analysis]
 ) -> GameReview:
+    games, index = filed.games, filed.index
     actions = games.actions[index, : games.plies[index]].tolist()
     fault = games.problem(index) if games.is_broken(index) else None
     moves = review(positions, actions, analyses)
-    return GameReview(index + 1, len(games), games.title(index), positions, moves, fault)
+    return GameReview(filed.number, last, games.title(index), positions, moves, fault)
 
 
 def _print(game_review: GameReview, *, as_json: bool) -> None:

@@ -3,13 +3,13 @@
 A position is N*N characters of X (black), O (white) and - (empty), row 1 first, then a space and the side to move, or
 the moves that lead to it: GGF, SGF, or a transcript such as c2d2, on the largest board on which it is legal.  The score
 is own minus opponent's discs at the end, for the side to move; squares that stay empty count for nobody, or for the
-winner as in WTHOR files and the FFO positions.  Blank lines and text after a # are ignored.  Every other line is
+winner as in WTHOR files and the FFO positions.  Blank lines and text after a # or % are ignored.  Every other line is
 answered by one line, in order and as it arrives, with perfect play of both sides to the end; one that cannot be parsed
 is answered by `{"error": ...}`, and the exit code is then 1.  A position that hits a limit is not solved and has no
 score.
 
-A line in OBF (a position, then `; g8:+18; h1:+12; ...`) is checked: the answer has the expected score and whether score
-and best move agree; the exit code is 1 if any of them does not.
+A line in OBF (a position, then `; g8:+18; h1:+12; ...` or only `; +18;`) is checked: the answer has the expected score
+and whether score and best move agree; the exit code is 1 if any of them does not.
 
 Up to 20 empty squares take about a second on 8x8, every two more five to ten times as long.
 """
@@ -119,7 +119,7 @@ class Answer:
 
     def _known(self) -> str:
         best = ", ".join(self._name(action) for action in sorted(self.problem.best))
-        return "" if self.expected is None else f"{self.expected:+d} by {best}"
+        return "" if self.expected is None else f"{self.expected:+d}" + (f" by {best}" if best else "")
 
     def _name(self, action: int) -> str:
         from reversi.games.notation import action_name

@@ -62,7 +62,7 @@ def test_what_is_bad_is_named_and_the_rest_is_read(config: GamesActorConfig) -> 
     folder = str(Path(config.paths[1]).parent)
     assert [problem.replace(folder, "") for problem in files.problems] == [
         "/b.txt, game 161, ply 3: expected a move, the game stops before its end",
-        "/b.txt, game 162, ply 2: expected a legal move, got f5",
+        "/b.txt, game 162, ply 2: expected a legal move, got 'f5'",
         "/b.txt, game 163, ply 1: expected a move like d3, got 'nonsense'",
         "/b.txt, game 164, ply 2: expected a move like d3, got 'd9'",
         "/c.wtb: expected 356 bytes for the 5 games of a WTHOR header, got 355",

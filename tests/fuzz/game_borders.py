@@ -47,7 +47,7 @@ def _obf(folder: Path) -> Opened:
 
 
 def _transcript(folder: Path) -> Opened:
-    from reversi.games.notation import parse_transcript
+    from reversi.formats.transcripts import parse_transcript
 
     return lines_of("f5d6c3", DEAL.upper(), " f5 d6 c3 "), lambda data: parse_transcript(REVERSI8, decoded(data))
 
@@ -68,7 +68,7 @@ def _sgf(folder: Path) -> Opened:
 
 def _wthor_bytes() -> bytes:
     """Return two games of 8x8 as WTHOR has them, one of them cut short."""
-    from reversi.games.notation import parse_transcript
+    from reversi.formats.transcripts import parse_transcript
 
     actions = parse_transcript(REVERSI8, DEAL)
     moves = bytes(10 * (action // 8 + 1) + action % 8 + 1 for action in actions)

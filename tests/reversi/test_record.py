@@ -12,7 +12,7 @@ import pytest
 
 from reversi import archive
 from reversi.errors import CorruptRecordError
-from reversi.games.notation import parse_transcript
+from reversi.formats.transcripts import parse_transcript
 from reversi.games.rules import GAMES, RULES_VERSION
 from reversi.record import (
     EXPLORED,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reversi.formats.collection import END_OF_MOVES, Collection, MoveLists, replayed
-from reversi.formats.transcripts import transcript_lists
+from reversi.formats.transcripts import Transcripts
 from reversi.games.notation import PASS
 from reversi.games.position import Position
 from reversi.games.rules import GAMES, game_named
@@ -18,7 +18,7 @@ from tests.reversi.formats.wthor_files import random_game, transcript
 
 
 def collection(texts: list[str], board: str = "reversi8") -> Collection:
-    return replayed(transcript_lists(texts, game_named(board)), "games.txt")
+    return replayed(Transcripts(texts).lists(game_named(board)), "games.txt")
 
 
 @pytest.mark.parametrize("board", list(GAMES))
@@ -57,15 +57,15 @@ def test_records_hold_every_move_as_the_only_one_visited() -> None:
     ("text", "problem"),
     [
         ("f5d6c3d3", "ply 5: expected a move, the game stops before its end"),
-        ("f5d6d6", "ply 3: expected a legal move, got d6"),
-        ("f5a1", "ply 2: expected a legal move, got a1"),
-        ("f5pass", "ply 2: expected a legal move, got pass"),
+        ("f5d6d6", "ply 3: expected a legal move, got 'd6'"),
+        ("f5a1", "ply 2: expected a legal move, got 'a1'"),
+        ("f5pass", "ply 2: expected a legal move, got 'pass'"),
         ("f5d6??", "ply 3: expected a move like d3, got '??'"),
         ("f5 D6 x9 and much more", "ply 3: expected a move like d3, got 'x9 and m'"),
         ("f5d9", "ply 2: expected a move like d3, got 'd9'"),
         ("f5d", "ply 2: expected a move like d3, got 'd'"),
         ("", "ply 1: expected a move like d3, got ''"),
-        (transcript(1) + "a1", "expected no move after the end, got a1"),
+        (transcript(1) + "a1", "expected no move after the end, got 'a1'"),
     ],
 )
 def test_what_is_wrong_is_named_by_file_game_and_ply(text: str, problem: str) -> None:

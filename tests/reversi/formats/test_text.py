@@ -56,10 +56,10 @@ def test_moves_are_on_the_first_board_that_has_them_all(text: str, board: str) -
     [
         ("b1a1d4", IllegalMoveError, "reversi4: expected a legal move at ply 3, got 'd4'"),
         ("c2b4zz", NotationError, "reversi6: expected a move like d3 at ply 3, got 'zz'"),
-        ("a1", IllegalMoveError, "reversi8: expected a legal move at ply 1, got 'a1'"),
+        ("a1", IllegalMoveError, "expected a legal move at ply 1, got 'a1'"),
         ("hello", NotationError, "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'hello'"),
         ("hello a9", NotationError, "got 'hello a9'"),
-        ("h9 a1", NotationError, "reversi8: expected a move like d3 at ply 1, got 'h9 a1'"),
+        ("h9 a1", NotationError, "expected a move like d3 at ply 1, got 'h9 a1'"),
         ("--------- X", NotationError, "expected a game on reversi8 or reversi6 or reversi4, got one on tictactoe"),
         ("(;GM[2]SZ[4];B[b1];W[b1])", IllegalMoveError, "expected one of a1"),
     ],

@@ -35,7 +35,7 @@ def test_moves_that_are_none_and_gaps_are_problems_of_their_game() -> None:
     assert [found.problem(index) for index in range(4)] == [
         "made.wtb, game 1, ply 4: expected a move like d3, got something else",
         "made.wtb, game 2, ply 6: expected a move like d3, got something else",
-        "made.wtb, game 3, ply 1: expected a legal move, got a1",
+        "made.wtb, game 3, ply 1: expected a legal move, got 'a1'",
         None,
     ]
 

@@ -13,7 +13,7 @@ import pytest
 
 from reversi.errors import UsageError
 from reversi.formats.obf import parse_problem
-from reversi.games.notation import parse_transcript
+from reversi.formats.transcripts import parse_transcript
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.games.symmetry import SYMMETRIES, action_table, transform_mask

@@ -158,7 +158,7 @@ def test_a_hint_has_the_models_values_and_exact_scores_near_the_end(reversi: Rev
         (["--start", ""], 2, "expected a name, got ''"),
         (["--start", "nowhere.ggf"], 2, "nowhere.ggf: expected a file of games, but No such file or directory"),
         (["--start", "X" * 36 + " O"], 2, "expected a game that is not over"),
-        (["--start", __file__], 2, "expected a file of games ("),
+        (["--start", __file__], 2, "test_play.py: expected a file of one game, got "),
         (["--save", "/"], 1, "error: /: Is a directory"),
         (["--save", "x.ggf", "--game", "tictactoe"], 2, "expected a game of Reversi with --save"),
     ],
@@ -173,7 +173,7 @@ def test_a_start_is_one_game_without_a_fault(reversi: Reversi, tmp_path: Path) -
     games = tmp_path / "games.txt"
     for text, words in (
         ("c2\nc2b4\n", "expected a file of one game, got 2 games"),
-        ("c2c2\n", "expected a legal move, got c2"),
+        ("c2c2\n", "expected a legal move, got 'c2'"),
     ):
         games.write_text(text)
         answer = reversi("play", "greedy", "--start", games)

@@ -68,7 +68,7 @@ def test_games_come_from_standard_input(reversi: Reversi, text: str, titles: lis
     [
         ("", 2, "expected a file with at least one game, got nothing on standard input"),
         ("nonsense", 1, "standard input, game 1, ply 1: expected a move like d3, got 'nonsense'"),
-        ("f5d6f5", 1, "standard input, game 1, ply 3: expected a legal move, got f5"),
+        ("f5d6f5", 1, "standard input, game 1, ply 3: expected a legal move, got 'f5'"),
         ("(;GM[Othello]", 1, "standard input, game 1: expected a tag like B[F5] or ;)"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -
     answer = reversi("replay", games, "--game", 2, "--ascii")
     assert answer.code == 1
     assert "Ply 2 of 2: White O plays d6" in answer.out
-    assert answer.err == f"error: {games}, game 2, ply 3: expected a legal move, got d6\n"
+    assert answer.err == f"error: {games}, game 2, ply 3: expected a legal move, got 'd6'\n"
     every = reversi("replay", games, "--all", "--json")
     assert every.code == 1
     played = [len(random_game(seed)[0]) + 1 for seed in (0, 2)]
@@ -117,9 +117,9 @@ def test_a_broken_game_is_shown_up_to_its_fault(reversi: Reversi, games: Path) -
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        (None, "f5d6f5", ": expected a legal move, got f5"),
+        (None, "f5d6f5", ": expected a legal move, got 'f5'"),
         (None, "f5d6x", ": expected a move like d3, got 'x'"),
-        ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[F5];)", ": expected one of c3, c4, c5, c6, c7; got 'f5'"),
+        ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[F5];)", ": expected one of c3, c4, c5, c6, c7; got 'F5'"),
         ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]B[Z9];)", ": expected a square from a1 to h8"),
         ("g.ggf", f"(;GM[Othello]BO[8 {START} *]B[F5]W[D6]W[C3];)", ": expected a move of black, one of"),
         ("g.sgf", "(;GM[2];B[f5];W[d6];B[f5];W[a1])", ": expected one of c3, c4, c5, c6, c7; got 'f5'"),
@@ -194,21 +194,22 @@ def test_the_board_follows_the_moves_or_the_size(reversi: Reversi, size: int, mo
         (["nowhere.wtb"], "nowhere.wtb: expected a file of games, but No such file or directory"),
         (["/"], "/: expected a file of games, but it is no regular file"),
         (["f5", "--size", "7"], "--size: expected 3, 4, 6 or 8, got 7"),
-        (["f5", "--size", "6"], "reversi6: 'f5', game 1, ply 1: expected a legal move, got f5"),
+        (["f5", "--size", "6"], "reversi6: 'f5', game 1, ply 1: expected a legal move, got 'f5'"),
         (["(;GM[2]SZ[8];B[f6])"], "reversi8: '(;GM[2]SZ[8];B[f6])', game 1: expected one of d3, c4, f5, e6; got 'f6'"),
         (["f5", "--game", "2"], "--game: expected a game from 1 to 1, got 2"),
         (["f5", "--ply", "2"], "--ply: expected a ply from 0 to 1, got 2"),
         (["f5", "--ply", "1", "--all"], "expected --all or --ply, got both"),
         (["f5", "--game", "1", "--all"], "expected --all or --game, got both"),
         (["f5", "--column", "moves"], "--column: expected a CSV file, got 'f5'"),
-        (["-", "--column", "moves"], "--column: expected a CSV file, got standard input"),
-        ([__file__, "--column", "moves"], "--column: expected a CSV file, got "),
         (["g8h8", "--size", "6"], "reversi6: expected a square from a1 to f6 or pass, got 'g8'"),
         (["1. G8 h8", "--size", "6"], "reversi6: expected a square from a1 to f6 or pass, got 'G8'"),
-        (["i9j9"], "reversi8: expected a move like d3 at ply 1, got 'i9j9'"),
+        (["i9j9"], "expected a position, moves like f5d6c3, or a game in GGF or SGF, got 'i9j9'"),
         (["h8.txt", "--size", "6"], "h8.txt: expected a file of games, but No such file or directory"),
         (["1 (;GM[2]PC[a/b];B[f6])"], "reversi8: '1 (;GM[2]PC[a/b];B[f6])', game 1: expected one of "),
-        ([__file__], "expected a file of games (.wtb, "),
+        (
+            [str(Path(__file__).parents[1] / "conftest.py")],
+            "conftest.py: expected games (WTHOR, GGF, SGF, PGN, CSV or transcripts), got text like ",
+        ),
     ],
 )
 def test_nonsense_is_one_line_and_2(reversi: Reversi, arguments: list[str], words: str) -> None:

@@ -154,7 +154,7 @@ def test_a_fault_ends_its_game_with_the_file_and_the_place(reversi: Reversi, fou
     path.write_text(f"c4b4c4\nnonsense\n{FOUR}\n")
     answer = reversi("review", path, "--registry", four)
     faults = [
-        f"error: {path}, game 1, ply 3: expected a legal move, got c4",
+        f"error: {path}, game 1, ply 3: expected a legal move, got 'c4'",
         f"error: {path}, game 2, ply 1: expected a move like d3, got 'nonsense'",
     ]
     assert (answer.code, answer.err.splitlines()) == (1, faults)
