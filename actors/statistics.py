@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,14 @@ class GameStatistics:
     def __init__(self, game: Game) -> None:
         self._game = game
         self._openings: dict[tuple[int, int], None] = {}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a resumed actor needs to count on: the openings remembered, uint64[N, 2]."""
+        return {"openings": np.array(list(self._openings), np.uint64).reshape(-1, 2)}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore `arrays()`."""
+        self._openings = {(int(own), int(opp)): None for own, opp in arrays["openings"]}
 
     def of(self, records: Records) -> GameSums:
         """Return the sums over a sample of a round's games."""

@@ -32,7 +32,7 @@ from reversi import archive
 from reversi.games.rules import game_named
 from reversi.model.evaluate import Evaluator, Prepared, open_evaluator
 from reversi.model.weights import Weights
-from reversi.record import batches
+from reversi.record import Records, batches, encode
 from reversi.search.config import SearchConfig
 
 STATE_FORMAT = 6
@@ -72,6 +72,8 @@ class ActorReport(RoundCounts):
 
     version: int
     """Version of the weights that played; -1 before the first weights, and for recorded games."""
+    sample: bytes = b""
+    """Some of the games of the round (`reversi.record.encode`), for people and other learners."""
     finished: bool = False
     """Whether this actor has delivered all its games; only recorded games end."""
 
@@ -91,11 +93,13 @@ class Worker:
         records: RecordSink,
         incarnation: int = 0,
         background: bool = False,
+        keep_every: int | None = None,
     ) -> None:
         """`index` numbers the run's actors from 0; with `seed` it decides all of this actor's random choices.
 
         incarnation  number of this start of the actor, unique in the run: a producer that lost its state must not
                      reuse a sequence number
+        keep_every   every so many games one is part of the report's sample; None: none
         background   end a round of search after `round_s` seconds, and prepare new weights while play continues with
                      the old ones; which games a round has, and which round takes the weights, then varies
         """
@@ -109,6 +113,7 @@ class Worker:
         self._statistics = GameStatistics(self._game)
         self._version = -1
         self._sequence = 0
+        self._keep_every, self._games = keep_every, 0
         self._ended_s = 0.0
         self._resumed: dict[str, Any] = {}
         self._resumed_version: int | None = None
@@ -141,8 +146,18 @@ class Worker:
             playing_s=played - start,
             waiting_s=self._ended_s - played,
             between_s=between_s,
+            sample=self._sample(records) if records is not None else b"",
             finished=source.finished,
         )
+
+    def _sample(self, records: Records) -> bytes:
+        """Return every `keep_every`th game that this worker has finished, of those that are new; b"" for none."""
+        if self._keep_every is None:
+            return b""
+        numbers = self._games + np.arange(len(records))
+        self._games += len(records)
+        chosen = numbers % self._keep_every == 0
+        return encode(records.select(chosen), self.producer, self._sequence) if chosen.any() else b""
 
     def state(self) -> bytes:
         """Return the games in progress, their search state and the counters as an archive.
@@ -150,6 +165,7 @@ class Worker:
         The cache, some megabytes, is included only without `background`, where rounds repeat exactly.
         """
         arrays = self._source.arrays(cache=self._pool is None) if self._source else self._resumed
+        arrays = arrays | self._statistics.arrays()
         header = {
             "producer": self.producer,
             "sequence": self._sequence,
@@ -167,6 +183,7 @@ class Worker:
         arrays, header = archive.unpack(data, "actor", STATE_FORMAT, "actor state")
         with archive.believing("actor state"):
             self.producer, self._sequence = str(header["producer"]), int(header["sequence"])
+            self._statistics.restore(arrays)
             if header["shape"] == self._shape:
                 self._seed, self._resumed = int(header["seed"]), arrays
                 self._resumed_version = header["version"]

@@ -316,7 +316,7 @@ class Gate:
         self._strength.judged(trial.candidate, self._opponents, promoted=promoted)
         report = self._last = self._report(verdict)
         self._trial = None
-        return report
+        return replace(report, games=trial.games())
 
     def _thin(self) -> None:
         """Drop the weights of old rejected candidates; where that fails it is tried again after the next rejection."""

@@ -55,6 +55,8 @@ class GateReport:
     """Seconds spent on that match."""
     truth: Truth | None = None
     """That candidate's results on solved positions with few empty squares, searching without the solver."""
+    games: str = ""
+    """With a verdict the games of its match, as GGF."""
     strength: tuple[StrengthReport, ...] = ()
     """Matches against fixed opponents and older champions that ended in this round."""
 

@@ -19,8 +19,9 @@ from evaluator.gate_openings import GateOpenings, slices
 from evaluator.labels import Labels
 from evaluator.match import Match, MatchResult
 from evaluator.openings import Openings
+from evaluator.saved_games import ggf_of
 from evaluator.truth import Truth, ask, joined, truth_of
-from reversi.games.rules import Game
+from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import Verdict
 from reversi.model.weights import Weights
 from reversi.players import AlphaBetaModelPlayer, Player
@@ -84,6 +85,10 @@ class Trial:
             return self._match.result()
         none = (0, 0, 0)
         return MatchResult(games=self._config.games, black=none, white=none, pairs=(0, 0, 0, 0, 0))
+
+    def games(self) -> str:
+        """Return the finished games as GGF; none of tic-tac-toe, which GGF has no name for."""
+        return ggf_of(self._match) if self._match is not None and self._game.id != TICTACTOE else ""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the games for a checkpoint; none before the openings are chosen."""

@@ -45,6 +45,7 @@ COMMANDS = {
     "analyze": "analyze positions from a file or standard input",
     "solve": "solve positions from a file or standard input exactly",
     "report": "write a run's page as one file",
+    "data": "write the games that a run kept, for other learners",
     "picture": "draw the learning curves of a run",
     "prove": "enumerate every game of a player on a small board and report losses",
     "label": "create a set of positions with the exact score of every move",

@@ -102,6 +102,9 @@ class Collection:
     title: Callable[[int], str] = _no_title
     """The file's description of a game (by index): players, year; may be empty."""
 
+    source: Records | None = None
+    """The records that the games are, of this program's own files."""
+
     numbers: NDArray[np.int64] | None = None  # [G] the games' numbers in a file that has others too, from 1
 
     def __len__(self) -> int:
@@ -191,7 +194,14 @@ class Collection:
         return hashes
 
     def records(self, rows: NDArray[np.int64]) -> Records:
-        """Return the games in `rows` (all good) as records: all visits on the move played; passes are unsearched."""
+        """Return the games in `rows` (all good) as records: all visits on the move played; passes are unsearched.
+
+        Games that are records keep their policies and values, and come in the order of the file.
+        """
+        if self.source is not None:
+            chosen = np.zeros(len(self), np.bool_)
+            chosen[rows] = True
+            return self.source.select(chosen)
         plies = self.plies[rows]
         actions = self.actions[rows][np.arange(self.actions.shape[1]) < plies[:, None]]
         moves = np.flatnonzero(actions != self.game.pass_action)

@@ -1,12 +1,13 @@
 """Files of games in any supported format, which their content tells, compressed or not.
 
-WTHOR (.wtb), this program's records (.records), and text: GGF, SGF, PGN, CSV, transcripts, positions.
+WTHOR (.wtb), this program's records (.records, .npz), and text: GGF, SGF, PGN, CSV, transcripts, positions.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,14 @@ import numpy as np
 from reversi.errors import CorruptFileError
 from reversi.formats.collection import END_OF_MOVES, Collection, MoveLists, replayed
 from reversi.formats.encodings import decoded, uncompressed
+from reversi.formats.numpy_archive import is_npz, read_npz
 from reversi.formats.text import BOARDS, read_text
 from reversi.formats.titles import shown
 from reversi.formats.wthor import is_wthor, read_names, read_wthor
 from reversi.games.rules import GAMES, Game
 from reversi.record import BAD_START, REASONS, check, decode, is_encoded
 
-SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".pgn", ".obf", ".records", ".gz", ".bz2", ".xz")
+SUFFIXES = (".wtb", ".csv", ".txt", ".ggf", ".sgf", ".pgn", ".obf", ".records", ".npz", ".gz", ".bz2", ".xz")
 """Endings of what can only be a file, whether it is there or not."""
 
 MAX_BYTES = 1 << 28
@@ -79,7 +81,7 @@ def read_archive_of(
     if len(data) > MAX_BYTES:
         raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes")
     suffix = _suffix(path)
-    if is_encoded(data) or suffix == ".records":
+    if is_encoded(data) or is_npz(data) or suffix == ".records":
         found = [_records(data, where)]
     elif is_wthor(data) or suffix == ".wtb":
         found = [_wthor(data, where, path)]
@@ -134,7 +136,7 @@ def _name(names: list[str], number: int) -> str:
 
 
 def _records(data: bytes, where: str) -> Collection:
-    records, producer, _ = decode(data, where)
+    records, producer, _ = (read_npz(data, where), "npz", 0) if is_npz(data) else decode(data, where)
     game = GAMES[records.game]
     moves = np.full((len(records), 2 * game.squares + 1), END_OF_MOVES, np.uint8)
     of_game, ply = records.game_and_ply()
@@ -150,4 +152,5 @@ def _records(data: bytes, where: str) -> Collection:
         black_first=records.black_first,
         problems=dict.fromkeys(map(int, np.flatnonzero(is_bad)), CorruptFileError(REASONS[BAD_START])),
     )
-    return replayed(lists, where, lambda index: f"{shown(producer)}, version {records.version[index]}")
+    games = replayed(lists, where, lambda index: f"{shown(producer)}, version {records.version[index]}")
+    return replace(games, source=records)

@@ -219,19 +219,10 @@ def _game(args: argparse.Namespace) -> Game:
 
 def _save(path: Path, match: Match) -> None:
     """Write the finished games in their order, each from the start of the game."""
-    from evaluator.match import RESIGNED
+    from evaluator.saved_games import ggf_of
     from reversi.files import write_output
-    from reversi.formats.ggf import GgfGame, GgfMove, GgfResult
-    from reversi.games.position import Position
 
-    lines = []
-    for game in match.finished_games():
-        moves = tuple(GgfMove(action) for action in game.actions)
-        names = [match.player_a.name, match.player_b.name]
-        black, white = names if game.a_is_black else names[::-1]
-        given_up = GgfResult(game.black_margin, "r" if game.forfeit == RESIGNED else "l") if game.forfeit else None
-        lines.append(f"{GgfGame(Position.start(match.game), moves, {'PB': black, 'PW': white}, given_up)}\n")
-    write_output(path, "".join(lines).encode())
+    write_output(path, ggf_of(match).encode())
 
 
 def _player(args: argparse.Namespace, spec: str, game: Game, side: int, stack: ExitStack) -> AnyPlayer:

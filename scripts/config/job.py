@@ -10,7 +10,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from actors.config import (
@@ -32,7 +32,7 @@ from reversi.games.rules import game_named
 from reversi.model.config import NetworkConfig
 from reversi.model.info import Origin
 from reversi.search.config import MAX_SIMULATIONS, SearchConfig
-from reversi.settings import above, at_least, between, build, require, require_ranges
+from reversi.settings import LATER, above, at_least, between, build, require, require_ranges
 from reversi.urls import has_password, masked
 from scripts.config.cluster import ClusterConfig, RayClusterConfig
 from scripts.config.tracking import TRACKERS
@@ -73,6 +73,13 @@ class RunConfig:
 
     summary_simulations: Annotated[int, between(0, MAX_SIMULATIONS)]
     """Simulations per move of the champion in those games; 0 uses its network without search."""
+
+    keep_games: Annotated[int, at_least(0)] = field(default=5000, metadata=LATER)
+    """Games of self-play, the newest of a sample, that the run keeps in its folder for its page and for `reversi data`,
+    with the gate's matches; 0 keeps none.  Some 3 KB a game on 8x8."""
+
+    keep_every: Annotated[int, at_least(1)] = field(default=50, metadata=LATER)
+    """Every so many games of an actor one belongs to that sample; 1 takes all."""
 
     def __post_init__(self) -> None:
         fits = re.fullmatch(r"\w[\w.+-]*", self.name) is not None
@@ -177,6 +184,12 @@ class JobConfig:
             fits = not self.algorithm.every_move or self.actors.opponent == "self"
             expected = "self with algorithm.every_move, which takes the other side for as good"
             require(fits, "actors.opponent", expected, self.actors.opponent)
+
+    @property
+    def keep_every(self) -> int | None:
+        """Every how many games of an actor one is kept; None where none is, as of games that come from files."""
+        keeps = self.run.keep_games > 0 and not isinstance(self.actors, GamesActorConfig)
+        return self.run.keep_every if keeps else None
 
     @property
     def repeats(self) -> bool:

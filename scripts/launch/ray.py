@@ -173,6 +173,7 @@ class _Wiring:
             incarnation=functools.partial(incarnation, next(self.incarnations[index])),
             saved=saved_games(folder, f"actor-{index}") if resumes else nothing_saved,
             background=True,
+            keep_every=self.session.job.keep_every,
             **self.common,
         )
 

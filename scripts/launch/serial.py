@@ -86,6 +86,7 @@ class SerialParts:
                 weights=self.store,
                 records=ReplaySink(self.replay),
                 incarnation=redis.start if redis else session.starts,
+                keep_every=job.keep_every,
             )
             for index in range(job.actor_count)
         ]

@@ -56,6 +56,7 @@ class Progress:
         self._all_games: int | None = None
         self._live: Live | None = None
         self._validating = False
+        self._lags: list[int] = []
 
     def open(self, trackers: Iterable[Tracker]) -> None:
         """Write the metrics to these trackers too."""
@@ -103,8 +104,7 @@ class Progress:
         self._sum += report
         if report.version >= 0:
             newest = self._newest.learner.version if self._newest.learner is not None else report.version
-            lag = max(0, newest - report.version)
-            self._sum = replace(self._sum, rounds=self._sum.rounds + 1, lag=self._sum.lag + lag)
+            self._lags.append(max(0, newest - report.version))
         results = self._sum.play_report(self._last_results)
         if results.wins + results.draws + results.losses >= RESULTS_EVERY:
             self._write("play", results)
@@ -206,7 +206,9 @@ class Progress:
         session_s = self._sum.at_s - self._before_s
         self._write("run", self._sum.run_report(self._last_row, session_s, resident_mb(os.getpid())))
         if self._sum.sampled > self._last_row.sampled:
-            self._write("selfplay", self._sum.self_play_report(self._last_row))
+            lag = sum(self._lags) / max(1, len(self._lags))
+            self._write("selfplay", self._sum.self_play_report(self._last_row, lag))
+            self._lags.clear()
         if self._newest.learner is not None:
             self._write("learner", self._newest.learner)
         if self._newest.replay is not None:

@@ -132,10 +132,6 @@ class Counters(RoundCounts):
     """Samples trained on."""
     restarts: int = 0
     """Restarts of roles that died."""
-    rounds: int = 0
-    """Rounds of actors with weights."""
-    lag: int = 0
-    """Sum over these of the versions that had been published since those weights."""
 
     def since(self, then: Counters) -> Counters:
         """Return what was counted since `then`; `at_s` is the seconds between, at least a nanosecond."""
@@ -166,8 +162,8 @@ class Counters(RoundCounts):
         new, games = self.since(then), self.wins + self.draws + self.losses
         return PlayReport(games=games, wins=new.wins, draws=new.draws, losses=new.losses)
 
-    def self_play_report(self, then: Counters) -> SelfPlayReport:
-        """Return the row on the games since `then`."""
+    def self_play_report(self, then: Counters, version_lag: float) -> SelfPlayReport:
+        """Return the row on the games since `then`, played by weights `version_lag` versions old."""
         new = self.since(then)
         return SelfPlayReport(
             games=new.sampled,
@@ -184,7 +180,7 @@ class Counters(RoundCounts):
             policy_loss=_share(new.visit_entropy + new.divergence, new.searches),
             depth=_share(new.depth, new.searches),
             value_error=_share(new.value_squares, new.valued),
-            version_lag=_share(new.lag, new.rounds),
+            version_lag=version_lag,
         )
 
 

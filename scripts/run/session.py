@@ -25,6 +25,7 @@ from scripts.run.durations import duration_text
 from scripts.run.exit_record import read_exit_record
 from scripts.run.folder import RunFolder, read_json, versions
 from scripts.run.interrupt import Interrupt
+from scripts.run.kept_games import KeptGames
 from scripts.run.progress import Progress
 from scripts.run.stopping_criteria import StoppingCriteria, raised_limit
 from scripts.run.training import training_of
@@ -67,12 +68,14 @@ class Session:
     """Called once every part has its state and training begins."""
     criteria: StoppingCriteria = field(init=False)
     """How far training is, and when it is finished."""
+    _kept: KeptGames = field(init=False)
     _number: int = 0
     _saved: float = field(default_factory=time.monotonic)
     _due: bool = False
 
     def __post_init__(self) -> None:
         self.criteria = StoppingCriteria(self.job.run)
+        self._kept = KeptGames(self.folder.path, self.job.run.keep_games)
 
     def load_checkpoint(self) -> None:
         """Load the newest checkpoint; over Redis a run without one continues from the games in the stream."""
@@ -167,6 +170,7 @@ class Session:
             self.folder.trained = True
         if report.finished and self.criteria.on_files_read():
             self._due = True
+        self._kept.add(report.sample)
         self.progress.actor(replace(report, games=0, positions=0) if self.reads_files else report)
 
     def learner(self, report: LearnerReport) -> None:
@@ -180,6 +184,8 @@ class Session:
         """Take the report of a round of the gate."""
         if report.verdict is not None:
             self.folder.trained = True
+        if report.games:
+            self._kept.match(report.candidate_version, report.games)
         self.progress.gate(report)
 
     def offered(self, validation: FullValidation) -> None:
@@ -219,6 +225,7 @@ class Session:
         A full disk does not end a run in progress: one line reports it, and the next checkpoint tries again.  At the
         end of a run this retries for `LAST_SAVE_S` and then raises RunError, or at once if a signal requested the end.
         """
+        self._kept.flush()
         number = self._number + 1
         files = {**parts, "run.json": json.dumps(self._state(number, parts, judged)).encode()}
         last_try, warned = time.monotonic() + LAST_SAVE_S, False

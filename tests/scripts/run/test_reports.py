@@ -10,7 +10,7 @@ from scripts.run.reports import Counters, PlayReport
 
 def test_a_run_counts_all_that_a_round_of_an_actor_does() -> None:
     uncounted = set(vars(ActorReport(version=0))) - set(vars(Counters()))
-    assert uncounted == {"version", "finished"}
+    assert uncounted == {"version", "sample", "finished"}
 
 
 def test_rounds_add_up_and_rates_are_since_the_row_before() -> None:
