@@ -33,8 +33,9 @@ USED_S = 86_400.0
 def cache_folder(sources: Sources) -> Path | None:
     """Return the folder of these sources, which only this user can write; None if there is nowhere to put one."""
     root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    with contextlib.suppress(OSError):
-        return _used(Path(root) / "reversi-zero-kernels", sources)
+    if os.path.isabs(root):  # a user without a home would get a folder `~` in the current one
+        with contextlib.suppress(OSError):
+            return _used(Path(root) / "reversi-zero-kernels", sources)
     own = Path(tempfile.gettempdir()) / f"reversi-zero-kernels-{os.getuid()}"
     with contextlib.suppress(OSError):
         own.mkdir(mode=0o700, exist_ok=True)
@@ -77,6 +78,11 @@ def may_cache(module: str) -> bool:
     if module not in _cacheable:
         _cacheable[module] = _folder is not None and all(_cacheable.values()) and _sources.unchanged()
     return _cacheable[module]
+
+
+def sources_key() -> str:
+    """Return a hash of all sources as they were when this process began."""
+    return _sources.key
 
 
 caching.IndexDataCacheFile._data_name = _unique_data_name

@@ -31,14 +31,13 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import openvino
 from numpy.typing import NDArray
-from openvino import opset13 as op
 
 from reversi.games.bitboard import Masks
 from reversi.games.planes import PLANES, write_planes
@@ -48,6 +47,16 @@ from reversi.model.config import LOOKED_UP, NetworkConfig, ResNetConfig, StackCo
 from reversi.model.line_patterns import DIRECTIONS, lines_of, sum_rows, write_rows
 from reversi.model.probe import faster
 from reversi.model.weights import LINES_TABLE, VALUE_OUTPUTS, WDL, Weights
+
+_telemetry = sys.modules.get("openvino_telemetry")
+sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # cannot be imported
+try:  # else each import looks up a host outside, writes into the home folder, and fails without one
+    import openvino
+    from openvino import opset13 as op
+finally:
+    del sys.modules["openvino_telemetry"]
+    if _telemetry is not None:
+        sys.modules["openvino_telemetry"] = _telemetry
 
 Layout = Literal["boards", "lanes"]
 """The place of the batch dimension: `boards` is outermost, [B, 4, N, N], `lanes` innermost, [1, 4, N, N, B]."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -231,6 +232,18 @@ def job_of(values: Mapping[str, Any]) -> JobConfig:
         "tracking": {},
     }  # old runs, tracking=[]
     return build(JobConfig, absent | dict(values), "")
+
+
+def with_absolute_paths(job: JobConfig) -> JobConfig:
+    """Return the job with absolute paths of the files that its processes open, which are not where this one is."""
+    registry, gate, actors = job.registry, job.gate, job.actors
+    if registry.url is not None and "://" not in registry.url:
+        registry = dataclasses.replace(registry, url=os.path.abspath(registry.url))
+    if gate.openings is not None:
+        gate = dataclasses.replace(gate, openings=os.path.abspath(gate.openings))
+    if isinstance(actors, GamesActorConfig):
+        actors = dataclasses.replace(actors, paths=tuple(map(os.path.abspath, actors.paths)))
+    return dataclasses.replace(job, registry=registry, gate=gate, actors=actors)
 
 
 def check_threads(job: JobConfig, cores: int) -> None:

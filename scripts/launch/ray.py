@@ -20,6 +20,7 @@ from evaluator.remote import GateActor
 from learner.algorithms.sample_kinds import sample_kind
 from learner.remote import LearnerActor, WeightActor
 from learner.replay.remote import ReplayActor
+from scripts.config.job import with_absolute_paths
 from scripts.launch.redis_run import RedisRun, redis_of
 from scripts.launch.validation_games import validation_games
 from scripts.ray.actor_pool import ActorPool, Parts, group_of, trimmed
@@ -62,7 +63,7 @@ INCARNATIONS_PER_START = 1_000_000
 
 def run_ray(session: Session) -> None:
     """Start or join Ray, start the roles of the run, and train as `Driver.run` says."""
-    job = session.job
+    session.job = job = with_absolute_paths(session.job)
     with redis_of(job.replay, session.folder.path) as redis, ray_of(job.cluster):
         placement = placement_of(job, lambda: session.interrupt.requested)
         session.remove_passed_over()

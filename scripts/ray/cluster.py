@@ -9,7 +9,8 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -17,10 +18,10 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from reversi.capacity import cores
-from reversi.errors import ConfigError, UnreachableError, first_line
+from reversi.errors import ConfigError, RunError, UnreachableError, first_line
 from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
 from scripts.config.job import JobConfig
-from scripts.ray.environment import in_job
+from scripts.ray.environment import at_home, in_job, private_home
 from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
 from scripts.run.processes import children, kill
 
@@ -43,22 +44,37 @@ AVAILABLE = 0.999
 """Share of a resource that counts as all of it, as Ray rounds its sums."""
 
 
+OUR_CODE = Path(__file__).absolute().parents[2]
+"""The folder with this code."""
+
+
 @contextmanager
 def ray_of(config: ClusterConfig) -> Iterator[None]:
-    """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards.
+    """Start Ray on this machine, or join the cluster at `cluster.address`; end or leave it afterwards."""
+    with private_home() if isinstance(config, LocalClusterConfig) else nullcontext() as home, _connected(config, home):
+        yield
+
+
+@contextmanager
+def _connected(config: ClusterConfig, home: str | None) -> Iterator[None]:
+    """Start Ray here, with this home folder for its own processes, or join a cluster; end or leave it afterwards.
 
     The processes of a Ray that ends are killed: they have nothing left to do, and workers need up to 3 s to exit, on
     which some crash or hang for ever, with all their memory (a destructor of Ray 2.60 posts to an event loop that is
     gone). The raylet outlives our connection to it: without one Ray ends a process whose parent is gone, such as a run
     that was left in the background. `scripts/ray/environment.py` must have prepared the process. A plain `ray.init()`
     would join, or hang on, any Ray that was left behind on the machine.
+
+    Ray lets workers import from the folder in which the driver is then, before all others: that is the one with our
+    code, and not the user's, where a folder `learner` or another version of this program may be.  It is also the folder
+    in which the roles are, so that paths in a job must be absolute.
     """
     where = _local(config) if isinstance(config, LocalClusterConfig) else _joined(config)
     place = "this machine" if isinstance(config, LocalClusterConfig) else f"cluster.address={config.address}"
     others = set(_children())
     try:
-        with _own_signals():
-            _init(where, STARTS if isinstance(config, LocalClusterConfig) else 1)
+        with _own_signals(), _in_folder(OUR_CODE), at_home(home) if home else nullcontext():
+            _init(where, STARTS if home else 1)
     except Exception as error:  # of a start that takes too long Ray says no more than that
         token = "; is the token right?" if isinstance(config, RayClusterConfig) else ""
         raise UnreachableError(f"cannot use Ray at {place}: {first_line(error)}{token}") from error
@@ -168,6 +184,7 @@ def _local(config: LocalClusterConfig) -> dict[str, Any]:
         "num_cpus": cores(),
         "include_dashboard": False,
         "object_store_memory": config.object_store_mb << 20,
+        "runtime_env": {"env_vars": {"HOME": home} if os.path.isabs(home := os.path.expanduser("~")) else {}},
     }
 
 
@@ -199,6 +216,21 @@ def _check_available(placement: Placement) -> None:
                 f"the run wants {amount:g} {name} of the cluster and {free.get(name, 0.0):g} are free, as other jobs "
                 f"hold the rest; stop them or lower cluster.actors"
             )
+
+
+@contextmanager
+def _in_folder(folder: Path) -> Iterator[None]:
+    """Let this process be in another folder meanwhile."""
+    try:
+        before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise RunError(f"cannot be in the current folder: {error.strerror}; go to another one") from error
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.fchdir(before)
+        os.close(before)
 
 
 @contextmanager

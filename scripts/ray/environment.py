@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from reversi.errors import ConfigError
@@ -12,6 +15,10 @@ from scripts.config.cluster import ClusterConfig, RayClusterConfig
 ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Makes Ray assume a single machine, so that its processes listen on 127.0.0.1 only.  Nothing else does this on Linux,
 where an address given to `ray.init` is only announced to others (Ray 2.60)."""
+
+BOOTSTRAP = "ray_bootstrap_config.yaml"
+"""File in the home folder, left by `ray up`, that says where a cluster is.  Without one Ray looks up hosts of cloud
+providers, whether it reports its usage or not."""
 
 JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"
 """Variable that Ray sets in the driver of a submitted job, whose runtime environment comes from the submission."""
@@ -40,6 +47,27 @@ def prepare(cluster: ClusterConfig) -> None:
     if "RAY_AUTH_MODE" not in os.environ:  # other users of this machine could run code as us
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
         os.environ.pop("RAY_AUTH_TOKEN_PATH", None)
+
+
+@contextmanager
+def private_home() -> Iterator[str]:
+    """Yield a home folder for the processes of a Ray of our own, with the file that says that they are here."""
+    with tempfile.TemporaryDirectory(prefix="reversi-ray-home-") as home:
+        (Path(home) / BOOTSTRAP).write_text("provider: {type: local}\n", encoding="utf-8")
+        yield home
+
+
+@contextmanager
+def at_home(folder: str) -> Iterator[None]:
+    """Let processes that are started meanwhile have this home folder."""
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = folder
+    try:
+        yield
+    finally:
+        os.environ.pop("HOME")
+        if before is not None:
+            os.environ["HOME"] = before
 
 
 def use_token(token_file: str | None) -> None:

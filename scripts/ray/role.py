@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Protocol
 
+from reversi import __version__
+from reversi.kernels.cache import sources_key
 from scripts.ray.restart_policy import RestartPolicy
 
 
@@ -20,6 +22,11 @@ class Clock(Protocol):
         """Wait."""
 
 
+def code_version() -> str:
+    """Return the version of the code of this process, with a hash of its sources."""
+    return f"{__version__} ({sources_key()[:12]})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Process:
     """The process of a role, as reported by itself."""
@@ -29,6 +36,8 @@ class Process:
     token: str
     """Tells it from every other process: a process id may be used again."""
     rss_mb: float
+    code: str = field(default_factory=code_version)
+    """The version of the code that it runs."""
 
     def is_same(self, other: Process) -> bool:
         """Whether both are reports of one process."""

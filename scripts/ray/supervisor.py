@@ -20,7 +20,7 @@ from reversi.errors import ReversiError, RunError, UnreachableError
 from scripts.ray.actor_calls import ActorCalls
 from scripts.ray.actor_pool import Parts
 from scripts.ray.replay_account import ReplayAccount
-from scripts.ray.role import Call, CallKind, Clock, Process, Role
+from scripts.ray.role import Call, CallKind, Clock, Process, Role, code_version
 from scripts.run.session import Session
 
 log = logging.getLogger(__name__)
@@ -175,6 +175,11 @@ class Supervisor:
             self._measure(role)
 
     def _on_process(self, role: Role, process: Process) -> None:
+        if (code := getattr(process, "code", "an older one")) != (ours := code_version()):
+            text = f"the {role.name} runs version {code} of the code and the driver {ours}"
+            if not self._session.folder.trained:
+                raise RunError(f"{text}; install one version on every node, or send it by cluster.working_dir")
+            log.warning("%s", text)
         if role.measured(process, self._clock.monotonic(), RETRY_S):
             self._on_death(role, role.failure or RunError("the end of its process between two calls"), process)
 

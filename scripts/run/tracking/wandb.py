@@ -29,6 +29,11 @@ PROJECT = "reversi-zero"
 HOST = "https://api.wandb.ai"
 """wandb's own server; WANDB_BASE_URL names another one."""
 
+FOLDERS = ("WANDB_CACHE_DIR", "WANDB_DATA_DIR")
+"""Variables that name wandb's folders for copies of artifacts; it would take some in the home folder."""
+
+_GIVEN = set(os.environ)
+
 GATE = ("candidate", "against", "wins", "draws", "losses", "elo", "elo_low", "elo_high", "promoted", "minutes")
 """Columns of the table of matches."""
 
@@ -40,6 +45,7 @@ class WandbTracker:
     def __init__(self, folder: Path, config: Mapping[str, Any], settings: WandbConfig, run_id: str) -> None:
         """Begin, or go on with, the wandb run of the run in `folder` with this configuration and random name."""
         os.environ.setdefault("WANDB_SILENT", "true")
+        os.environ |= {name: str(folder / "wandb" / ".copies") for name in FOLDERS if name not in _GIVEN}
         self._folder, self._matches = folder, list[list[Any]]()
         self._run: Any = None
         self._registry = str(config.get("registry", {}).get("url") or folder / "registry")
@@ -58,6 +64,16 @@ class WandbTracker:
                 self._give_up(again)
 
     def _begin(self, config: Mapping[str, Any], settings: WandbConfig, run_id: str, mode: Any) -> Any:
+        before = os.environ.get("WANDB_MODE")
+        os.environ["WANDB_MODE"] = mode  # whatever `init` is told, without it wandb reports on itself to its server
+        try:
+            return self._made(config, settings, run_id, mode)
+        finally:
+            os.environ.pop("WANDB_MODE")
+            if before is not None:
+                os.environ["WANDB_MODE"] = before
+
+    def _made(self, config: Mapping[str, Any], settings: WandbConfig, run_id: str, mode: Any) -> Any:
         import wandb
 
         online = mode == "online"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,22 @@ def test_kernels_work_without_a_folder(folder: str | None, tmp_path: Path, monke
 
     assert reversi.kernels.kernel.kernel(double)(np.arange(3)).tolist() == [0, 2, 4]
     assert list(tmp_path.rglob("*.nbi")) == []
+
+
+@pytest.mark.parametrize("home", [None, "~", "relative"])
+def test_a_user_without_a_home_gets_no_folder_in_the_current_one(
+    home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with `docker run --user 12345`: no HOME, and no line in /etc/passwd."""
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    if home is not None:
+        monkeypatch.setenv("HOME", home)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~", home or "~"))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    folder = cache_folder(Named("abc"))
+    assert folder == tmp_path / "tmp" / f"reversi-zero-kernels-{os.getuid()}" / "abc"
+    assert list((tmp_path / "here").iterdir()) == []

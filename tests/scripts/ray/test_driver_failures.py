@@ -16,6 +16,7 @@ from learner.replay.transport import ReplayReport
 from reversi.errors import IncompatibleModelError, RunError, TrainingDivergedError, UnreachableError
 from scripts.ray.health import health_of
 from scripts.ray.restart_policy import RestartPolicy
+from scripts.ray.role import Process
 from tests.scripts.ray.driver_scene import ESSENTIAL, REPLAY, Clock, Scene
 
 
@@ -273,3 +274,24 @@ def test_weights_that_have_diverged_are_not_saved(scene: Scene) -> None:
         scene.turn_until(lambda: False)
     scene.driver.save_after(ended.value)
     assert scene.session.folder.checkpoints() == []
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_process_of_another_version_ends_a_run_that_has_not_begun(
+    trained: bool, scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Later the run goes on and the log says so: someone may have edited the code of a role that was started again."""
+    scene.session.folder.trained = trained
+    of_others = Process(pid=1, node="one", token="gate 1", rss_mb=1.0, code="0.0.9 (abc)")
+    scene.actor["gate"].answers["measure"] = lambda: of_others
+
+    def measured() -> bool:
+        scene.clock.now_s += 10
+        return "0.0.9" in caplog.text
+
+    if trained:
+        scene.turn_until(measured, within_s=1000)
+        assert "the gate runs version 0.0.9 (abc) of the code and the driver " in caplog.text
+    else:
+        with pytest.raises(RunError, match=r"install one version on every node, or send it by cluster\.working_dir"):
+            scene.turn_until(measured, within_s=1000)
