@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, UsageError
+from reversi.errors import ConfigError, ReversiError, UsageError
 from reversi.urls import masked
 from scripts.config.compose import AUTO, RESUME, compose, each_job
 from scripts.config.overrides import resumed_run, spelled, without_config_dir
@@ -46,7 +46,8 @@ def _exit_code(trained: Trained) -> int:
 
 
 def _sweep(overrides: list[str]) -> int:
-    """Train every job of a sweep, one after the other, until one fails or is stopped; return its exit code.
+    """Train every job of a sweep, one after the other, until one is stopped; return the exit code of the first that
+    failed.
 
     What is wrong with any of them is said before the first begins.  Hydra's own launcher would make folders beside the
     runs', give all of them one name, and go on after Ctrl-C.
@@ -58,11 +59,18 @@ def _sweep(overrides: list[str]) -> int:
     jobs = each_job(overrides)
     composed = [_numbered(job, number) for number, job in enumerate(jobs)]
     _check_registries([job_of(values) for values in composed])
-    for number, (job, values) in enumerate(zip(jobs, composed, strict=True)):
-        print(f"job {number + 1} of {len(jobs)}: {' '.join(job)}")
-        if code := _exit_code(train_composed(values)):
-            return code
-    return 0
+    failed: dict[int, int] = {}
+    for number, (job, values) in enumerate(zip(jobs, composed, strict=True), start=1):
+        print(f"job {number} of {len(jobs)}: {' '.join(job)}", flush=True)
+        try:
+            if not train_composed(values).finished:
+                return EXIT_INTERRUPTED
+        except ReversiError as error:
+            failed[number] = error.exit_code
+            print(f"job {number} of {len(jobs)} failed: {error}", file=sys.stderr, flush=True)
+    if failed:
+        print(f"{len(failed)} of {len(jobs)} jobs failed: {', '.join(map(str, failed))}", file=sys.stderr)
+    return next(iter(failed.values()), 0)
 
 
 def _numbered(job: list[str], number: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reversi.errors import ConfigError, NameTakenError, RunError
+from reversi.errors import ConfigError, NameTakenError, RunError, UsageError
 from reversi.runs import find_run
 from scripts.config.compose import AUTO, RESUME, changes_of, compose, recompose, to_yaml, with_changes
 from scripts.config.overrides import names_run, resumed_run
@@ -49,9 +49,15 @@ def train(overrides: list[str]) -> Trained:
     `resume=auto` goes on with the run of that `run.name` if there is one, and begins it if not: what a scheduler runs
     again and again until the run is finished.  The other overrides are then those of the whole job, every time.
 
-    It takes the main thread, whose signals stop the run.  What goes wrong is raised as a ReversiError.
+    It takes the main thread, whose signals stop the run; a notebook has it free.  What goes wrong is raised as a
+    ReversiError.
     """
     from scripts.run.control import sets_actors
+
+    if threading.current_thread() is not threading.main_thread():
+        raise UsageError(
+            "train must be called in the main thread, as signals stop a run; start `reversi train` as a process"
+        )
 
     resume, rest = resumed_run(overrides)
     if resume == AUTO:

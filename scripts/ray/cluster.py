@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from reversi.errors import ConfigError, RunError, UnreachableError, first_line
 from scripts.config.cluster import ClusterConfig, LocalClusterConfig, RayClusterConfig
 from scripts.config.job import JobConfig
 from scripts.ray.environment import at_home, in_job, private_home
-from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement
+from scripts.ray.placement import Node, Place, Placement, cluster_placement, local_placement, places_to_request
 from scripts.run.processes import children, kill
 
 POLL_S = 1.0
@@ -93,6 +93,8 @@ def _connected(config: ClusterConfig, home: str | None) -> Iterator[None]:
 def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
     """Lay the job out on the Ray that was joined, waiting `cluster.start_timeout_s` for nodes that are still starting.
 
+    An autoscaler is asked for the nodes, as nothing is started that would make it add any.
+
     given_up  asked every second; once true the last complaint is raised
     """
     if isinstance(job.cluster, LocalClusterConfig):
@@ -104,11 +106,16 @@ def placement_of(job: JobConfig, given_up: Callable[[], bool]) -> Placement:
         try:
             placement = cluster_placement(job, nodes(), driver)
             _check_available(placement)
+            if announced:
+                _request([])
             return placement
         except ConfigError as error:
             if given_up() or time.monotonic() >= deadline:
+                if announced:
+                    _request([])
                 raise
             if not announced:
+                _request(places_to_request(job))
                 print(f"waiting {job.cluster.start_timeout_s:g} s for nodes: {error}", file=sys.stderr, flush=True)
                 announced = True
         time.sleep(POLL_S)
@@ -200,6 +207,17 @@ def _joined(config: RayClusterConfig) -> dict[str, Any]:
     if not in_job() and config.env_vars:
         settings["runtime_env"] = {"env_vars": config.env_vars}
     return settings
+
+
+def _request(places: Sequence[Place]) -> None:
+    """Ask the cluster's autoscaler, if it has one, for room for these places, until the next call."""
+    from ray.autoscaler.sdk import request_resources
+
+    wanted = [place for place in places if place.request]
+    request_resources(
+        bundles=[dict(place.request) for place in wanted],
+        bundle_label_selectors=[dict(place.labels) for place in wanted],
+    )
 
 
 def _check_available(placement: Placement) -> None:

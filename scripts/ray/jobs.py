@@ -20,7 +20,8 @@ from shlex import join, quote
 from typing import IO, Any, Literal, TypeVar
 
 from reversi.errors import ReversiError, RunError, UnreachableError, UsageError, first_line
-from scripts.ray.environment import ADDRESS_VARIABLE, use_token
+from reversi.urls import masked
+from scripts.ray.environment import ADDRESS_VARIABLE, bypass_proxies, proxy_of, use_token
 from scripts.run.exit_record import exit_record_of
 from scripts.run.status import RunStatus, read_status
 
@@ -79,11 +80,18 @@ class Jobs:
         if not given:
             raise UsageError(f"expected a cluster in --address or {ADDRESS_VARIABLE}, as in http://head:8265, got none")
         self.address = given if "://" in given else f"http://{given}"
+        bypass_proxies()
         use_token(token_file)  # before Ray is imported, which reads it then
         from ray.job_submission import JobSubmissionClient
 
         logging.getLogger("ray").setLevel(logging.ERROR)  # or every file that is not sent is a line
         self._client: Any = self._call(lambda: JobSubmissionClient(self.address))
+
+    @property
+    def _place(self) -> str:
+        """The address, with the proxy that it is reached through."""
+        proxy = proxy_of(self.address)
+        return f"{self.address} through the proxy {masked(proxy)}, as no_proxy lacks it" if proxy else self.address
 
     def submit(self, entrypoint: Sequence[str], *, run: str, folder: str, runtime_env: Mapping[str, Any]) -> Job:
         """Start a command on the head as a job of the run; waits for a cluster that has just started."""
@@ -203,17 +211,17 @@ class Jobs:
             return request()
         except AuthenticationError as error:
             raise UnreachableError(
-                f"the cluster at {self.address} refuses: {_clause(error)}; give its token by --token-file FILE, "
+                f"the cluster at {self._place} refuses: {_clause(error)}; give its token by --token-file FILE, "
                 "RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN"
             ) from error
         except (ConnectionError, OSError) as error:
             raise UnreachableError(
-                f"no Ray cluster answers at {self.address}; expected its dashboard, as in http://head:8265"
+                f"no Ray cluster answers at {self._place}; expected its dashboard, as in http://head:8265"
             ) from error
         except ValueError as error:
-            raise UsageError(f"{self.address}: {_clause(error)}") from error
+            raise UsageError(f"{self._place}: {_clause(error)}") from error
         except RuntimeError as error:
-            raise RunError(f"the cluster at {self.address} answers: {_clause(error)}") from error
+            raise RunError(f"the cluster at {self._place} answers: {_clause(error)}") from error
 
 
 def run_of(jobs: Jobs, job: Job) -> RunStatus | None:

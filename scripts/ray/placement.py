@@ -129,6 +129,21 @@ def cluster_placement(job: JobConfig, nodes: Iterable[Node], driver: str) -> Pla
     return Placement(**roles, actors=tuple(actors))
 
 
+def places_to_request(job: JobConfig) -> list[Place]:
+    """Return the places that a job on a cluster needs at least, for an autoscaler, which may have no nodes yet: those
+    of all roles and actors, of a group with count=null one."""
+    cluster = job.cluster
+    assert isinstance(cluster, RayClusterConfig)
+    roles = {"replay": (cluster.replay, 1), "weights": (cluster.weights, 1), "gate": (cluster.gate, 1)}
+    roles["learner"] = cluster.learner, job.learner.threads
+    places = [_wanted(name, config, threads) for name, (config, threads) in roles.items()]
+    for name, group in cluster.actors.items():
+        if group.count != 0:
+            wanted = _wanted(f"actors.{name}", group, actor_threads(job.actors_of(name)))
+            places += [wanted] * (1 if group.count is None else group.count)
+    return places
+
+
 def another_place(job: JobConfig, placement: Placement, group: str) -> ActorPlace:
     """Return the place of one more actor of a group; Ray chooses its node, or lets it wait for one."""
     if not isinstance(job.cluster, RayClusterConfig):

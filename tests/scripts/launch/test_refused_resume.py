@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 
-from reversi.errors import ConfigError, IncompatibleModelError, ReversiError
+from reversi.errors import ConfigError, IncompatibleModelError, NameTakenError, ReversiError
+from scripts.commands import train as command
 from scripts.config.compose import changes_of, recompose, saved_values, to_yaml
 from scripts.config.job import job_of
 from scripts.launch.train import train
+from scripts.run.folder import RunFolder
 
 JOB = ("experiment=tictactoe_qlearning", "cluster=serial", "tracking=[jsonl,tensorboard]", "run.summary_games=0")
 OWN = {"run.lock", "run.log"}
@@ -169,3 +172,45 @@ def test_names_of_ones_own_can_be_added_changed_and_removed(tmp_path: Path) -> N
     labelled = compose([*job, "+cluster.actors.cpu.labels.role=actors"])
     assert changes_of(compose(job), labelled) == {"cluster.actors.cpu.labels": {"role": "actors"}}
     assert changes_of(labelled, compose(job)) == {"cluster.actors.cpu.labels": {}}
+
+
+def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "night-1").mkdir()  # a folder that is no run
+    few = ["--multirun", *JOB[:2], "tracking=jsonl", "run.summary_games=0", f"run.dir={tmp_path}", "run.games=100"]
+    assert command.run([*few, "run.name=night", "run.seed=1,2,3"]) == 1
+    assert sorted(path.name for path in tmp_path.iterdir() if (path / "ended.json").exists()) == ["night-0", "night-2"]
+    said = capsys.readouterr().err
+    assert "job 2 of 3 failed: run 'night-1' exists in " in said
+    assert said.endswith("1 of 3 jobs failed: 2\n")
+
+
+def test_a_run_without_a_name_takes_the_next_free_one(tmp_path: Path) -> None:
+    """As two that begin in one second: here the default name is always the same."""
+    (tmp_path / "conf" / "experiment").mkdir(parents=True)
+    (tmp_path / "conf" / "experiment" / "fixed.yaml").write_text("# @package _global_\nrun: {name: fixed}\n")
+    job = [*JOB[1:], "game=tictactoe", f"hydra.searchpath=[{tmp_path}/conf]", f"run.dir={tmp_path}", "run.games=60"]
+    job += ["experiment=[tictactoe_qlearning,fixed]"]
+    assert [train(job).folder.name for _ in range(2)] == ["fixed", "fixed-2"]
+    begun = RunFolder.create(str(tmp_path), "fixed-3")  # it has kept nothing yet
+    assert train(job).folder.name == "fixed-4"
+    begun.close()
+    assert train(job).folder.name == "fixed-3", "the run has ended and left nothing"
+    with pytest.raises(NameTakenError, match="run 'fixed' exists in "):
+        train([*job, "run.name=fixed"])
+
+
+def test_another_thread_is_refused_in_one_line() -> None:
+    errors: list[Exception] = []
+
+    def start() -> None:
+        try:
+            train([*JOB])
+        except ReversiError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    assert [str(error) for error in errors] == [
+        "train must be called in the main thread, as signals stop a run; start `reversi train` as a process"
+    ]

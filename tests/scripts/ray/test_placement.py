@@ -123,3 +123,37 @@ def test_what_a_job_would_lose_is_refused(overrides: list[str], words: str) -> N
         check_cluster_job(job(*overrides))
     assert words in str(error.value)
     check_cluster_job(job("run.dir=/runs", "registry.url=s3://models"))
+
+
+def test_an_autoscaler_without_nodes_is_asked_before_they_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the node that the request brings the job is placed, and the request is taken back."""
+    import ray.autoscaler.sdk
+
+    from scripts.ray import cluster
+
+    asked: list[tuple[list[dict[str, float]], list[dict[str, str]]]] = []
+
+    def request_resources(*, bundles: list[dict[str, float]], bundle_label_selectors: list[dict[str, str]]) -> None:
+        asked.append((bundles, bundle_label_selectors))
+
+    def nodes() -> list[Node]:
+        return [Node(id="head", name="head", resources={"CPU": 8, "GPU": 1}, labels={"role": "a"})] if asked else []
+
+    class Context:
+        def get_node_id(self) -> str:
+            return "head"
+
+    monkeypatch.setattr(ray.autoscaler.sdk, "request_resources", request_resources)
+    monkeypatch.setattr(cluster, "nodes", nodes)
+    monkeypatch.setattr(cluster, "POLL_S", 0.0)
+    monkeypatch.setattr(cluster, "_check_available", lambda placement: None)
+    monkeypatch.setattr(cluster.ray, "get_runtime_context", Context)
+    settings = ["cluster.learner.gpus=1", "cluster.actors.cpu.count=2", "+cluster.actors.cpu.labels.role=a"]
+    job = job_of(compose(["cluster=ray", "run.dir=/shared", *settings]))
+    placement = cluster.placement_of(job, lambda: False)
+    assert len(placement.actors) == 2
+    roles = [{"CPU": 1.0}, {"CPU": 1.0}, {"CPU": 1.0, "GPU": 1}]
+    assert asked == [([*roles, {"CPU": 1.0}, {"CPU": 1.0}], [{}, {}, {}, {"role": "a"}, {"role": "a"}]), ([], [])]
+    assert "waiting 120 s for nodes: " in capsys.readouterr().err
