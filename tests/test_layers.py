@@ -33,7 +33,12 @@ DOORS = {
     "wandb": ("scripts/run/tracking/wandb.py",),
     "hydra": ("scripts/commands/train.py", "scripts/config/compose.py"),
     "omegaconf": ("scripts/commands/train.py", "scripts/config/compose.py"),
-    "aiohttp": ("reversi/frontends/web/server.py", "reversi/frontends/web/site.py", "scripts/run/watch/server.py"),
+    "aiohttp": (
+        "reversi/frontends/web/champion.py",
+        "reversi/frontends/web/server.py",
+        "reversi/frontends/web/site.py",
+        "scripts/run/watch/server.py",
+    ),
     "openvino": ("reversi/model/openvino_backend.py",),
     "onnx": ("reversi/model/export.py",),
     "torch": ("reversi/model/*.py", "learner/*.py", "learner/*/*.py", "scripts/bench/limits.py"),

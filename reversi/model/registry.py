@@ -301,6 +301,10 @@ class Registry:
         """Return a model whole; CorruptFileError unless its bytes are those that were published."""
         return checked(str(info.version), self._folder, _place(info.version), info)
 
+    def file_of(self, version: int) -> bytes:
+        """Return the file of a version, checked as `chosen` does."""
+        return self.chosen(self.get(version)).data
+
     def pull(self, version: int | None, destination: Path) -> ModelInfo:
         """Copy a model (the gated one for None) to the folder `destination`, as `Choice.pull` does."""
         return self.chosen(self.gated() if version is None else self.get(version)).pull(destination)

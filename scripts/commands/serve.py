@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reversi.frontends.web.follower import Source
     from reversi.frontends.web.selection import Opponent, Selection
     from reversi.games.rules import Game
+    from reversi.model.registry import Registry
     from reversi.model.weights import Weights
 
 EXAMPLES = """
@@ -74,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
     from reversi.frontends.web.site import open_in_browser, serve
 
     check_engine_arguments(args)
-    selection, source = _players(args)
-    server = WebServer(selection, args.host, source)
+    selection, source, models = _players(args)
+    server = WebServer(selection, args.host, source, models)
     first = selection.find(selection.default)
     assert first is not None
 
@@ -88,18 +89,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _players(args: argparse.Namespace) -> tuple[Selection, Source | None]:
-    """Return who plays, and where newer models come from: for the champion of a registry from there."""
+def _players(args: argparse.Namespace) -> tuple[Selection, Source | None, Registry | None]:
+    """Return who plays, where newer models come from, and the registry whose champion it is, if it is one."""
     from reversi.model.champion import ChampionFollower
     from reversi.model.registry import load_model, promoted_registry
 
     if args.player is not None:
-        return _of_player(args), None
+        return _of_player(args), None, None
     game = game_of_size(args)
     if args.model in (None, "gated") and (registry := promoted_registry(args.registry, game)) is not None:
         follower = ChampionFollower(registry, lambda choice: _of_model(args, choice.weights))
-        return follower.current, follower
-    return _of_model(args, load_model(args.model or "gated", args.registry, game)), None
+        return follower.current, follower, registry
+    return _of_model(args, load_model(args.model or "gated", args.registry, game)), None, None
 
 
 def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:

@@ -139,7 +139,7 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[list[int], int | None
 
     versions, champion = list[int](), None
     with contextlib.suppress(ReversiError):  # none yet, or not reachable from here: the run's log says so
-        registry = Registry(_registry_url(config, folder))
+        registry = Registry(registry_url(config, folder))
         versions = [model.version for model in registry.models()]
         champion = registry.gated().version
     return versions, champion
@@ -147,10 +147,11 @@ def _models(config: dict[str, Any], folder: Path) -> tuple[list[int], int | None
 
 def registry_of(folder: Path) -> str:
     """Return the URL of the registry of the run in `folder`."""
-    return _registry_url(config_of(folder), folder)
+    return registry_url(config_of(folder), folder)
 
 
-def _registry_url(config: dict[str, Any], folder: Path) -> str:
+def registry_url(config: dict[str, Any], folder: Path) -> str:
+    """Return the URL of the registry of the run in `folder`, whose configuration is `config`."""
     return str(_at(config, "registry", "url") or folder / "registry")
 
 

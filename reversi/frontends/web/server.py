@@ -3,6 +3,7 @@
     GET  /            the page
     GET  /api/info    the game, the opponents, the model
     POST /api/game    {"start": POSITION or null, "moves": [...]} or {"text": ...}: the game with all its positions
+    GET  /api/champion and /api/models/VERSION/model.safetensors: the champion, to be followed (champion.py)
     GET  /api/think   a WebSocket; a request is an object with "id", "do" and the game, and every answer has its "id":
                       "choose" with "opponent", maybe "model": {"analysis", "opponent"}, whose first move is the
                       opponent's
@@ -31,6 +32,7 @@ from reversi import __version__
 from reversi.analysis.analyzer import Analysis
 from reversi.analysis.review import marks_of
 from reversi.errors import ReversiError, UsageError
+from reversi.frontends.web.champion import ChampionRoutes, Models
 from reversi.frontends.web.follower import Follower, Source
 from reversi.frontends.web.game import WebGame, analysis_json, parse_object, review_json, reviewed_json
 from reversi.frontends.web.selection import Selection, Selections
@@ -51,12 +53,16 @@ MOST_CONNECTIONS = 64
 class WebServer:
     """The page and its API for one game; `application` is what aiohttp serves."""
 
-    def __init__(self, selection: Selection, host: str, source: Source | None = None) -> None:
+    def __init__(
+        self, selection: Selection, host: str, source: Source | None = None, models: Models | None = None
+    ) -> None:
         """Serve the selection, and those that replace it.
 
         host    the address that the server listens on
         source  where newer selections, of the same game, come from; None if there will be none
+        models  the registry of the champion that plays, for programs that follow it; None if there is none
         """
+        self._champion = ChampionRoutes(lambda request: models)
         self._selections, self._host, self._source = Selections(selection), host, source
         self._thinker = Thinker()
         self._connections: set[Connection] = set()
@@ -70,6 +76,7 @@ class WebServer:
         app.router.add_post("/api/game", self._game)
         app.router.add_get("/api/think", self._think)
         app.router.add_static("/static", STATIC)
+        self._champion.add_to(app)
         app.on_shutdown.append(self._shut_down)
         app.cleanup_ctx.append(self._threads)
         return app

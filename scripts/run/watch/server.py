@@ -7,6 +7,8 @@
                          what it shows of all runs together, over time, games, positions or simulations (`compare.py`)
     GET /api/config?run=R
                          its configuration as text
+    GET /api/champion, /api/models/VERSION/model.safetensors
+                         the champion of a run, to be followed (reversi/frontends/web/champion.py)
     GET /metrics         the newest metrics of all runs for Prometheus (`prometheus.py`)
 
 A request that cannot be answered gets a line of text with status 404.
@@ -15,6 +17,7 @@ A request that cannot be answered gets a line of text with status 404.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,7 +27,9 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from reversi.errors import ReversiError
+from reversi.frontends.web.champion import ChampionRoutes
 from reversi.frontends.web.site import guard
+from reversi.model.registry import Registry
 from scripts.run.watch import STATIC
 from scripts.run.watch.charts import AXES
 from scripts.run.watch.compare import comparison
@@ -43,6 +48,7 @@ class WatchServer:
         """
         self._views, self._guard = dict(views), guard(host, token)
         self._lock, self._metrics = asyncio.Lock(), Metrics(self._views)
+        self._champions = ChampionRoutes(lambda request: self._registry(self._asked(request).registry_url))
 
     def application(self) -> web.Application:
         """Return the application."""
@@ -54,6 +60,7 @@ class WatchServer:
         app.router.add_get("/api/config", self._config)
         app.router.add_get("/metrics", self._scrape)
         app.router.add_static("/static", STATIC)
+        self._champions.add_to(app)
         return app
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
@@ -92,6 +99,10 @@ class WatchServer:
         async with self._lock:
             text = await asyncio.to_thread(self._metrics.text)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    @functools.cache  # noqa: B019 - as many as there are runs
+    def _registry(self, url: str) -> Registry:
+        return Registry(url)
 
     def _asked(self, request: web.Request) -> RunView:
         """Return the run that a request is about, by default the first."""

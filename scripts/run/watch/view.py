@@ -10,7 +10,7 @@ from typing import Any
 from reversi.errors import ReversiError, RunError
 from reversi.files import read_bytes
 from scripts.run.folder import is_stopping
-from scripts.run.status import config_of, health_of, state_of
+from scripts.run.status import config_of, health_of, registry_url, state_of
 from scripts.run.tracking.jsonl import Row
 from scripts.run.watch.chart import places_json
 from scripts.run.watch.charts import SIGMAS, charts_of, is_promoted, is_version, places_of, verdict_text
@@ -70,6 +70,11 @@ class RunView:
         self._history.poll()
         return self._history
 
+    @property
+    def registry_url(self) -> str:
+        """The URL of the run's registry."""
+        return registry_url(self.config, self.folder)
+
     def config_text(self) -> str:
         """Return the run's configuration as it was written down."""
         return (self.folder / "config.yaml").read_text(encoding="utf-8")
@@ -97,7 +102,7 @@ class RunView:
 
     def _commands(self, verdicts: list[Row]) -> dict[str, str]:
         """Return command lines for the run, by what they do."""
-        registry = str(self._at("registry", "url") or self.folder / "registry")
+        registry = self.registry_url
         commands = {"status": f"reversi status {quote(str(self.folder))}"}
         if is_promoted(verdicts).any():
             commands["play the champion"] = f"reversi serve --registry {quote(registry)}"

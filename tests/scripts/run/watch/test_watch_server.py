@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import hashlib
 import json
 import re
 import shutil
@@ -12,10 +14,13 @@ from typing import Any
 
 from aiohttp.test_utils import TestClient, TestServer
 
+from reversi.model.registry import Registry
+from scripts.bench.setup import random_weights
 from scripts.run.watch import STATIC
 from scripts.run.watch.report import report_of, write_report
 from scripts.run.watch.server import WatchServer
 from scripts.run.watch.view import RunView
+from tests.scripts.conftest import TINY
 from tests.scripts.run.watch.watched_runs import VERDICTS, run_with
 
 Client = TestClient[Any, Any]
@@ -121,3 +126,30 @@ def test_a_report_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     assert write_report(tmp_path / "run") == tmp_path / "run" / "report.html"
     target = write_report(tmp_path / "run", tmp_path / "b.html")
     assert target.read_text().startswith("<!doctype html>")
+
+
+def test_the_champion_of_each_run_can_be_followed(tmp_path: Path) -> None:
+    views = {name: run_with(tmp_path / name, []) for name in ("a", "b")}
+    registry = Registry(tmp_path / "b" / "registry", create=True)
+    won = {"wins": 230, "draws": 10, "losses": 160, "opponent_version": 0}
+    info = registry.publish(dataclasses.replace(random_weights(TINY), version=3), "promoted", won)
+
+    async def test(client: Client) -> None:
+        assert (await client.get("/api/champion?run=a")).status == 404
+        assert (await client.get("/api/champion?run=c")).status == 404
+        about = await (await client.get("/api/champion?run=b")).json()
+        assert (about["version"], about["file"]) == (3, "/api/models/3/model.safetensors?run=b")
+        data = await (await client.get(about["file"])).read()
+        assert hashlib.sha256(data).hexdigest() == info.sha256
+        shutil.rmtree(tmp_path / "a")
+        assert (await client.get("/api/champion?run=a")).status == 404
+
+    ask(views, test)
+
+
+def test_a_champion_is_behind_the_token(tmp_path: Path) -> None:
+    async def test(client: Client) -> None:
+        assert (await client.get("/api/champion")).status == 403
+        assert (await client.get("/api/champion", headers={"Authorization": "Bearer s3cret"})).status == 404
+
+    ask({"a": run_with(tmp_path / "a", [])}, test, "s3cret")
