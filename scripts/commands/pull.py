@@ -1,8 +1,9 @@
 """Copy a model to a folder, by default the newest of a registry that has passed the gate.
 
-The file's SHA-256 is checked before anything is written.  The folder can then be used wherever a model can be named;
-a model that is in it already is replaced.  A folder of a registry is refused, since a published version never changes.
-Exit code 3 if the registry cannot be reached, 4 if it holds no gated model yet.
+RUN is a run's folder or name; --registry names a registry anywhere else.  The file's SHA-256 is checked before anything
+is written.  The folder can then be used wherever a model can be named; a model that is in it already is replaced.  A
+folder of a registry is refused, since a published version never changes.  Exit code 3 if the registry cannot be
+reached, 4 if it holds no gated model yet.
 
 --follow goes on until Ctrl-C: it waits for the first champion, and brings every later one within seconds of its
 promotion, a rollback too.  Each file is replaced atomically, model.safetensors first and model.json, which has its
@@ -17,7 +18,16 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from scripts.arguments.common import add_json, add_registry, add_size, file_path, game_of_size, natural
+from scripts.arguments.common import (
+    add_json,
+    add_registry,
+    add_run,
+    add_size,
+    file_path,
+    game_of_size,
+    natural,
+    registry_named,
+)
 
 if TYPE_CHECKING:
     from reversi.model.choice import Choice
@@ -25,7 +35,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 reversi pull -o champion
-reversi pull --registry runs/long/registry --model 12 -o twelve --json
+reversi pull night --model 12 -o twelve --json
 reversi pull --registry s3://bucket/models -o champion --follow
 """
 
@@ -35,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=file_path, required=True, metavar="DIR", help="folder to write the model to"
     )
+    add_run(parser)
     add_size(parser, "any")
     add_registry(parser)
     which = parser.add_mutually_exclusive_group()
@@ -55,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     model = str(args.version) if args.version is not None else "gated" if args.model is None else args.model
     if not is_name(model):
         raise UsageError(f"expected gated, latest, shipped or a version number, got {model!r}")
-    info = choose(model, args.registry, game_of_size(args)).pull(args.output)
+    info = choose(model, registry_named(args), game_of_size(args)).pull(args.output)
     print(_json(info) if args.json else card(info), end="\n" if args.json else "")
     return 0
 
@@ -66,7 +77,7 @@ def _follow(args: argparse.Namespace) -> int:
     from reversi.model.champion import CHECK_S, ChampionFollower
     from reversi.model.registry import open_registry
 
-    registry, game, waits = open_registry(args.registry, game_of_size(args)), game_of_size(args), False
+    registry, game, waits = open_registry(registry_named(args), game_of_size(args)), game_of_size(args), False
 
     def pull(choice: Choice) -> None:
         if game is not None:

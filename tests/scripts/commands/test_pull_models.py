@@ -141,6 +141,7 @@ def test_the_table_has_the_figures_of_every_match(
         "12 min 34 s, 12,000 games",
     ]
     assert reversi("models", "night", "--registry", "x").code == 2
+    assert json.loads(reversi("pull", "night", "-o", "m", "--json").out)["version"] == 3
     assert reversi("models", "other").code == 1
 
 
