@@ -115,7 +115,7 @@ class RunView:
         tiles = []
         promoted = [row for row, is_one in zip(verdicts, is_promoted(verdicts), strict=True) if is_one]
         if verdicts:
-            champion = f"v{promoted[-1]['gate/champion_version']:.0f}" if promoted else "none yet"
+            champion = f"v{verdicts[-1]['gate/champion_version']:.0f}" if promoted else "none yet"
             tiles.append(_tile(champion, f"champion, {len(promoted)} of {len(verdicts)} candidates promoted"))
         judged = [row for row in promoted or verdicts if "gate/truth/outcome_kept" in row]
         if judged:

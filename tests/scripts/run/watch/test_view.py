@@ -148,6 +148,17 @@ def test_a_run_without_metrics_or_a_promotion_claims_no_champion(tmp_path: Path)
     assert list(shown["commands"]) == ["status"]
 
 
+def test_before_a_promotion_no_curve_is_a_champions(tmp_path: Path) -> None:
+    rows = [verdict(20.0, 2, -1, promoted=False, elo=-20.0, champion=0.0)]
+    strength = run_with(tmp_path / "run", rows).poll()["charts"][0]
+    assert (strength["id"], [series["name"] for series in strength["series"]]) == ("strength", ["rejected"])
+
+
+def test_after_a_rollback_the_champion_is_the_one_of_the_newest_verdict(tmp_path: Path) -> None:
+    shown = run_with(tmp_path / "run", [*VERDICTS, verdict(61.0, 8, 2, promoted=False, champion=1000.0)]).poll()
+    assert shown["tiles"][0]["value"] == "v2"
+
+
 def test_how_a_run_ended_is_said(tmp_path: Path) -> None:
     view = run_with(tmp_path / "run", [])
     assert view.poll()["state"] == "died"
