@@ -37,6 +37,7 @@ DOORS = {
         "reversi/frontends/web/champion.py",
         "reversi/frontends/web/server.py",
         "reversi/frontends/web/site.py",
+        "reversi/model/folder.py",
         "scripts/run/watch/server.py",
     ),
     "openvino": ("reversi/model/openvino_backend.py",),

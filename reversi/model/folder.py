@@ -1,26 +1,29 @@
 """`Folder`: a folder on any file system that fsspec supports, with atomic writes and this project's errors.
 
 On a local disk a file is replaced by rename (`files.write_atomic`, readable by all); object stores write whole
-objects.
+objects.  All that a driver raises is one line, and all that is not local has a deadline and a bound (`outside.py`).
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import Any, TypeVar
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from reversi.errors import CorruptFileError, ReversiError, UnreachableError, UnwritableError, UsageError
 from reversi.files import write_atomic
+from reversi.model.outside import ANSWER_S, Progress, in_time, links_of, read_stream
 from reversi.urls import masked
 
-CHUNK_BYTES = 1 << 20
+LISTING_BYTES = 1 << 24
+"""Largest page that lists a folder, 16 MiB: a hundred thousand versions."""
+
+T = TypeVar("T")
 
 
 class Folder:
@@ -28,15 +31,16 @@ class Folder:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._is_web = url.lower().startswith(("http://", "https://"))
         try:
-            self._files, self._root = url_to_fs(url, use_listings_cache=False)
+            self._files, self._root = in_time(lambda _: url_to_fs(url, use_listings_cache=False, **self._options()))
         except ImportError as error:
             raise UnreachableError(f"{self}: the driver for this kind of URL is not installed: {error}") from error
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError, LookupError, NotImplementedError) as error:
             raise UsageError(
-                f"expected a folder or a URL that fsspec knows, got {str(self)!r}: {masked(str(error))}"
+                f"expected a folder or a URL that fsspec knows, got {str(self)!r}: {_reason(error)}"
             ) from error
-        except OSError as error:  # some drivers connect at once
+        except Exception as error:  # some drivers connect at once
             raise UnreachableError(f"cannot reach {self}: {_reason(error)}") from error
         self.is_local = isinstance(self._files, LocalFileSystem)
         """Whether it is on a disk of this machine."""
@@ -49,28 +53,33 @@ class Folder:
         return self._path(name) if self.is_local else masked(str(self._files.unstrip_protocol(self._path(name))))
 
     def exists(self) -> bool:
-        """Return whether the folder exists."""
-        with self._reaching():
-            return bool(self._files.isdir(self._root))
+        """Return whether the folder exists; on the web, whether its page has links."""
+        if self._is_web:
+            return bool(self.names(""))
+        return bool(self._reach(lambda _: self._files.isdir(self._root)))
 
     def read(self, name: str, most_bytes: int) -> bytes | None:
         """Return the content of the file `name`, None if there is none; at most `most_bytes` + 1 bytes are read."""
-        with self._reaching():
-            try:
-                if self.is_local and not stat.S_ISREG(os.stat(self._path(name)).st_mode):
-                    raise CorruptFileError(f"{self.address(name)}: expected a file, got something else")
-                with self._files.open(self._path(name), "rb") as file:
-                    return _read(file, most_bytes + 1)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
+        path = self._path(name)
+        # one request that is read as a stream, of a file of any size: a server may ignore the ranges of many
+        options = {"block_size": 0, "size": 1} if self._is_web else {}
+
+        def content(progress: Progress) -> bytes | None:
+            if self.is_local and not stat.S_ISREG(os.stat(path).st_mode):
+                raise CorruptFileError(f"{self.address(name)}: expected a file, got something else")
+            with self._files.open(path, "rb", **options) as file:
+                return read_stream(file, most_bytes + 1, progress)
+
+        return self._reach(content)
 
     def names(self, name: str) -> list[str]:
         """Return the sorted names of the entries of the folder `name`; [] if there is no such folder."""
-        with self._reaching():
-            try:
-                paths = self._files.ls(self._path(name), detail=False)
-            except (FileNotFoundError, NotADirectoryError):
-                return []
+        if self._is_web:
+            page = self.read(f"{name}/" if name else "", LISTING_BYTES) or b""
+            if len(page) > LISTING_BYTES:
+                raise UnreachableError(f"cannot reach {self}: expected a listing of at most {LISTING_BYTES} bytes")
+            return links_of(page)
+        paths: list[str] = self._reach(lambda _: self._files.ls(self._path(name), detail=False)) or []
         return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
 
     def write(self, name: str, data: bytes) -> None:
@@ -80,44 +89,47 @@ class Folder:
             if self.is_local:
                 write_atomic(Path(path), data)
             else:
-                self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-                self._files.pipe_file(path, data)
+                in_time(lambda _: self._put(path, data), len(data))
         except Exception as error:
             raise UnwritableError(f"cannot write {self.address(name)}: {_reason(error)}") from error
 
     def has(self, name: str) -> bool:
         """Return whether there is a file `name`."""
-        with self._reaching():
-            return bool(self._files.exists(self._path(name)))
+        return bool(self._reach(lambda _: self._files.exists(self._path(name))))
 
     def remove(self, name: str) -> None:
         """Remove the file `name`, which is there."""
         try:
-            self._files.rm_file(self._path(name))
+            in_time(lambda _: self._files.rm_file(self._path(name)))
         except Exception as error:
             raise UnwritableError(f"cannot remove {self.address(name)}: {_reason(error)}") from error
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"
 
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        """Turn the errors of a file system into UnreachableError: every driver has its own exceptions."""
+    def _put(self, path: str, data: bytes) -> None:
+        self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        self._files.pipe_file(path, data)
+
+    def _options(self) -> dict[str, Any]:
+        """Return what the driver is told: of web servers, that a large file may take longer than five minutes."""
+        if not self._is_web:
+            return {}
+        from aiohttp import ClientTimeout
+
+        return {"client_kwargs": {"timeout": ClientTimeout(total=None, sock_connect=ANSWER_S, sock_read=ANSWER_S)}}
+
+    def _reach(self, ask: Callable[[Progress], T]) -> T | None:
+        """Return what `ask` returns, None where there is no such file; every other error is an UnreachableError, since
+        every driver has its own exceptions."""
         try:
-            yield
+            return ask(Progress()) if self.is_local else in_time(ask)
         except ReversiError:
             raise
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except Exception as error:
             raise UnreachableError(f"cannot reach {self}: {_reason(error)}") from error
-
-
-def _read(file: IO[bytes], most_bytes: int) -> bytes:
-    """Return the first `most_bytes` of a file; one large read would allocate all of them in advance."""
-    parts: list[bytes] = []
-    while most_bytes > 0 and (part := file.read(min(most_bytes, CHUNK_BYTES))):
-        parts.append(part)
-        most_bytes -= len(part)
-    return b"".join(parts)
 
 
 def _reason(error: Exception) -> str:
