@@ -1,9 +1,10 @@
 """Play and analyse in a browser: a page with the board, a choice of opponents, the evaluation of every move, and a
 review of the whole game.
 
-The page goes on with the registry's next champion once there is one; --model with a number or a folder never changes.
-The server listens on this machine only, unless --host says otherwise; anyone who can reach it can use it.  Ctrl-C ends
-it.  docs/web.md shows the page and describes the server's JSON interface.
+The page can change to the other boards of Reversi, where the models that come with this program play and analyse, and
+on 4x4 the solver.  It goes on with the registry's next champion once there is one; --model with a number or a folder
+never changes.  The server listens on this machine only, unless --host says otherwise; anyone who can reach it can use
+it.  Ctrl-C ends it.  docs/web.md shows the page and describes the server's JSON interface.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scripts.arguments.common import add_address_arguments, game_of_size
 from scripts.arguments.engine import (
     SIMULATIONS,
     add_engine_arguments,
+    analysed_empties,
     check_engine_arguments,
     game_of_model,
     game_to_play,
@@ -26,8 +28,9 @@ from scripts.arguments.engine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from reversi.analysis.analyzer import Analyzer
     from reversi.frontends.web.follower import Source
     from reversi.frontends.web.selection import Opponent, Selection
     from reversi.games.rules import Game
@@ -49,6 +52,12 @@ BEGINNERS = {
     "flat-mc:150": "Monte Carlo, 150 games a move",
 }
 """Opponents without a network that are always offered, weakest first."""
+
+SIZES = (4, 6, 8)
+"""The boards of Reversi."""
+
+START_DISCS = 4
+"""On every board."""
 
 LEVELS = (0, 64, 400)
 """Simulations of the model's levels, besides the strongest."""
@@ -76,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_engine_arguments(args)
     selection, source, models = _players(args)
-    server = WebServer(selection, args.host, source, models)
+    server = WebServer(selection, args.host, source, models, _other_boards(args, selection.game))
     first = selection.find(selection.default)
     assert first is not None
 
@@ -103,13 +112,13 @@ def _players(args: argparse.Namespace) -> tuple[Selection, Source | None, Regist
     return _of_model(args, load_model(args.model or "gated", args.registry, game)), None, None
 
 
-def _of_model(args: argparse.Namespace, weights: Weights) -> Selection:
-    """Return who plays with a model: its levels, and the analysis."""
+def _of_model(args: argparse.Namespace, weights: Weights, game: Game | None = None) -> Selection:
+    """Return who plays with a model: its levels, and the analysis; on `game`, by default that of --size or its own."""
     from reversi.analysis.analyzer import Limit
     from reversi.frontends.web.selection import Opponent, Selection
     from reversi.players.model import PATTERN_SECONDS
 
-    game, version = game_of_model(args, weights), weights.version
+    game, version = game or game_of_model(args, weights), weights.version
     search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
     exact = solving(search, args.solve, winner_takes_empties=False)  # as the page counts
     judge = reviewer(search, args.solve)
@@ -140,12 +149,49 @@ def _simulations(number: int) -> str:
 
 
 def _of_player(args: argparse.Namespace) -> Selection:
-    """Return who plays without a model: the player of --player and those for beginners; there is no analysis."""
-    from reversi.frontends.web.selection import Selection
-
+    """Return who plays without a model of the user's: the player of --player and those for beginners."""
     labels = {spec: label for spec, label in BEGINNERS.items() if spec != args.player} | {args.player: args.player}
-    opponents = _opponents(args, labels, game_to_play(args))
-    return Selection(opponents, args.player, opponents[-1].analyzer.name)
+    return _without_model(args, game_to_play(args), labels)
+
+
+def _without_model(args: argparse.Namespace, game: Game, labels: Mapping[str, str]) -> Selection:
+    """Return the players that `labels` names, the last of which plays first, with the analysis of the board's shipped
+    model, or of the solver alone where that reaches every position."""
+    from reversi.errors import NoGatedModelError
+    from reversi.frontends.web.selection import Selection
+    from reversi.model.registry import load_model
+
+    opponents = _opponents(args, labels, game)
+    default, name = opponents[-1].name, opponents[-1].analyzer.name
+    search: Analyzer
+    try:
+        search = search_analyzer(load_model("shipped", None, game), game, threads=args.threads)
+    except NoGatedModelError:
+        if analysed_empties(game, args.solve) < game.squares - START_DISCS:
+            return Selection(opponents, default, name)
+        search = opponents[0].analyzer
+    exact = solving(search, args.solve, winner_takes_empties=False)
+    return Selection(opponents, default, name, exact, reviewer(search, args.solve))
+
+
+def _other_boards(args: argparse.Namespace, game: Game) -> dict[int, Callable[[], Selection]]:
+    """Return by size what makes the selection of the other boards of Reversi: with their shipped models if they have
+    one."""
+    from reversi.games.rules import TICTACTOE, reversi_of_size
+
+    if game.id == TICTACTOE:
+        return {}
+    return {size: partial(_of_board, args, reversi_of_size(size)) for size in SIZES if size != game.size}
+
+
+def _of_board(args: argparse.Namespace, game: Game) -> Selection:
+    from reversi.errors import NoGatedModelError
+    from reversi.model.registry import load_model
+
+    try:
+        return _of_model(args, load_model("shipped", None, game), game)
+    except NoGatedModelError:
+        return _without_model(args, game, BEGINNERS)
 
 
 def _opponents(args: argparse.Namespace, labels: Mapping[str, str], game: Game) -> list[Opponent]:

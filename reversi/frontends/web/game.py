@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from reversi.analysis.analyzer import Analysis
 from reversi.analysis.margin import margin_of
 from reversi.analysis.review import deciding_move, review, sums_of
-from reversi.errors import NotationError
+from reversi.errors import IllegalMoveError, NotationError, UsageError
 from reversi.formats.ggf import GgfGame, GgfMove
-from reversi.formats.text import GameText, parse_game
+from reversi.formats.text import REVERSI, GameText, parse_game
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE, Game
 
 MOST_TEXT = 1 << 14
 """Longest text of a game that is read, in characters."""
+
+
+class OtherBoardError(UsageError):
+    """A game that is for another board than the page's."""
+
+    def __init__(self, game: Game, expected: Game) -> None:
+        names = [f"{each.size}x{each.size}" for each in (game, expected)]
+        super().__init__(f"this is a game of {names[0]}; this page plays {names[1]}")
+        self.game = game
 
 
 @dataclass(frozen=True)
@@ -42,8 +52,19 @@ class WebGame:
     def from_json(cls, request: Mapping[str, Any], game: Game) -> WebGame:
         """Read `{"start": POSITION or null, "moves": [MOVE, ...]}` or `{"text": ...}`, whose text `from_text` reads.
 
-        Raises NotationError and IllegalMoveError.
+        Raises NotationError and IllegalMoveError; OtherBoardError for a game that another board fits.
         """
+        try:
+            return cls._from_json(request, game)
+        except (NotationError, IllegalMoveError):
+            for other in (each for each in REVERSI if each is not game):
+                with suppress(NotationError, IllegalMoveError):
+                    cls._from_json(request, other)
+                    raise OtherBoardError(other, game) from None
+            raise
+
+    @classmethod
+    def _from_json(cls, request: Mapping[str, Any], game: Game) -> WebGame:
         if (text := request.get("text")) is not None:
             if not isinstance(text, str):
                 raise NotationError(f"expected the text of a game, got {type(text).__name__}")

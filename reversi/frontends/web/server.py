@@ -1,7 +1,7 @@
 """The web server of `reversi serve`: the page, the rules as JSON, and a WebSocket for moves and analyses.
 
     GET  /            the page
-    GET  /api/info    the game, the opponents, the model
+    GET  /api/info    the game, the opponents, the model; with ?size=8 of that board, as every request may ask for one
     POST /api/game    {"start": POSITION or null, "moves": [...]} or {"text": ...}: the game with all its positions
     GET  /api/champion and /api/models/VERSION/model.safetensors: the champion, to be followed (champion.py)
     GET  /api/think   a WebSocket; a request is an object with "id", "do" and the game, and every answer has its "id":
@@ -22,7 +22,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from reversi.analysis.review import marks_of
 from reversi.errors import ReversiError, UsageError
 from reversi.frontends.web.champion import ChampionRoutes, Models
 from reversi.frontends.web.follower import Follower, Source
-from reversi.frontends.web.game import WebGame, analysis_json, parse_object, review_json, reviewed_json
+from reversi.frontends.web.game import OtherBoardError, WebGame, analysis_json, parse_object, review_json, reviewed_json
 from reversi.frontends.web.selection import Selection, Selections
 from reversi.frontends.web.site import guard
 from reversi.frontends.web.thinker import Stop, Thinker
@@ -54,16 +54,24 @@ class WebServer:
     """The page and its API for one game; `application` is what aiohttp serves."""
 
     def __init__(
-        self, selection: Selection, host: str, source: Source | None = None, models: Models | None = None
+        self,
+        selection: Selection,
+        host: str,
+        source: Source | None = None,
+        models: Models | None = None,
+        others: Mapping[int, Callable[[], Selection]] | None = None,
     ) -> None:
         """Serve the selection, and those that replace it.
 
         host    the address that the server listens on
         source  where newer selections, of the same game, come from; None if there will be none
         models  the registry of the champion that plays, for programs that follow it; None if there is none
+        others  by size, what makes the selection of another board; called once, when that is first asked for
         """
         self._champion = ChampionRoutes(lambda request: models)
         self._selections, self._host, self._source = Selections(selection), host, source
+        self._others = dict(others or {})
+        self._boards = {selection.game.size: self._selections}
         self._thinker = Thinker()
         self._connections: set[Connection] = set()
         self._telling: set[asyncio.Task[None]] = set()
@@ -95,8 +103,9 @@ class WebServer:
     def _replace(self, selection: Selection) -> None:
         """Offer another selection from now on, and tell the pages."""
         self._selections.replace(selection)
-        for connection in self._connections:
-            task = asyncio.create_task(connection.tell(self._info_json()))
+        size = selection.game.size
+        for connection in (each for each in self._connections if each.size in (None, size)):
+            task = asyncio.create_task(connection.tell(self._info_json(self._selections)))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
@@ -104,13 +113,29 @@ class WebServer:
         return web.FileResponse(STATIC / "index.html")
 
     async def _info(self, request: web.Request) -> web.Response:
-        return web.json_response(self._info_json())
+        try:
+            return web.json_response(self._info_json(await self._selections_of(_size_in(request))))
+        except ReversiError as error:
+            return web.json_response({"error": str(error)}, status=400)
 
-    def _info_json(self) -> dict[str, Any]:
-        selection = self._selections.current
+    async def _selections_of(self, size: object) -> Selections:
+        """Return what plays on a board, None being the server's own; UsageError for one that is not offered."""
+        sizes = sorted(self._boards.keys() | self._others.keys())
+        if size is not None and (type(size) is not int or size not in sizes):
+            raise UsageError(f"expected a board of size {' or '.join(map(str, sizes))}, got {size!r:.60}")
+        if size is None:
+            return self._selections
+        if size not in self._boards:
+            made = await self._thinker.do(self._others[size])
+            self._boards.setdefault(size, Selections(made))
+        return self._boards[size]
+
+    def _info_json(self, selections: Selections) -> dict[str, Any]:
+        selection = selections.current
         return {
             "game": selection.game.name,
             "size": selection.game.size,
+            "sizes": sorted(self._boards.keys() | self._others.keys()),
             "version": __version__,
             "opponents": [opponent.as_json() for opponent in selection.opponents],
             "opponent": selection.default,
@@ -130,20 +155,29 @@ class WebServer:
         except (UnicodeDecodeError, LookupError) as error:  # LookupError: a charset that is not known
             return web.json_response({"error": f"expected text: {error}"}, status=400)
         try:
-            read = WebGame.from_json(parse_object(text), self._selections.current.game)
+            asked = parse_object(text)
+            read = WebGame.from_json(asked, (await self._selections_of(asked.get("size"))).current.game)
         except ReversiError as error:
-            return web.json_response({"error": str(error)}, status=400)
+            other = {"size": error.game.size} if isinstance(error, OtherBoardError) else {}
+            return web.json_response({"error": str(error), **other}, status=400)
         return web.json_response(read.as_json())
 
     async def _think(self, request: web.Request) -> web.StreamResponse:
         if len(self._connections) >= MOST_CONNECTIONS:
             raise web.HTTPServiceUnavailable(text=f"expected at most {MOST_CONNECTIONS} pages\n")
+        try:
+            size = _size_in(request)
+            selections = await self._selections_of(size)
+        except ReversiError as error:
+            raise web.HTTPBadRequest(text=f"{error}\n") from None
         socket = web.WebSocketResponse(max_msg_size=MOST_BYTES, heartbeat=30.0)
         await socket.prepare(request)
-        connection = Connection(socket, self._thinker, self._selections, wants_info="info" in request.query)
+        connection = Connection(
+            socket, self._thinker, self._selections_of, wants_info="info" in request.query, size=size
+        )
         self._connections.add(connection)
         try:
-            await connection.tell(self._info_json())
+            await connection.tell(self._info_json(selections))
             await connection.serve()
         finally:
             self._connections.discard(connection)
@@ -158,10 +192,22 @@ class Connection:
     """One page's WebSocket: at most one request at a time, a new one stops the last."""
 
     def __init__(
-        self, socket: web.WebSocketResponse, thinker: Thinker, selections: Selections, *, wants_info: bool
+        self,
+        socket: web.WebSocketResponse,
+        thinker: Thinker,
+        selections_of: Callable[[object], Awaitable[Selections]],
+        *,
+        wants_info: bool,
+        size: int | None,
     ) -> None:
-        """`wants_info` is whether the page is told what it can select."""
-        self._socket, self._thinker, self._selections, self._wants_info = socket, thinker, selections, wants_info
+        """Take over the socket.
+
+        selections_of  what plays on a board of a size
+        wants_info     whether the page is told what it can select
+        size           of the board that the page shows, None for the server's own
+        """
+        self._socket, self._thinker, self._selections_of, self._wants_info = socket, thinker, selections_of, wants_info
+        self.size = size
         self._stop = Stop()
         self._task: asyncio.Task[None] | None = None
 
@@ -214,14 +260,15 @@ class Connection:
 
     async def _answers(self, request: Mapping[str, Any], stop: Stop) -> AsyncIterator[dict[str, Any]]:
         """Yield the answers to a request; raises ReversiError for one that is wrong."""
-        thinker, selection, do = self._thinker, self._selections.current, request.get("do")
+        selections = await self._selections_of(request.get("size", self.size))
+        thinker, selection, do = self._thinker, selections.current, request.get("do")
         game = WebGame.from_json(request, selection.game)
         if do not in ("choose", "analyse", "review"):
             raise UsageError(f"expected choose, analyse, review or stop, got {do!r}")
         if do != "review" and game.position.is_over:
             raise UsageError("expected a position with a move: the game is over")
         if do == "choose":
-            opponent = self._selections.opponent(str(request.get("opponent")), _model_version(request.get("model")))
+            opponent = selections.opponent(str(request.get("opponent")), _model_version(request.get("model")))
             analysis = await thinker.choose(opponent, game.position, stop)
             yield {"analysis": analysis_json(selection.game, analysis), "opponent": opponent.as_json()}
         elif do == "analyse" and selection.analyzer is not None:
@@ -239,6 +286,14 @@ class Connection:
     async def _send(self, answer: Mapping[str, Any]) -> None:
         with contextlib.suppress(ConnectionError):  # the page has left
             await self._socket.send_json(answer)
+
+
+def _size_in(request: web.Request) -> int | None:
+    """Return the size of the board that an address asks for, None for none; UsageError for anything else."""
+    size = request.query.get("size")
+    if size is not None and not (size.isascii() and size.isdecimal() and len(size) < 3):
+        raise UsageError(f"expected the size of a board, got {size!r:.60}")
+    return None if size is None else int(size)
 
 
 def _model_version(version: object) -> int | None:

@@ -115,6 +115,10 @@ class Thinker:
         if len(self._reviewed) > REMEMBERED:
             del self._reviewed[next(iter(self._reviewed))]
 
+    async def do(self, work: Callable[[], T]) -> T:
+        """Return the result of work that has its turn like a step."""
+        return await self._run(work, Stop())
+
     def close(self) -> None:
         """End the thread; requests must have been stopped.  A player that goes on still ends with the process."""
         self._steps.put(None)

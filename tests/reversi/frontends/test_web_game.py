@@ -11,7 +11,7 @@ from reversi.analysis.analyzer import Analysis, MoveAnalysis
 from reversi.analysis.margin import discs_of
 from reversi.errors import IllegalMoveError, NotationError
 from reversi.formats.ggf import GgfGame, GgfMove
-from reversi.frontends.web.game import MOST_TEXT, WebGame, analysis_json
+from reversi.frontends.web.game import MOST_TEXT, OtherBoardError, WebGame, analysis_json
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 
@@ -125,3 +125,19 @@ def test_an_analysis_keeps_what_is_known_of_each_move() -> None:
         "seconds": 0.123,
         "proven": True,
     }
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"text": "f5d6c3"},
+        {"text": f"{'-' * 27}OX------XO{'-' * 27} X"},
+        {"text": "(;GM[Othello]TY[8]BO[8 ---------------------------O*------*O--------------------------- *]B[F5];)"},
+        {"start": f"{'-' * 27}OX------XO{'-' * 27} X"},
+        {"moves": ["f5", "d6"]},
+    ],
+)
+def test_a_game_of_another_board_says_which(request_: dict[str, object]) -> None:
+    with pytest.raises(OtherBoardError, match="this is a game of 8x8; this page plays 4x4") as found:
+        WebGame.from_json(request_, GAME)
+    assert found.value.game is GAMES["reversi8"]

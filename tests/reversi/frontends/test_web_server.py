@@ -10,11 +10,15 @@ import urllib.request
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import TestClient, TestServer
 
+from reversi.analysis.analyzer import Limit
 from reversi.errors import UsageError
 from reversi.frontends.web import server as server_module
+from reversi.frontends.web.selection import Opponent, Selection
 from reversi.frontends.web.server import MOST_BYTES, STATIC, WebServer
 from reversi.frontends.web.site import serve
+from reversi.games.rules import GAMES
 from tests.reversi.frontends.stubs import FirstMove
 from tests.reversi.frontends.web_pages import GAME, Page, answers_of, ask, selection_of
 
@@ -184,3 +188,33 @@ def test_an_address_that_cannot_be_had_is_an_error_in_words(host: str, port: int
                     lambda url: None,
                 )
             )
+
+
+def test_one_server_plays_several_boards_and_makes_each_once() -> None:
+    made: list[int] = []
+    game = GAMES["reversi6"]
+
+    def six() -> Selection:
+        made.append(6)
+        return Selection([Opponent("first", "the first move", FirstMove(game), Limit())], "first", "six")
+
+    async def run() -> None:
+        server = WebServer(selection_of(FirstMove(GAME)), "127.0.0.1", None, {6: six})
+        async with TestClient(TestServer(server.application())) as page:
+            own, other = [await (await page.get(f"/api/info{query}")).json() for query in ("", "?size=6")]
+            assert (own["size"], other["size"], other["name"], own["sizes"]) == (4, 6, "six", [4, 6])
+            answer = await page.post("/api/game", json={"moves": ["c2"], "size": 6})
+            assert len((await answer.json())["positions"][0]["board"]) == 36
+            refused = await page.post("/api/game", json={"moves": ["c2", "d2"]})
+            assert (refused.status, (await refused.json())["size"]) == (400, 6)
+            for query in ("?size=8", "?size=x", "?size=-4", "?size=999"):
+                assert (await page.get(f"/api/info{query}")).status == 400
+                assert (await page.get(f"/api/think{query}")).status == 400
+            assert (await page.post("/api/game", json={"moves": [], "size": True})).status == 400
+            async with page.ws_connect("/api/think?info&size=6") as line:
+                assert (await line.receive_json(timeout=100))["info"]["size"] == 6
+                answers = await answers_of(line, {"id": 1, "do": "choose", "opponent": "first", "moves": ["c2"]})
+                assert answers[0]["analysis"]["moves"][0]["move"] == "b2"
+        assert made == [6]
+
+    asyncio.run(asyncio.wait_for(run(), 60))

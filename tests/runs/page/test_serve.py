@@ -37,7 +37,7 @@ def test_a_model_offers_levels_and_an_analysis(address: str) -> None:
 def test_a_player_needs_no_model() -> None:
     with served("--player", "alphabeta:1", "--size", 4) as url, urllib.request.urlopen(url + "api/info") as answer:
         info = json.load(answer)
-    assert (info["game"], info["opponent"], info["analysis"]) == ("reversi4", "alphabeta:1", False)
+    assert (info["game"], info["opponent"], info["analysis"]) == ("reversi4", "alphabeta:1", True)
 
 
 def test_a_browser_that_returns_late_gets_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def test_a_position_alone_is_in_the_link(page: Page, address: str) -> None:
 @pytest.mark.parametrize(
     ("link", "reason"),
     [
-        ("#f5d6", "expected a legal move at ply 1, got 'f5'"),
+        ("#f5f5", "expected a legal move at ply 1, got 'f5'"),
         ("#h8", "expected a square from a1 to f6"),
         ("#start=XO&moves=c2", "expected 36 squares"),
         ("#start=OOOOOOOOXXXXOXOXXXOXXOXXOXOXOXO-----+X&moves=a", "expected a square from a1 to f6"),
@@ -174,7 +174,7 @@ def test_a_server_that_does_not_answer_is_no_fault_of_the_link(page: Page, addre
 def test_a_game_that_the_browser_kept_is_not_called_a_link(page: Page, address: str) -> None:
     tab = opened(page, address)
     status(tab, "Your move")
-    tab.evaluate("history.replaceState({ mine: 'X', opponent: 'greedy', start: null, moves: ['f5'] }, '')")
+    tab.evaluate("history.replaceState({ mine: 'X', opponent: 'greedy', start: null, moves: ['a1'] }, '')")
     tab.reload()
     status(tab, "The game that the browser kept does not fit 6x6: expected one of ")
     tab.click("[data-square=c2]")

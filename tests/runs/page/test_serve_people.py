@@ -273,6 +273,35 @@ def test_high_contrast_shows_a_board(page: Page, address: str) -> None:
     tab.close()
 
 
+def test_a_game_of_another_board_says_so_and_opens_there(page: Page, address: str) -> None:
+    load(page, "f5d6c3d3c4f4f6")
+    status(page, "this is a game of 8x8; this page plays 6x6")
+    assert page.locator("#elsewhere").inner_text() == "Open it on 8 \N{MULTIPLICATION SIGN} 8"
+    page.click("#elsewhere")
+    page.locator("#moves li").nth(6).wait_for()
+    assert (page.inner_text("#opening"), page.locator(".square").count()) == ("Stephenson", 64)
+    page.check("#hints")
+    page.locator(".judgement").first.wait_for()
+    review(page)
+    page.locator("#sums tbody tr").first.wait_for()
+    page.reload()
+    page.locator("#moves li").nth(6).wait_for()
+    page.click("#sizes a >> nth=0")
+    status(page, "Your move")
+    assert page.locator(".square").count() == 16
+    page.check("#hints")
+    page.locator(".judgement", has_text="\N{MINUS SIGN}8").nth(3).wait_for()  # perfect play, from every first move
+    page.go_back()
+    page.locator("#moves li").nth(6).wait_for()
+    page.goto(f"{address}?size=5")  # there is no such board
+    page.locator(".square").nth(35).wait_for()
+    page.goto(f"{address}#start={'-' * 27}OX------XO{'-' * 27}+X&moves=f5")
+    status(page, "this is a game of 8x8; this page plays 6x6")
+    page.click("#elsewhere")
+    page.locator("#moves li").first.wait_for()
+    assert page.locator(".square").count() == 64
+
+
 OPENINGS = {
     "c4e3f6e6f5": "Tiger",  # and the same from the other first moves
     "f5d6c3d3c4": "Tiger",

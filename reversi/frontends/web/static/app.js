@@ -28,9 +28,10 @@ async function openKept() {
   const outcome = await play.take(request, null, players, true);
   if (outcome === "taken" || outcome === "outdated") return;
   const { size } = state.info;
-  const wrong = outcome === "refused" ? `${origin} does not fit ${size}x${size}: ${state.fault}` : state.fault;
+  const wrong = outcome === "refused" && !state.elsewhere ? `${origin} does not fit ${size}x${size}: ${state.fault}` : state.fault;
+  const { elsewhere } = state;
   if (state.game === null && outcome === "refused") await play.newGame({ mine: "X", opponent: state.opponent });
   if (state.game === null) setTimeout(() => state.game ?? openKept(), RETRY_MS);
-  state.fault = wrong;
+  [state.fault, state.elsewhere] = [wrong, elsewhere];
   view.showStatus();
 }

@@ -39,15 +39,17 @@ export class Evaluation {
     this.rowsOf = { analysis, unit };
   }
 
-  /** Show Black's share in the bar; null or undefined hides it. */
-  showBar(value) {
+  /** Show Black's share in the bar; null or undefined hides it.  `discs` is the margin to write there, or null for the
+   * share. */
+  showBar(value, discs) {
     const known = value !== null && value !== undefined;
     $("bar").classList.toggle("on", known);
     if (!known) return;
     const percent = Math.round(50 + 50 * value);
     $("bar-black").style.height = `${percent}%`;
-    $("bar-text").textContent = `${percent}`;
-    $("bar").setAttribute("aria-label", `Black's chances ${percent} %`);
+    const text = discs === null ? `${percent}` : marginText(discs.margin, discs.exact);
+    $("bar-text").textContent = text;
+    $("bar").setAttribute("aria-label", discs === null ? `Black's chances ${percent} %` : `Black ${text} discs`);
   }
 
   #row(move, unit) {

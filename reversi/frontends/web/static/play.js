@@ -1,5 +1,6 @@
 // The course of the game: moves and other games change it, and then it goes on by what its position asks for.
 
+import { elsewhere } from "/static/address.js";
 import { keepGame } from "/static/games.js";
 import { keep } from "/static/history.js";
 import { Lesson } from "/static/lesson.js";
@@ -140,6 +141,7 @@ export class Play {
     if (number !== this.#requests) return "outdated";
     this.#taking = false;
     this.state.fault = wrong?.message ?? "";
+    this.state.elsewhere = this.state.info.sizes.includes(wrong?.size) ? { size: wrong.size, href: elsewhere(wrong.size, request) } : null;
     const before = this.state.game;
     if (taken) {
       this.#stop();
@@ -159,6 +161,7 @@ export class Play {
   /** Show what the person has changed and go on; `once` lets a game that stands still go one move. */
   goOn(once = false) {
     this.state.fault = "";
+    this.state.elsewhere = null;
     this.#show();
     this.#proceed(once);
   }

@@ -1,22 +1,35 @@
 // The server: games by HTTP, moves and analyses by a WebSocket that connects again when it is lost.
 
-/** What the server says of a game that it cannot read. */
-export class Refusal extends Error {}
+import { SIZE } from "/static/address.js";
+
+/** What the server says of a game that it cannot read; `size` is that of the board that it is for, if it is another. */
+export class Refusal extends Error {
+  constructor({ error, size }) {
+    super(error);
+    this.size = size;
+  }
+}
 
 /** Ask for a game with all its positions; throws a Refusal, or an Error if there is no answer to the question. */
 export async function loadGame(body) {
-  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, size: SIZE }) };
   const answer = await fetch("/api/game", request).catch(() => null);
   if (answer === null) throw new Error("The server does not answer");
   const read = await answer.json().catch(() => null);
   if (answer.ok && read !== null) return read;
-  if (answer.status === 400 && read !== null) throw new Refusal(read.error);
+  if (answer.status === 400 && read !== null) throw new Refusal(read);
   throw new Error(read?.error ?? `The server answered ${answer.status}`);
 }
 
-/** Return what the server plays: the game, the opponents, the model. */
+/** Return what the server plays: the game, the opponents, the model; where it has no such board, the page changes to the
+ * server's own. */
 export async function loadInfo() {
-  return (await fetch("/api/info")).json();
+  const answer = await fetch(`/api/info${SIZE ? `?size=${SIZE}` : ""}`);
+  if (answer.status === 400) {
+    location.replace("/");
+    await new Promise(() => {}); // until it has
+  }
+  return answer.json();
 }
 
 export class Thinker {
@@ -55,7 +68,7 @@ export class Thinker {
 
   #connect() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/api/think?info`);
+    const socket = new WebSocket(`${scheme}//${location.host}/api/think?info${SIZE ? `&size=${SIZE}` : ""}`);
     this.#socket = socket;
     socket.onopen = () => {
       this.onConnection(true);

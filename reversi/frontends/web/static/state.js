@@ -13,6 +13,7 @@ export class State {
   gone = null; // the version of the model that played this game and that the server does not have any more
   online = false; // whether the server is connected
   fault = ""; // what went wrong last
+  elsewhere = null; // the page that plays the game which was refused: its size and address
   choosing = false; // whether an opponent is thinking
   reviewing = false; // whether a review runs
   paused = false; // whether a game that is watched stands still

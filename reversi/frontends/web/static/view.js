@@ -2,6 +2,7 @@
 
 import { Board } from "/static/board.js";
 import { Evaluation } from "/static/evaluation.js";
+import { blackMargin } from "/static/review.js";
 import { keptGames } from "/static/games.js";
 import { Graph } from "/static/graph.js";
 import { Moves } from "/static/moves.js";
@@ -45,7 +46,9 @@ export class View {
   /** Draw what the server plays now. */
   showInfo() {
     const { info } = this.state;
-    $("about").textContent = `${info.size} × ${info.size}, ${info.name}`;
+    $("about").textContent = info.sizes.length > 1 ? info.name : `${info.size} × ${info.size}, ${info.name}`;
+    $("sizes").hidden = info.sizes.length < 2;
+    $("sizes").replaceChildren(...info.sizes.map((size) => linkTo(size, size === info.size)));
     for (const id of ["opponent", "second"]) {
       $(id).replaceChildren(...info.opponents.map(({ name, label }) => new Option(label, name)));
     }
@@ -109,7 +112,9 @@ export class View {
 
   /** Draw the line below the board, also if there is no game yet. */
   showStatus() {
-    const { online, fault, game, lesson, info, lastPly } = this.state;
+    const { online, fault, game, lesson, info, lastPly, elsewhere } = this.state;
+    $("elsewhere").hidden = elsewhere === null;
+    if (elsewhere) Object.assign($("elsewhere"), { href: elsewhere.href, textContent: `Open it on ${elsewhere.size} × ${elsewhere.size}` });
     $("status").classList.toggle("error", fault !== "" || !online);
     const wrong = online ? fault : "The server does not answer; trying again…";
     const text = wrong || (game ? this.#stateText() : "");
@@ -150,7 +155,7 @@ export class View {
     $("analysis-card").hidden = !on;
     const unit = counts ? $("unit").value : "percent";
     $("result-head").textContent = unit === "discs" ? "Discs" : "Chance";
-    this.evaluation.showBar(on ? value : null);
+    this.evaluation.showBar(on ? value : null, unit === "discs" ? blackMargin(position, analysis) : null);
     this.evaluation.showMoves(pending ? analysis : null, pending, unit);
   }
 
@@ -219,4 +224,11 @@ export class View {
     const [most, least] = [Math.max(black, white), Math.min(black, white)];
     return seated + (counts ? ` ${seated === "You lose" ? least : most} to ${seated === "You lose" ? most : least}` : "");
   }
+}
+
+/** Return a link to the page of a board. */
+function linkTo(size, isThis) {
+  const link = Object.assign(document.createElement("a"), { href: `/?size=${size}`, textContent: `${size} × ${size}` });
+  if (isThis) link.setAttribute("aria-current", "page");
+  return link;
 }
