@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-from reversi.analysis.analyzer import Analysis, Analyzer, deepening
+from reversi.analysis.analyzer import Analysis, Analyzer, Limit, deepening
 from reversi.analysis.review import Reviewer
 from reversi.frontends.web.selection import Opponent
 from reversi.games.position import Position
@@ -27,6 +27,9 @@ STEP_S = 10.0
 SLICE_S = 0.25
 """Time of a step of an analysis or review after which it makes way for others that wait, in seconds.  It begins anew
 when it has its next turn, then with twice the time: so it ends, and at most half of its work is lost."""
+
+CROWD = 20
+"""Games at once for which a move's time suffices."""
 
 REMEMBERED = 4096
 """Most positions of reviews that are remembered, the newest: those of some seventy games."""
@@ -73,11 +76,18 @@ class Thinker:
         self._thread.start()
 
     async def choose(self, opponent: Opponent, position: Position, stop: Stop) -> Analysis:
-        """Return the opponent's move in an unfinished position; a forced move is not thought about."""
+        """Return the opponent's move in an unfinished position; a forced move is not thought about, and time is shared
+        with others that wait."""
         legal = position.legal_actions()
         if len(legal) == 1:
             return Analysis.of_move(legal[0])
-        return await self._run(partial(opponent.analyzer.choose, position, opponent.limit, stop), stop)
+        asked_s = time.monotonic()
+
+        def think() -> Analysis:
+            limit = shared(opponent.limit, self._steps.qsize(), time.monotonic() - asked_s)
+            return opponent.analyzer.choose(position, limit, stop)
+
+        return await self._run(think, stop)
 
     async def analyse(self, analyzer: Analyzer, position: Position, stop: Stop) -> AsyncIterator[Analysis]:
         """Yield ever deeper analyses of an unfinished position, up to the last of `STEPS`, as `deepening` does."""
@@ -140,6 +150,19 @@ class Thinker:
                 future.set_result(think())
             except BaseException as error:  # raised again where the request is answered
                 future.set_exception(error)
+
+
+def shared(limit: Limit, waiting: int, waited_s: float) -> Limit:
+    """Return the limit of a move for which others wait: its time is divided among all, and what the move has waited is
+    taken from it, down to a share of `CROWD`; so twenty moves of half a second each come within a second.
+
+    waiting   how many others wait
+    waited_s  how long this move has waited, in seconds
+    """
+    if limit.seconds is None:
+        return limit
+    left_s = max(limit.seconds - waited_s, limit.seconds / CROWD)
+    return Limit(limit.simulations, min(limit.seconds / (1 + waiting), left_s))
 
 
 class _Turn:

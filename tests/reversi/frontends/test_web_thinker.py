@@ -11,7 +11,7 @@ from aiohttp import ClientWebSocketResponse, WSMsgType
 
 from reversi.analysis.analyzer import Analysis, Limit, SearchAnalyzer
 from reversi.frontends.web.selection import KEPT, Opponent, Selection
-from reversi.frontends.web.thinker import STEPS
+from reversi.frontends.web.thinker import CROWD, STEPS, shared
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
@@ -152,6 +152,40 @@ def test_pages_that_all_want_long_analyses_all_get_them() -> None:
                 assert last == {"id": 1, "final": True}
 
     ask(test, Selection(opponents, "first", "nobody", search))
+
+
+@pytest.mark.parametrize("games", [1, 2, 5, 20])
+def test_moves_that_all_have_half_a_second_come_within_a_second(games: int) -> None:
+    waited_s, limit = 0.0, Limit(seconds=0.5)
+    for game in range(games):
+        given = shared(limit, games - game - 1, waited_s).seconds
+        assert given is not None
+        assert limit.seconds is not None
+        assert limit.seconds / CROWD <= given <= limit.seconds
+        waited_s += given
+    assert waited_s < 1
+    assert games > 1 or waited_s == 0.5
+    assert shared(Limit(64), games, 9.0) == Limit(64), "a number of simulations is what makes an opponent"
+
+
+def test_a_move_takes_less_time_while_others_wait() -> None:
+    opponent, slow = FirstMove(GAME), UntilReleased()
+    opponents = [
+        Opponent("first", "first", opponent, Limit(seconds=0.5)),
+        Opponent("slow", "slow", slow, Limit(8)),
+    ]
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think") as one, page.ws_connect("/api/think") as other:
+            await one.send_json({"id": 1, "do": "choose", "opponent": "slow", "moves": []})
+            await asyncio.to_thread(slow.begun.acquire)
+            asked = asyncio.create_task(answers_of(other, {"id": 1, "do": "choose", "opponent": "first", "moves": []}))
+            await asyncio.sleep(0.2)
+            slow.may_end.set()
+            await asked
+            assert 0.5 / CROWD <= (opponent.limits[0].seconds or 0) <= 0.3
+
+    ask(test, Selection(opponents, "first", "nobody"))
 
 
 def test_a_request_that_waits_for_its_turn_is_taken_back_by_the_next_one() -> None:
