@@ -11,7 +11,7 @@ import io
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reversi.errors import CorruptFileError, NotationError, ReversiError, UsageError
 from reversi.formats.collection import END_OF_MOVES, GOOD, PASS_IF_DUE, UNREADABLE, Collection, MoveLists, replayed
 from reversi.formats.obf import is_scored
-from reversi.games.notation import HYPHENS, SHOWN, SQUARE_PASS, plain, quoted, spell
+from reversi.games.notation import HYPHENS, SHOWN, SQUARE, SQUARE_PASS, plain, quoted, spell
 from reversi.games.position import SYMBOLS, Position, begins_position, read_position
 from reversi.games.rules import GAMES, Game
 
@@ -210,6 +210,8 @@ def _likelihood(games: Collection) -> tuple[int, int]:
 @dataclass(frozen=True)
 class _Line:
     text: str
+    is_position: bool
+    """Whether it begins with one."""
     apart: bool
     """Whether an empty line, a comment or a position is before it."""
 
@@ -228,14 +230,17 @@ def read_lines(text: str, boards: Sequence[Game], where: str, *, written_out: bo
     they are `written_out` as such, as on a command line; in a file they are a UsageError.
     """
     lines = list(_lines(text, where, written_out=written_out))
-    moves = [index for index, line in enumerate(lines) if not begins_position(line.text)]
+    moves = [index for index, line in enumerate(lines) if not line.is_position]
     grouping = _likeliest_grouping([lines[index] for index in moves], boards)
     if grouping.other is not None and not written_out:
         raise _either(where)
     groups = grouping.groups if grouping.other is None else grouping.other
+    if len(groups) == len(lines):
+        return [replace(grouping.alone, where=where)]
     games = [(moves[group[0]], Entry("\n".join(lines[moves[at]].text for at in group))) for group in groups]
-    games += [(at, _of_position(lines[at].text)) for at in range(len(lines)) if begins_position(lines[at].text)]
-    return on_boards([entry for _, entry in sorted(games, key=lambda each: each[0])], grouping.game, where)
+    games += [(at, _of_position(line.text)) for at, line in enumerate(lines) if line.is_position]
+    entries = [entry for _, entry in sorted(games, key=lambda each: each[0])]
+    return on_boards(entries, grouping.alone.game, where)
 
 
 def _either(where: str) -> UsageError:
@@ -252,12 +257,12 @@ def _lines(text: str, where: str, *, written_out: bool) -> Iterator[_Line]:
         row = rows.popleft().strip()
         if row and row[0] not in "#%":
             row = "\n".join([row, *(rows.popleft() for _ in range(_more_rows(row, rows)))])
-            is_position = begins_position(row)
+            is_position = _SQUARES_ALONE.fullmatch(row) is None and begins_position(row)
             while is_position and rows and (game := _game_with_moves(row, rows[0])) is not None:
                 if not written_out and "\n" not in row.strip() and _is_legal(rows[0], game):
                     raise _either(where)
                 row += f"\n{rows.popleft()}"
-            yield _Line(row, apart)
+            yield _Line(row, is_position, apart)
             apart = is_position
         else:
             apart = True
@@ -275,7 +280,7 @@ def _game_with_moves(position: str, row: str) -> Game | None:
 
 def _more_rows(row: str, rows: deque[str]) -> int:
     """Return how many of the next rows belong to the position of which `row` is the first; 0 if it is none."""
-    if not set(plain(row)) <= _OF_ROWS:
+    if SQUARE.match(row) is not None or not set(plain(row)) <= _OF_ROWS:  # most lines, at once
         return 0
     for more in range(min(len(rows), max(game.size for game in GAMES.values())) + 1):
         try:
@@ -298,7 +303,8 @@ def _of_position(text: str) -> Entry:
 
 @dataclass(frozen=True)
 class _Grouping:
-    game: Game
+    alone: Collection
+    """The lines, each as a game of its own."""
     groups: list[list[int]]
     """The lines of each game."""
     other: list[list[int]] | None = None
@@ -306,29 +312,37 @@ class _Grouping:
 
 
 def _likeliest_grouping(lines: Sequence[_Line], boards: Sequence[Game]) -> _Grouping:
-    """Return the grouping on the board that `likeliest` chooses."""
+    """Return the grouping on the board that `likeliest` chooses, of many lines by the first few."""
     transcripts = Transcripts([line.text for line in lines])
-    found = list[tuple[tuple[int, int], _Grouping]]()
-    for board in boards if lines else boards[:1]:
-        grouping = _grouping(lines, transcripts, board)
-        texts = ["\n".join(lines[at].text for at in group) for group in grouping.groups]
-        joined = transcripts if len(texts) == len(lines) else Transcripts(texts)
-        found.append((_likelihood(replayed(joined.lists(board), "")), grouping))
-    return max(found, key=lambda each: each[0])[1]
+    alone = {board: replayed(transcripts.lists(board), "") for board in boards}
+    choices = [board for board in boards if not alone[board].broken] or boards
+    few = list(lines[:FEW_LINES])
+    if len(choices) == 1:
+        return _grouping(lines, alone[choices[0]])
+    if len(choices) < len(boards):
+        return _grouping(lines, alone[max(choices, key=lambda board: _likelihood(alone[board]))])
+    first = Transcripts([line.text for line in few])
+    groupings = {board: _grouping(few, replayed(first.lists(board), "")) for board in choices}
+    chosen = max(choices, key=lambda board: _likelihood(_joined(few, groupings[board])))
+    return groupings[chosen] if len(few) == len(lines) else _grouping(lines, alone[chosen])
 
 
-def _grouping(lines: Sequence[_Line], transcripts: Transcripts, game: Game) -> _Grouping:
-    """Return which lines are a game on a board."""
-    alone = replayed(transcripts.lists(game), "")
-    blocks = _blocks(lines)
+def _joined(lines: Sequence[_Line], grouping: _Grouping) -> Collection:
+    texts = ["\n".join(lines[at].text for at in group) for group in grouping.groups]
+    return replayed(Transcripts(texts).lists(grouping.alone.game), "")
+
+
+def _grouping(lines: Sequence[_Line], alone: Collection) -> _Grouping:
+    """Return which lines are a game on a board, on which each is replayed `alone`."""
+    game, blocks = alone.game, _blocks(lines)
     joins = {block[0]: _is_legal("\n".join(lines[at].text for at in block), game) for block in blocks if len(block) > 1}
     if not alone.broken:
         each, numbers = [[at] for at in range(len(lines))], [lines[at].number for block in blocks for at in block[1:]]
         if not joins or not all(joins.values()) or all(number == 1 for number in numbers):
-            return _Grouping(game, each)
+            return _Grouping(alone, each)
         if all(number is not None and number > 1 for number in numbers):
-            return _Grouping(game, blocks)
-        return _Grouping(game, each, blocks)
+            return _Grouping(alone, blocks)
+        return _Grouping(alone, each, blocks)
     groups, text = list[list[int]](), ""
     block_of = {at: block[0] for block in blocks for at in block}
     for at, line in enumerate(lines):
@@ -346,7 +360,7 @@ def _grouping(lines: Sequence[_Line], transcripts: Transcripts, game: Game) -> _
         else:
             groups.append([at])
         text = f"{text}\n{line.text}" if goes_on else line.text
-    return _Grouping(game, groups)
+    return _Grouping(alone, groups)
 
 
 def _blocks(lines: Sequence[_Line]) -> list[list[int]]:

@@ -40,19 +40,22 @@ _PLAIN: dict[int, int | str] = (
     | dict.fromkeys(map(ord, "○⚪◯□◻⚆"), "O")
 )
 
-_BETWEEN = re.compile(
-    r"""(?>
-      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<!\S)[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s".]*\Z    # the result
-    | [\s,"'`|]+ | (?<!-)-(?!-) | -{3,}                                                      # blanks, commas, quotes
-    | \(?\d{1,3}[.):]+ | (?<!\S)\d{1,3}(?=\s) | \.{2,}                                      # numbers of moves
-    | [#%][^\n]* | \{[^}]*\}                                                               # comments
-    )*+""",
-    re.IGNORECASE | re.VERBOSE,
-)
+_BETWEEN = r"""(?>
+      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<!\S)[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s"'`.]*\Z    # the result
+    | [\s,"'`|]+ | (?<!-)-(?!-) | -{3,}                                                       # blanks, commas, quotes
+    | \(?\d{1,3}[.):]+ | (?<!\S)\d{1,3}(?=\s) | \.{2,}                                       # numbers of moves
+    | [\#%][^\n]* | \{[^}]*\}                                                                # comments
+    )*+"""
 """What may be between moves, and the result after the last."""
 
-_MOVE = re.compile(rf"([a-h])([1-8])|(?:{PASS}|pa|ps|tt)(?![i-z]|[a-h](?![1-8]))|@@@@|(--)", re.IGNORECASE | re.ASCII)
+_SEPARATORS = re.compile(_BETWEEN, re.IGNORECASE | re.VERBOSE)
 
+_MOVE = re.compile(
+    rf"{_BETWEEN}(?:([a-h][1-8])|((?:{PASS}|pa|ps|tt)(?![i-z]|[a-h](?![1-8]))|@@@@)|(--))", re.IGNORECASE | re.VERBOSE
+)
+
+_CODES = {f"{col}{row + 1}": 8 * row + at for row in range(8) for at, col in enumerate(_COLUMNS)}
+_CODES |= {name.upper(): code for name, code in _CODES.items()}
 
 _SIDE = re.compile(
     rf"\s*({'|'.join(map(re.escape, SIDES))})(?:['\"]?s)?(?:\s+(?:to\s+(?:move|play)|turn|moves|plays))?[.:]?"
@@ -128,28 +131,24 @@ def spell(text: str) -> Spelled:
     passed over.
     """
     written = plain(text)
-    codes, places, at = list[int](), list[int](), _after(written, 0)
-    while at < len(written):
-        places.append(at)
-        match = _MOVE.match(written, at)
-        if match is None:
-            break
-        if match[1]:
-            codes.append(8 * (ord(match[2]) - ord("1")) + _COLUMNS.index(match[1].lower()))
-        else:
-            codes.append(HYPHENS if match[3] else SQUARE_PASS)
-        at = _after(written, match.end())
+    codes, places, at = list[int](), list[int](), 0
+    while (match := _MOVE.match(written, at)) is not None:
+        kind = match.lastindex or 0
+        codes.append(_CODES[match[1]] if kind == 1 else SQUARE_PASS if kind == 2 else HYPHENS)
+        places.append(match.start(kind))
+        at = match.end()
+    rest = _SEPARATORS.match(written, at)
+    assert rest is not None
+    if rest.end() < len(written):
+        places.append(rest.end())
     return Spelled(codes, places)
 
 
 def quoted(text: str, place: int) -> str:
     """Return what a message quotes of the text of a move, or of something else, at `place`."""
     match = _MOVE.match(plain(text), place)
-    return text[place : place + SHOWN] if match is None else text[place : match.end()]
-
-
-def _after(text: str, at: int) -> int:
-    """Return the index of the first character from `at` on that does not only separate moves."""
-    match = _BETWEEN.match(text, at)
-    assert match is not None
-    return match.end()
+    return (
+        text[place : place + SHOWN]
+        if match is None or match.start(match.lastindex or 0) > place
+        else text[place : match.end()]
+    )

@@ -177,7 +177,7 @@ _EXPECTED_SIDE = f"expected {BLACK} or {WHITE} as the side to move"
 
 def begins_position(text: str) -> bool:
     """Return whether `text` begins like a position, perhaps one with a fault, and not like moves."""
-    return _FEN.match(plain(text)) is not None or len(_discs(text)[0]) >= min(each.squares for each in GAMES.values())
+    return len(_discs(text)[0]) >= _FEWEST or _FEN.match(plain(text)) is not None
 
 
 def read_position(text: str, game: Game | str | None = None) -> tuple[Position, int]:
@@ -235,16 +235,16 @@ def _discs(text: str) -> tuple[str, list[int]]:
             return discs, [fen.end()] * len(discs)
     before = _BEFORE.match(written)
     assert before is not None
-    symbols, ends = list[str](), list[int]()
-    for end, symbol in enumerate(written[before.end() :], before.end() + 1):
-        if symbol in SYMBOLS and len(symbols) < _MOST:
-            symbols.append(symbol)
-            ends.append(end)
-        elif not (symbol.isspace() or symbol in "/|"):
-            break
-    return "".join(symbols).translate(_READ_AS), ends
+    run = _RUN.match(written, before.end())
+    assert run is not None
+    ends = [end for end, symbol in enumerate(run[0], before.end() + 1) if symbol in SYMBOLS][:_MOST]
+    return "".join(written[end - 1] for end in ends).translate(_READ_AS), ends
 
 
+_RUN = re.compile(rf"[{re.escape(''.join(sorted(SYMBOLS)))}\s/|]*")
+"""Squares, and what may separate rows."""
+
+_FEWEST = min(each.squares for each in GAMES.values())
 _MOST = max(each.squares for each in GAMES.values()) + _SPARE + 1
 
 
