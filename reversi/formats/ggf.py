@@ -32,6 +32,7 @@ are split in 0.45 s, where a split at every `(;` took 0.11 s; reading them takes
 
 _GAME = re.compile(r"\bGM\s*\[\s*Othello\s*\]", re.IGNORECASE)
 _TAG = re.compile(r"\s*([A-Za-z]+)\s*\[([^\]]*)\]")
+_TIME = re.compile(r"(?:(?:\d{1,4}\.)?\d{1,6}(?::\d{1,6}){0,2})?", re.ASCII)
 _RESULT = re.compile(r"([+-]?\d{1,2}(?:\.\d{1,6})?)(?::([rtls]))?", re.ASCII)
 
 
@@ -65,6 +66,28 @@ class GgfMove:
 
 
 @dataclass(frozen=True)
+class GgfTime:
+    """The time of a side for the whole game, as in TI[05:00/00:02/02:00]."""
+
+    main_s: float
+    increment_s: float = 0.0
+    """Added after every move."""
+    extension_s: float = 120.0
+    """Added once, when the time has run out; GGS has two minutes if nothing else is given."""
+
+    @classmethod
+    def parse(cls, text: str) -> GgfTime | None:
+        """Read `TIME/INCREMENT/EXTENSION`, each `days.hours:minutes:seconds`; None for no time or other text."""
+        parts = [part.strip() for part in text.split("/")]
+        if len(parts) > 3 or not all(_TIME.fullmatch(part) for part in parts):
+            return None
+        main_s, increment_s, extension_s = (*map(_seconds, parts), None, None)[:3]
+        if not main_s:
+            return None
+        return cls(main_s, increment_s or 0.0, 120.0 if extension_s is None else extension_s)
+
+
+@dataclass(frozen=True)
 class GgfResult:
     """The result of a game that was not played to its end."""
 
@@ -89,6 +112,10 @@ class GgfGame:
     """The result of a game that was not played to its end; None if it was, or has no result."""
     fault: ReversiError | None = field(default=None, compare=False)
     """Why the moves stop before those of the text: the next one is illegal or no move; see `read_ggf`."""
+
+    def time(self, black: bool) -> GgfTime | None:
+        """Return a side's time, None if there is no limit."""
+        return GgfTime.parse(self.tags.get("TB" if black else "TW") or self.tags.get("TI", ""))
 
     @property
     def actions(self) -> tuple[int, ...]:
@@ -200,6 +227,17 @@ def name_of(game: Game, action: int) -> str:
     """Return `F5` or `PA`."""
     name = action_name(game, action)
     return "PA" if name == PASS else name.upper()
+
+
+def _seconds(text: str) -> float | None:
+    """Return a time in seconds, None for an empty text."""
+    if not text:
+        return None
+    days, _, time = text.rpartition(".")
+    seconds = 0
+    for part in time.split(":"):
+        seconds = 60 * seconds + int(part)
+    return float(86400 * int(days or 0) + seconds)
 
 
 def _number(text: str) -> float | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reversi.analysis.analyzer import Limit
+from reversi.formats.ggf import GgfTime
+
 MARGIN_S = 0.03
 """Time reserved in every move for pipes, scheduling and the last batch of leaves; a controller may count as much."""
 
@@ -20,6 +23,10 @@ class _Clock:
     """Moves still to be made in the period; 0 while the main time runs."""
     told: bool = False
     """Whether the controller said so, so that its periods begin when ours do."""
+    increment_s: float = 0.0
+    """Added to the main time after every move."""
+    extension_s: float = 0.0
+    """Added to the main time once, when it has run out."""
 
 
 class Clocks:
@@ -48,6 +55,21 @@ class Clocks:
         """Set a side's remaining time: its main time if `stones` is 0, else the time for that many moves."""
         self._clocks[black] = _Clock(0.0, left_s, stones, told=True) if stones > 0 else _Clock(left_s, told=True)
 
+    def begin(self, black: bool, time: GgfTime | None) -> None:
+        """Set a side's time for a whole game; None means no limit."""
+        self._clocks.pop(black, None)
+        if time is not None:
+            self._clocks[black] = _Clock(
+                time.main_s, told=True, increment_s=time.increment_s, extension_s=time.extension_s
+            )
+
+    def limit(self, given: Limit, black: bool, empties: int) -> Limit:
+        """Return the limit of the side's next move: the `given` one, with no more time than the clock allows."""
+        share_s = self.share_s(black, empties)
+        if share_s is None:
+            return given
+        return Limit(given.simulations, share_s if given.seconds is None else min(share_s, given.seconds))
+
     def share_s(self, black: bool, empties: int) -> float | None:
         """Return the time for the side's next move in seconds, None if there is no limit.
 
@@ -61,7 +83,7 @@ class Clocks:
         if clock.stones:
             share_s = (clock.period_s - self._reserve_s()) / clock.stones
             return max(0.0, (share_s if clock.told else min(share_s, self._usual_s())) - MARGIN_S)
-        share_s = clock.main_s / ((empties + 1) // 2 + 2)
+        share_s = min(clock.main_s, clock.main_s / ((empties + 1) // 2 + 2) + clock.increment_s)
         if self._stones:
             share_s = max(share_s, self._usual_s())
         return max(0.0, share_s - MARGIN_S)
@@ -76,13 +98,19 @@ class Clocks:
     def spend(self, black: bool, seconds: float) -> None:
         """Subtract the time of a move and what the controller may count beside it, which may never send the remaining
         time."""
+        self.count(black, seconds + MARGIN_S)
+
+    def count(self, black: bool, seconds: float) -> None:
+        """Subtract the time of a move as the controller counted it."""
         clock = self._clocks.get(black)
         if clock is None:
             return
-        seconds += MARGIN_S
         if not clock.stones:
             clock.main_s -= seconds
+            if clock.main_s <= 0:
+                clock.main_s, clock.extension_s = clock.main_s + clock.extension_s, 0.0
             if clock.main_s > 0:
+                clock.main_s += clock.increment_s
                 return
             seconds = -clock.main_s
             self._begin_period(clock)

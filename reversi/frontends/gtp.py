@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from reversi import __version__
-from reversi.analysis.analyzer import Analysis, Limit
+from reversi.analysis.analyzer import Analysis
 from reversi.errors import IllegalMoveError, NotationError, ReversiError
 from reversi.formats.sgf import parse_sgf
 from reversi.frontends.clocks import Clocks
@@ -153,7 +153,8 @@ class Gtp:
     def _choose(self, black: bool) -> Analysis:
         """Return the side's analysis, within its time and until an interrupt; the game does not change."""
         with self._turn_of(black):
-            return self._session.choose(self._interrupted, self._limit(black))
+            limit = self._clocks.limit(self._session.limit, black, self._session.position.empties)
+            return self._session.choose(self._interrupted, limit)
 
     @contextmanager
     def _turn_of(self, black: bool) -> Iterator[None]:
@@ -204,14 +205,6 @@ class Gtp:
         with self._analysis_of(colour_of(words) if words else None):
             analysis = self._session.analyse(self._interrupted)
             return describe(self._session.position.game, analysis)
-
-    def _limit(self, black: bool) -> Limit:
-        """Return the limit of a move: the command line's, with no more time than the side's clock allows."""
-        given = self._session.limit
-        share_s = self._clocks.share_s(black, self._session.position.empties)
-        if share_s is None:
-            return given
-        return Limit(given.simulations, share_s if given.seconds is None else min(share_s, given.seconds))
 
     def _undo(self, words: list[str]) -> str:
         if not self._session.undo():

@@ -13,7 +13,8 @@ from contextlib import closing
 from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis
 from reversi.analysis.margin import margin_of
 from reversi.errors import ReversiError
-from reversi.formats.ggf import GgfMove, name_of, parse_ggf
+from reversi.formats.ggf import GgfGame, GgfMove, name_of, parse_ggf
+from reversi.frontends.clocks import Clocks
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
 from reversi.games.position import Position
@@ -31,12 +32,15 @@ class NBoard:
         """`say` writes a line, newline included, and flushes it."""
         self._session, self._lines, self._write = session, lines, say
         self._limit = session.limit
+        self._clocks = Clocks()
+        self._thought: tuple[Position, float] | None = None
+        """The position of the last `go` and the time that it took."""
         self._begun = 0
         """Reads of the input before the current command began."""
         self._refused: ReversiError | None = None
         """The error of a refused `set game`; until a game is accepted, commands about the game answer with it."""
         self._commands: dict[str, Callable[[str], None]] = {
-            "nboard": lambda rest: self._say(f"set myname {NAME} {session.analyzer.name}"),
+            "nboard": lambda rest: self._say_name(),
             "set": self._set,
             "move": self._move,
             "hint": self._hint,
@@ -70,22 +74,43 @@ class NBoard:
         elif key == "game":
             try:
                 game = parse_ggf(value)
-                self._session.begin(game.start, (move.action for move in game.moves))
+                self._session.begin(game.start, game.actions)
                 self._refused = None
+                self._begin_clocks(game)
             except ReversiError as error:
                 self._refused = error
                 raise
 
+    def _begin_clocks(self, game: GgfGame) -> None:
+        """Set both clocks to the times of a game and count those of its moves."""
+        for black in (True, False):
+            self._clocks.begin(black, game.time(black))
+        for position, move in zip(game.positions, game.moves, strict=False):
+            self._clocks.count(position.black_to_move, max(0.0, move.seconds or 0.0))
+
     def _set_depth(self, depth: int) -> None:
-        """Translate a depth to a number of simulations, unless the command line sets a limit, which has precedence."""
-        if not self._session.analyzer.uses_limit:
-            return
+        """Translate a depth to a number of simulations, unless the command line sets a limit, which has precedence.
+
+        A player ignores it; clients wait for the answer all the same.
+        """
         if self._session.limit == Limit():
             self._limit = Limit(simulations=simulations_of(depth))
-        self._say(f"set myname {NAME} {self._session.analyzer.name} depth {depth}")
+        self._say_name(f"depth-{depth}")
+
+    def _say_name(self, *more: str) -> None:
+        """Print our name as one word, since NBoard keeps only the first."""
+        self._say(f"set myname {'-'.join([NAME, *self._session.analyzer.name.split(), *more])}")
 
     def _move(self, rest: str) -> None:
-        self._session.play(GgfMove.parse(self._session.position.game, rest).action)
+        """Play a move and count its time: the one that is given, or the one that we took if we chose it."""
+        positions = self._session.positions
+        move, plies = GgfMove.parse(positions[-1].game, rest), len(positions)
+        self._session.play(move.action, written=rest.partition("/")[0].strip())
+        if len(positions) > plies:
+            mover, seconds = positions[-2], move.seconds
+            if seconds is None and self._thought is not None and self._thought[0] == mover:
+                seconds = self._thought[1]
+            self._clocks.count(mover.black_to_move, max(0.0, seconds or 0.0))
 
     def _hint(self, rest: str) -> None:
         """Analyse the position and print the requested number of moves, best first."""
@@ -99,10 +124,16 @@ class NBoard:
         self._say("status")
 
     def _go(self, rest: str) -> None:
-        """Print the move to play, with its value and time; a forced move has neither."""
+        """Print the move to play, with its value and time; a forced move has neither.
+
+        It takes no more time than the side's clock allows.
+        """
         self._say("status thinking")
-        analysis = self._session.choose(self._interrupted, self._limit)
-        game, best = self._session.position.game, analysis.judged_best
+        position = self._session.position
+        limit = self._clocks.limit(self._limit, position.black_to_move, position.empties)
+        analysis = self._session.choose(self._interrupted, limit)
+        self._thought = position, analysis.seconds
+        game, best = position.game, analysis.judged_best
         text = name_of(game, best.action)
         if analysis.nodes:
             self._say_line(best)

@@ -14,6 +14,7 @@ from reversi.analysis.analyzer import Limit, PlayerAnalyzer
 from reversi.analysis.margin import discs_of
 from reversi.analysis.solver import SolverAnalyzer
 from reversi.formats.ggf import GgfGame, name_of
+from reversi.frontends.clocks import MARGIN_S
 from reversi.frontends.engine_session import EngineSession
 from reversi.frontends.input_lines import InputLines
 from reversi.frontends.nboard import NBoard, simulations_of
@@ -56,8 +57,8 @@ quit
 ping 3
 """
     assert heard(text) == [
-        "set myname reversi-zero first",
-        "set myname reversi-zero first depth 6",
+        "set myname reversi-zero-first",
+        "set myname reversi-zero-first-depth-6",
         "pong 1",
         "status thinking",
         "search B1A1 1.10 0 2 10 simulations",
@@ -162,6 +163,79 @@ def test_depth_is_the_budget_unless_the_command_line_has_one() -> None:
     assert [simulations_of(depth) for depth in (0, 1, 16, 60)] == [1, 2, 65536, 65536]
 
 
+def timed(tags: str, moves: str = "") -> str:
+    """Return a game on 4x4 with the tags of its times."""
+    return f"(;GM[Othello]{tags}TY[4]BO[4 -----O*--*O----- *]{moves};)"
+
+
+@pytest.mark.parametrize(
+    ("game", "left_s", "empties"),
+    [
+        (timed("TI[05:00]"), 300, 12),
+        (timed("TI[05:00//02:00]"), 300, 12),
+        (timed("TI[1:00:00]"), 3600, 12),
+        (timed("TI[1.00:00:00]"), 86400, 12),
+        (timed("TB[00:30]TW[05:00]TI[99:00]"), 30, 12),
+        (timed("TI[05:00]", "B[B1//20]W[A1/1/200]"), 280, 10),
+        (timed("TI[05:00]", "B[B1]W[A1]"), 300, 10),
+        (timed("TI[00:10//01:00]", "B[B1//40]W[A1]"), 30, 10),
+        (timed("TI[00:10//00:05]", "B[B1//40]W[A1]"), 0, 10),
+    ],
+)
+def test_go_takes_its_share_of_the_time_that_the_game_leaves(game: str, left_s: float, empties: int) -> None:
+    session = session_of()
+    heard(f"set game {game}\ngo\n", session)
+    (limit,) = session.analyzer.limits  # type: ignore[attr-defined]
+    assert limit == Limit(seconds=pytest.approx(max(0.0, left_s / (empties // 2 + 2) - MARGIN_S)))
+
+
+def test_an_increment_is_added_to_the_share_and_to_the_time() -> None:
+    session = session_of()
+    heard(f"set game {timed('TI[00:16/00:03]', 'B[B1//8]W[A1//1]')}\ngo\n", session)
+    (limit,) = session.analyzer.limits  # type: ignore[attr-defined]
+    assert limit.seconds == pytest.approx((16 - 8 + 3) / 7 + 3 - MARGIN_S)
+
+
+@pytest.mark.parametrize("tags", ["", "TI[]", "TI[0]", "TI[00:00]", "TI[soon]", "TI[1:2:3:4]", "TI[5:00/1/1/1]"])
+def test_a_game_without_times_has_no_clock(tags: str) -> None:
+    session = session_of()
+    heard(f"set game {timed('TI[00:01]')}\nset game {timed(tags)}\ngo\n", session)
+    assert session.analyzer.limits == [Limit()]  # type: ignore[attr-defined]
+
+
+def test_the_command_line_and_the_depth_limit_a_timed_move_too() -> None:
+    for limit, depth, expected in (
+        (Limit(seconds=1), "", Limit(seconds=1)),
+        (Limit(simulations=5), "", Limit(5, 37.5 - MARGIN_S)),
+        (Limit(), "set depth 3\n", Limit(8, 37.5 - MARGIN_S)),
+    ):
+        session = session_of(limit=limit)
+        heard(f"{depth}set game {timed('TI[05:00]')}\ngo\n", session)
+        assert session.analyzer.limits == [expected]  # type: ignore[attr-defined]
+
+
+def test_the_times_of_moves_are_counted_as_they_are_played() -> None:
+    session = session_of()
+    heard(f"set game {timed('TI[01:00]')}\ngo\nmove B1\nmove A1//59\ngo\nmove A2/1/10\nmove A3\ngo\n", session)
+    shares = [limit.seconds for limit in session.analyzer.limits]  # type: ignore[attr-defined]
+    left = (60.0, 60 - 0.25, 60 - 0.25 - 10)  # the first move takes what `go` took
+    expected = [each / (empties // 2 + 2) - MARGIN_S for each, empties in zip(left, (12, 10, 8), strict=True)]
+    assert shares == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("word", ["PA", "pass", "ps", "--", "@@@@", "tt"])
+def test_every_word_for_a_pass_is_one(word: str) -> None:
+    session = session_of()
+    assert heard(f"set game {PASSING}\nmove {word}\n", session) == []
+    assert not session.position.black_to_move
+
+
+@pytest.mark.parametrize("word", ["PA", "F9", "\uff41\uff11"])
+def test_a_wrong_move_is_quoted_as_it_was_sent(word: str) -> None:
+    (said,) = heard(f"move {word}/1/2\n")
+    assert f"got {word!r}" in said
+
+
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
@@ -253,7 +327,8 @@ def test_a_player_that_does_not_say_what_it_thinks_is_not_quoted() -> None:
     session = session_of(analyzer=lambda game: PlayerAnalyzer(game, GreedyPlayer(game, np.random.default_rng(1))))
     said = heard("set depth 12\nhint 2\ngo\n", session)
     assert heard("move B1\nanalyze\n", session) == ["status analyzing", "status"]
-    assert [line.split()[0] for line in said] == [
+    assert said[0] == "set myname reversi-zero-greedy-depth-12", "clients wait for it"
+    assert [line.split()[0] for line in said[1:]] == [
         "status",
         "nodestats",
         "status",
