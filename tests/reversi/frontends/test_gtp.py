@@ -108,6 +108,36 @@ def test_a_whole_game_is_scored() -> None:
     ]
 
 
+def test_a_whole_game_as_sabaki_drives_it_word_for_word() -> None:
+    """The lines that @sabaki/gtp 3 sends: every command has a number, sides are B and W, squares capitals."""
+    sent = ["name", "protocol_version", "boardsize 4", "clear_board", "komi 0"]
+    sent += [f"genmove {side}" for side in "BWBWBWBWBWBWBW"]
+    sent += ["final_score", "clear_board"]
+    replayed = ["B1", "A1", "A2", "C1", "D1", "A3", "A4", "D2", "D3", "B4", "C4", "D4", "--", "PA"]
+    sent += [f"play {side} {move}" for side, move in zip("BWBWBWBWBWBWBW", replayed, strict=True)]
+    sent += ["final_score", "undo", "play W z9", "play purple A1", "quit"]
+    moves = ["b1", "a1", "a2", "c1", "d1", "a3", "a4", "d2", "d3", "b4", "c4", "d4", "pass", "pass"]
+    said = ["= reversi-zero", "= 2", "= ", "= ", "= ", *(f"= {move}" for move in moves), "= W+4", "= "]
+    said += ["= "] * 14 + ["= W+4", "= "]
+    said += ["? invalid vertex: expected a square from a1 to d4 or pass, got 'z9'"]
+    said += ["? syntax error: expected black or white, got 'purple'", "= "]
+    numbered = [f"{answer[0]}{number} {answer[2:]}" for number, answer in enumerate(said)]
+    assert answers("\n".join(f"{number} {line}" for number, line in enumerate(sent)) + "\n") == numbered
+
+
+@pytest.mark.parametrize("word", ["pass", "PASS", "PA", "ps", "--", "@@@@", "tt"])
+@pytest.mark.parametrize("side", ["b", "black", "B", "Black", "x"])
+def test_every_word_for_a_pass_and_a_side_is_one(side: str, word: str) -> None:
+    session = standing_at(BLACK_MUST_PASS)
+    assert answers(f"play {side} {word}\n", session) == ["= "]
+    assert not session.position.black_to_move
+
+
+def test_an_illegal_move_is_quoted_as_it_was_sent() -> None:
+    (said,) = answers("play b PA\n")
+    assert said.startswith("? illegal move: expected one of b1, a2, d3, c4; got 'PA' in ")
+
+
 def test_tictactoe_has_its_board_and_no_discs_to_count() -> None:
     won = "play b a1\nplay w a2\nplay b b1\nplay w b2\nplay b c1\ngogui-rules_final_result\nfinal_score\n"
     drawn = "play b b2\nplay w a1\nplay b b1\nplay w b3\nplay b a2\nplay w c2\nplay b a3\nplay w c1\nplay b c3\n"
@@ -147,7 +177,7 @@ def test_passes_in_every_dialect_come_to_the_same_end(dialect: str, lines: str) 
         ("play black e5", "? invalid vertex: expected a square from a1 to d4 or pass, got 'e5'"),
         ("play black", "? syntax error"),
         ("play", "? syntax error"),
-        ("play red b1", "? syntax error: expected black or white"),
+        ("play red b1", "? syntax error: expected black or white, got 'red'"),
         ("genmove", "? syntax error"),
         ("genmove white", "? illegal move: it is black's turn"),
         ("reg_genmove white", "? illegal move: it is black's turn"),

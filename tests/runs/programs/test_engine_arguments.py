@@ -87,7 +87,7 @@ def test_a_model_speaks_nboard(reversi: Reversi, registry: Path) -> None:
     answer = reversi("nboard", "--registry", registry, "--model", "3", stdin="nboard 2\nset depth 5\nhint 9\ngo\n")
     assert answer.code == 0
     found = answer.out.splitlines()
-    assert found[0] == "set myname reversi-zero model 3"
+    assert found[0] == "set myname reversi-zero-model-3"
     hints = [line.split() for line in found[3:7]]
     assert {hint[1][:2] for hint in hints} == {"C2", "B3", "E4", "D5"}
     assert sum(int(hint[5]) for hint in hints) == 32
