@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reversi.errors import ConfigError, IllegalMoveError, NotationError, UsageError, unreadable
+from reversi.formats.encodings import decoded
 from reversi.formats.transcripts import parse_transcript
 from reversi.games.bitboard import Masks
 from reversi.games.rng import random_index, scramble, stream
@@ -156,7 +157,7 @@ def load_openings(path: Path | str, game: Game | str) -> Openings:
     another up to symmetry, and for a file without openings.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()  # with or without a byte order mark
+        lines = decoded(Path(path).read_bytes(), errors="strict").splitlines()
     except OSError as error:
         raise unreadable(path, "a file of openings", error) from error
     except UnicodeDecodeError as error:

@@ -29,12 +29,12 @@ MARKS = {
 """Encodings by the bytes that text in them may begin with."""
 
 
-def decoded(data: bytes) -> str:
-    """Return text in the encoding that its byte order mark tells, in UTF-8 without one; what is none is replaced."""
+def decoded(data: bytes, errors: str = "replace") -> str:
+    """Return text in the encoding that its byte order mark tells, in UTF-8 without one; `errors` as of `decode`."""
     for mark, encoding in MARKS.items():
         if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, errors="replace")
-    return data.decode(errors="replace")
+            return data[len(mark) :].decode(encoding, errors=errors)
+    return data.decode(errors=errors)
 
 
 def is_wrapped(begin: bytes) -> bool:

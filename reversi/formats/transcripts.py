@@ -34,8 +34,11 @@ LONGEST = 4000
 MOST_MOVES = 240
 """Words for moves read of a transcript, passes and superfluous hyphens included."""
 
-FEW_LINES = 1000
-"""Lines of which each is tried both as a game and as the rest of one, even if it is legal as a game."""
+FEW_LINES = 300
+"""Lines that choose the board, and of which each is tried as the rest of a game even if it is a game by itself."""
+
+CERTAIN = 10
+"""Plies of lines that are legal from the start of one board only."""
 
 _SQUARES_ALONE = re.compile("(?:[a-h][1-8] ?)+", re.IGNORECASE | re.ASCII)
 """Most transcripts; all of a file are read at once, 20 times as fast as by `spell`."""
@@ -313,18 +316,15 @@ class _Grouping:
 
 def _likeliest_grouping(lines: Sequence[_Line], boards: Sequence[Game]) -> _Grouping:
     """Return the grouping on the board that `likeliest` chooses, of many lines by the first few."""
-    transcripts = Transcripts([line.text for line in lines])
-    alone = {board: replayed(transcripts.lists(board), "") for board in boards}
-    choices = [board for board in boards if not alone[board].broken] or boards
-    few = list(lines[:FEW_LINES])
-    if len(choices) == 1:
-        return _grouping(lines, alone[choices[0]])
-    if len(choices) < len(boards):
-        return _grouping(lines, alone[max(choices, key=lambda board: _likelihood(alone[board]))])
+    few = lines[:FEW_LINES]
     first = Transcripts([line.text for line in few])
-    groupings = {board: _grouping(few, replayed(first.lists(board), "")) for board in choices}
-    chosen = max(choices, key=lambda board: _likelihood(_joined(few, groupings[board])))
-    return groupings[chosen] if len(few) == len(lines) else _grouping(lines, alone[chosen])
+    alone = {board: replayed(first.lists(board), "") for board in boards}
+    certain = [board for board in boards if lines and not alone[board].broken and alone[board].plies.min() >= CERTAIN]
+    groupings = {board: _grouping(few, alone[board]) for board in certain[:1] or boards}
+    chosen = max(groupings, key=lambda board: _likelihood(_joined(few, groupings[board])))
+    if len(few) == len(lines):
+        return groupings[chosen]
+    return _grouping(lines, replayed(Transcripts([line.text for line in lines]).lists(chosen), ""))
 
 
 def _joined(lines: Sequence[_Line], grouping: _Grouping) -> Collection:

@@ -139,11 +139,11 @@ class Console:
 
     def _obey(self, typed: str) -> None:
         line = typed.lower()
-        word, _, rest = line.partition(" ")
+        word = line.partition(" ")[0]
         if line in ("help", "?"):
             self._say(HELP)
         elif word == "hint":
-            self._hint(rest.strip())
+            self._hint(typed[len(word) :].strip())
         elif word == "save":
             self._save(typed[len(word) :].strip())
         elif line == "undo":
@@ -157,9 +157,9 @@ class Console:
             raise Leave("Goodbye.")
         elif line:
             try:
-                self._move(line)
+                self._move(typed)
             except IllegalMoveError:
-                self._say(f"{line} is not legal here; you may play {', '.join(self.position.legal_moves())}")
+                self._say(f"{typed} is not legal here; you may play {', '.join(self.position.legal_moves())}")
             except NotationError as error:
                 self._say(f"{error}; `help` lists what you can type")
 
@@ -214,8 +214,9 @@ class Console:
         self._say("There is nothing to undo.")
 
     def _move(self, move: str) -> None:
+        action = parse_action(self.start.game, move)
         after = self.position.play(move)
-        self.history.append((self.position, move))
+        self.history.append((self.position, action_name(self.start.game, action)))
         self.position = after
 
     def _choice(self) -> str | Forfeit:

@@ -41,7 +41,9 @@ _PLAIN: dict[int, int | str] = (
 )
 
 _BETWEEN = r"""(?>
-      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<!\S)[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s"'`.]*\Z    # the result
+      (?:(?:black|white)\s+(?:wins?|won)(?:\s+by\s+\d\d?)?|draw)[\s".]*\Z
+    | (?:(?:black|white)\s+(?:wins?|won)(?:\s+by)?[\s:,]*|(?:draw|result|score|final)[\s:=,]*)*
+      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<![^\s(])[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s"'`.]*\Z    # the result
     | [\s,"'`|]+ | (?<!-)-(?!-) | -{3,}                                                       # blanks, commas, quotes
     | \(?\d{1,3}[.):]+ | (?<!\S)\d{1,3}(?=\s) | \.{2,}                                       # numbers of moves
     | [\#%][^\n]* | \{[^}]*\}                                                                # comments
@@ -58,11 +60,11 @@ _CODES = {f"{col}{row + 1}": 8 * row + at for row in range(8) for at, col in enu
 _CODES |= {name.upper(): code for name, code in _CODES.items()}
 
 _SIDE = re.compile(
-    rf"\s*({'|'.join(map(re.escape, SIDES))})(?:['\"]?s)?(?:\s+(?:to\s+(?:move|play)|turn|moves|plays))?[.:]?"
-    "(?![a-z0-9*.-])",
-    re.IGNORECASE,
+    rf"""\s*\(?(?:(?:side|turn|next|player|to\s+(?:move|play))\s*[:=]\s*)?
+    ({"|".join(map(re.escape, SIDES))})
+    (?:['"]?s)?(?:\s+(?:to\s+(?:move|play)|turn|moves|plays))?\)?[.:]?(?![a-z0-9*.-])""",
+    re.IGNORECASE | re.VERBOSE,
 )
-
 
 _QUOTES = " \t\r\n\"'`"
 

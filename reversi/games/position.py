@@ -212,8 +212,9 @@ def _fault(text: str, games: Sequence[Game]) -> str:
         count = len(word) if len(word) > max(each.size for each in games) else len(_discs(text)[0])
         sizes = " or ".join(str(each.squares) for each in sorted(games, key=lambda each: each.squares))
         return f"expected {sizes} squares, a space and the side to move, got {count} squares"
-    if stray := set(word) - SYMBOLS:
-        return f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {min(stray)!r}"
+    given = text[before.end() : before.end() + len(word)]
+    if stray := [letter for letter, read in zip(given, word, strict=True) if read not in SYMBOLS]:
+        return f"expected squares of {BLACK}, {WHITE} and {EMPTY}, got {stray[0]!r}"
     return f"{_EXPECTED_SIDE}, got {text[before.end() + len(word) :].strip()[:SHOWN]!r}"
 
 

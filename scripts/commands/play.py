@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--opponent", metavar="PLAYER", help="player to play against (default: gated, the champion)")
     parser.add_argument(
         "--color",
+        type=_side,
         choices=("black", "white"),
         help="your colour (default: the one to move, at the start of a game black)",
     )
@@ -69,6 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--first-random", action="store_true", help="begin the game with a random move")
     add_ascii(parser)
     add_players(parser)
+
+
+def _side(text: str) -> str:
+    """Return black or white for a word that names a side, other text as it is."""
+    from reversi.games.notation import parse_side
+
+    return {True: "black", False: "white", None: text}[parse_side(text)]
 
 
 def run(args: argparse.Namespace) -> int:
