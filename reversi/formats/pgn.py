@@ -18,7 +18,7 @@ from reversi.formats.titles import title_of
 from reversi.formats.transcripts import Entry
 from reversi.games.position import Position
 
-_TAG = re.compile(r'^[ \t]*\[[ \t]*(\w+)[ \t]+"((?:[^"\\\n]|\\.)*)"[ \t]*\]', re.MULTILINE)
+_TAG = re.compile(r'\[\s*([A-Za-z]\w*)\s+"((?:[^"\\\n]|\\.)*)"\s*\]')
 
 _PASSED_OVER = re.compile(r"\{[^}]*\}|;[^\n]*|\$\d+")
 

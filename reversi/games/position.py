@@ -30,7 +30,7 @@ _BEFORE = re.compile(r'[\s"\']*(?:BO)?[\s"\']*\[?\s*(?:[3468](?=\s))?\s*', re.IG
 _FEN = re.compile(r"\s*((?:[-xobwp*.1-8]{1,8}/){2,7}[-xobwp*.1-8]{1,8})(?![^\s;])", re.IGNORECASE)
 """Rows as programs of chess write them: a digit is so many empty squares, p is a disc of Black, P of White."""
 
-_AFTER = re.compile(r'(?:(?:\s+-){2}\s+\d+\s+\d+(?!\S))?(?:\s*["\'\]])*')
+_AFTER = re.compile(r'(?:(?:\s+-){2}\s+\d+\s+\d+(?![^\s;]))?(?:\s*["\'\]])*')
 """What may follow the side to move: the rest of a FEN, and a bracket."""
 
 _SPARE = 6

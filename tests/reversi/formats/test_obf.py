@@ -31,3 +31,36 @@ def test_scores_may_be_missing() -> None:
 def test_what_is_wrong_is_said(line: str, complaint: str) -> None:
     with pytest.raises(NotationError, match=complaint):
         parse_problem(line)
+
+
+@pytest.mark.parametrize(
+    ("fields", "scores", "score"),
+    [
+        ("; B1:+4; A2:+2; --:-127;", {1: 4, 4: 2}, 4),
+        ("; B1: +4 ; A2 : 2", {1: 4, 4: 2}, 4),
+        ("; b1:+4.00;", {1: 4}, 4),
+        ("; b1:-127; a2:+2;", {4: 2}, 2),
+        ("; +12;", {}, 12),
+        (";-3", {}, -3),
+        ("; --:-127;", {}, None),
+        (";;", {}, None),
+        ("; B1:+4; % +8", {1: 4}, 4),
+        (" % B1:+4;", {}, None),
+        ("\uff1b \uff22\uff11\uff1a+4", {1: 4}, 4),
+    ],
+)
+def test_fields_are_read_as_edax_writes_them(fields: str, scores: dict[int, int], score: int | None) -> None:
+    problem = parse_problem(f"{Position.start('reversi4')}{fields}")
+    assert (problem.scores, problem.score) == (scores, score)
+
+
+@pytest.mark.parametrize("word", ["PS", "PA", "pass", "--", "@@@@"])
+def test_a_pass_is_scored_by_any_word(word: str) -> None:
+    assert parse_problem(f"-XOXOOOO-XOOXOOO X; {word}:-12;").scores == {16: -12}
+
+
+@pytest.mark.parametrize("field", ["A1:+2", "PA:+2", "b1:x", "B1", "+12 +3", "b1:1:2"])
+def test_a_field_that_cannot_be_read_is_quoted(field: str) -> None:
+    with pytest.raises(NotationError) as error:
+        parse_problem(f"{Position.start('reversi4')}; {field};")
+    assert repr(field.partition(":")[0])[:-1] in str(error.value)

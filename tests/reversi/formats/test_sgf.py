@@ -109,5 +109,26 @@ def test_damaged_games_never_fail_otherwise() -> None:
     assert 0 < read < 2000, "some damage should be harmless and some should not"
 
 
+@pytest.mark.parametrize("word", ["", "tt", "TT", "PA", "pass", "--", "@@@@", "PS", " "])
+def test_a_pass_has_the_words_of_every_program(word: str) -> None:
+    assert parse_sgf(f"(;GM[2]SZ[4]AB[a1]AW[b1]PL[W];W[{word}];B[c1])").actions == (16, 2)
+
+
+@pytest.mark.parametrize("head", ["GM[2 ]SZ[8]", "GM[ 2 ]SZ[8:8]", "GM[2]SZ[ 8 : 8 ]", "GM[2]", "SZ[8]GM[2\n]"])
+def test_the_game_and_its_size_may_be_written_with_blanks_and_twice(head: str) -> None:
+    assert moves(f"(;{head};B[f5];W[d6])") == ["f5", "d6"]
+
+
+def test_discs_may_be_set_up_in_rectangles() -> None:
+    game = parse_sgf("(;GM[2]SZ[4]AB[aa:bb][d4]AW[cc:dc]PL[white])")
+    assert str(game.start) == "XX--XX----OO---X O"
+
+
+@pytest.mark.parametrize("setup", ["AB[aa:ee]", "AB[aa:tt]", "AB[aa:bb][bb:cc]", "AB[tt]"])
+def test_discs_off_the_board_or_on_one_another_are_refused(setup: str) -> None:
+    with pytest.raises(NotationError):
+        parse_sgf(f"(;GM[2]SZ[4]{setup})")
+
+
 def test_tt_is_a_pass_on_small_boards() -> None:
     assert parse_sgf("(;GM[2]SZ[4]AB[a1]AW[b1]PL[W];W[tt];B[c1])").actions == (16, 2)
