@@ -10,6 +10,7 @@ it.  Ctrl-C ends it.  docs/web.md shows the page and describes the server's JSON
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scripts.arguments.common import add_address_arguments, game_of_size
