@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analyzer
     from reversi.frontends.web.follower import Source
     from reversi.frontends.web.selection import Opponent, Selection
+    from reversi.frontends.web.server import WebServer
     from reversi.games.rules import Game
     from reversi.model.registry import Registry
     from reversi.model.weights import Weights
@@ -81,22 +82,33 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     import asyncio
 
-    from reversi.frontends.web.server import WebServer
     from reversi.frontends.web.site import open_in_browser, serve
 
-    check_engine_arguments(args)
-    selection, source, models = _players(args)
-    server = WebServer(selection, args.host, source, models, _other_boards(args, selection.game))
-    first = selection.find(selection.default)
-    assert first is not None
+    server = server_of(args)
 
     def ready(url: str) -> None:
-        print(f"{selection.game.name} against {first.label}: {url}  (Ctrl-C ends)", flush=True)
+        print(f"{server.title}: {url}  (Ctrl-C ends)", flush=True)
         if args.open:
             open_in_browser(url)
 
     asyncio.run(serve(server.application(), args.host, args.port, ready))
     return 0
+
+
+def arguments(*given: str) -> argparse.Namespace:
+    """Return this command's arguments, for a server that has the page beside its own."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return parser.parse_args(given)
+
+
+def server_of(args: argparse.Namespace) -> WebServer:
+    """Return the server of the page."""
+    from reversi.frontends.web.server import WebServer
+
+    check_engine_arguments(args)
+    selection, source, models = _players(args)
+    return WebServer(selection, args.host, source, models, _other_boards(args, selection.game))
 
 
 def _players(args: argparse.Namespace) -> tuple[Selection, Source | None, Registry | None]:

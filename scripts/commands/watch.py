@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reversi.errors import UsageError
 from reversi.runs import find_run
 from scripts.arguments.common import add_address_arguments
+
+if TYPE_CHECKING:
+    from reversi.frontends.web.server import WebServer
 
 EXAMPLES = """
 reversi watch
@@ -57,8 +62,21 @@ def run(args: argparse.Namespace) -> int:
         if args.open:
             open_in_browser(address)
 
-    asyncio.run(serve(WatchServer(views, args.host, token).application(), args.host, args.port, ready))
+    server = WatchServer(views, args.host, token, partial(_board, args.host))
+    asyncio.run(serve(server.application(), args.host, args.port, ready))
     return 0
+
+
+def _board(host: str, registry: str) -> WebServer:
+    """Return the page of `reversi serve` with the champion of a registry, or with its newest model until there is
+    one."""
+    from reversi.errors import NoGatedModelError
+    from scripts.commands import serve
+
+    try:
+        return serve.server_of(serve.arguments("--registry", registry, "--host", host))
+    except NoGatedModelError:
+        return serve.server_of(serve.arguments("--registry", registry, "--model", "latest", "--host", host))
 
 
 def _name(folder: Path, all_folders: list[Path]) -> str:

@@ -36,7 +36,7 @@ from reversi.frontends.web.champion import ChampionRoutes, Models
 from reversi.frontends.web.follower import Follower, Source
 from reversi.frontends.web.game import OtherBoardError, WebGame, analysis_json, parse_object, review_json, reviewed_json
 from reversi.frontends.web.selection import Selection, Selections
-from reversi.frontends.web.site import guard
+from reversi.frontends.web.site import Handler, guard
 from reversi.frontends.web.thinker import Stop, Thinker
 
 log = logging.getLogger(__name__)
@@ -79,17 +79,32 @@ class WebServer:
     def application(self) -> web.Application:
         """Return the application; its clean-up ends all requests, connections and threads."""
         app = web.Application(middlewares=[guard(self._host)], client_max_size=MOST_BYTES)
-        app.router.add_get("/", self._page)
-        app.router.add_get("/api/info", self._info)
-        app.router.add_post("/api/game", self._game)
-        app.router.add_get("/api/think", self._think)
+        for (method, path), handler in self.handlers.items():
+            app.router.add_route(method, f"/{path}", handler)
         app.router.add_static("/static", STATIC)
         self._champion.add_to(app)
-        app.on_shutdown.append(self._shut_down)
-        app.cleanup_ctx.append(self._threads)
+        app.on_shutdown.append(self.shut_down)
+        app.cleanup_ctx.append(self.running)
         return app
 
-    async def _threads(self, app: web.Application) -> AsyncIterator[None]:
+    @property
+    def title(self) -> str:
+        """The board and who plays first, for people."""
+        selection = self._selections.current
+        first = selection.find(selection.default)
+        return f"{selection.game.name} against {selection.default if first is None else first.label}"
+
+    @property
+    def handlers(self) -> dict[tuple[str, str], Handler]:
+        """What answers requests, by method and path; another server can have the page under an address of its own."""
+        return {
+            ("GET", ""): self._page,
+            ("GET", "api/info"): self._info,
+            ("POST", "api/game"): self._game,
+            ("GET", "api/think"): self._think,
+        }
+
+    async def running(self, app: web.Application) -> AsyncIterator[None]:
         """Follow the source, until the application ends, and end the thinker then."""
         loop = asyncio.get_running_loop()
         follower = None
@@ -183,7 +198,8 @@ class WebServer:
             self._connections.discard(connection)
         return socket
 
-    async def _shut_down(self, app: web.Application) -> None:
+    async def shut_down(self, app: web.Application) -> None:
+        """Close every page's connection."""
         for connection in list(self._connections):
             await connection.close()
 

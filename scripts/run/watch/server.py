@@ -7,6 +7,8 @@
                          what it shows of all runs together, over time, games, positions or simulations (`compare.py`)
     GET /api/config?run=R
                          its configuration as text
+    GET /api/games?run=R the files of games that it kept, with file=NAME the games of one (`games.py`)
+    GET /play/N/         a board with the champion of the N-th run, from 0, to play and study on (`boards.py`)
     GET /api/champion, /api/models/VERSION/model.safetensors
                          the champion of a run, to be followed (reversi/frontends/web/champion.py)
     GET /metrics         the newest metrics of all runs for Prometheus (`prometheus.py`)
@@ -28,11 +30,14 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from reversi.errors import ReversiError
 from reversi.frontends.web.champion import ChampionRoutes
+from reversi.frontends.web.server import WebServer
 from reversi.frontends.web.site import guard
 from reversi.model.registry import Registry
 from scripts.run.watch import STATIC
+from scripts.run.watch.boards import Boards
 from scripts.run.watch.charts import AXES
 from scripts.run.watch.compare import comparison
+from scripts.run.watch.games import files_of, games_of
 from scripts.run.watch.prometheus import Metrics
 from scripts.run.watch.view import RunView
 
@@ -40,14 +45,23 @@ from scripts.run.watch.view import RunView
 class WatchServer:
     """The page of some runs; `application` is what aiohttp serves."""
 
-    def __init__(self, views: Mapping[str, RunView], host: str, token: str | None = None) -> None:
+    def __init__(
+        self,
+        views: Mapping[str, RunView],
+        host: str,
+        token: str | None = None,
+        open_board: Callable[[str], WebServer] | None = None,
+    ) -> None:
         """Serve runs by name.
 
-        host   the address that the server listens on
-        token  what a browser has to bring (`site.guard`)
+        host        the address that the server listens on
+        token       what a browser has to bring (`site.guard`)
+        open_board  makes the server of a board with the champion of a run, of which the registry's URL is given
         """
         self._views, self._guard = dict(views), guard(host, token)
         self._lock, self._metrics = asyncio.Lock(), Metrics(self._views)
+        registries = [view.registry_url for view in views.values()]
+        self._boards = None if open_board is None else Boards(registries, open_board)
         self._champions = ChampionRoutes(lambda request: self._registry(self._asked(request).registry_url))
 
     def application(self) -> web.Application:
@@ -58,9 +72,12 @@ class WatchServer:
         app.router.add_get("/api/run", self._run)
         app.router.add_get("/api/compare", self._compare)
         app.router.add_get("/api/config", self._config)
+        app.router.add_get("/api/games", self._games)
         app.router.add_get("/metrics", self._scrape)
         app.router.add_static("/static", STATIC)
         self._champions.add_to(app)
+        if self._boards is not None:
+            self._boards.add_to(app)
         return app
 
     async def _page(self, request: web.Request) -> web.StreamResponse:
@@ -94,6 +111,13 @@ class WatchServer:
             return web.Response(text=self._asked(request).config_text())
         except OSError as error:
             raise web.HTTPNotFound(text=f"the configuration cannot be read: {error.strerror}\n") from None
+
+    async def _games(self, request: web.Request) -> web.Response:
+        run, name = self._asked(request).folder, request.query.get("file")
+        board = None if self._boards is None else f"play/{[v.folder for v in self._views.values()].index(run)}/"
+        if name is None:
+            return await self._shown(lambda: {"files": files_of(run), "board": board})
+        return await self._shown(lambda: {"games": games_of(run, name), "board": board})
 
     async def _scrape(self, request: web.Request) -> web.Response:
         async with self._lock:

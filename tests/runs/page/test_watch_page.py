@@ -5,18 +5,25 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from reversi.formats.ggf import GgfGame, GgfMove
+from reversi.games.position import Position
+from reversi.model.registry import Registry
+from scripts.bench.setup import random_weights
+from scripts.run.kept_games import KeptGames
 from scripts.run.watch.report import write_report
 from tests.runs.page.page import CHROMIUM, served
+from tests.scripts.conftest import TINY
 from tests.scripts.run.watch.watched_runs import VERDICTS, moment, run_with, verdict
 from tests.scripts.run.written_runs import held, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+WON = {"wins": 30, "draws": 0, "losses": 10, "opponent_version": 0, "champion_elo": 190.0}
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 
 
@@ -92,6 +99,42 @@ def test_a_report_is_the_same_page_without_a_server(browser: Browser, size: str,
     page.click("#show-config")
     page.locator("#dialog-text", has_text="name: reversi6").wait_for()
     assert errors == []
+    page.close()
+
+
+def test_a_kept_game_opens_on_the_board_with_the_model_of_its_run(browser: Browser, tmp_path: Path) -> None:
+    run = run_with(tmp_path / "run", VERDICTS).folder
+    Registry(run / "registry", create=True).publish(random_weights(TINY), "promoted", WON)
+    kept = KeptGames(run, 100)
+    kept.match(6, f"{GgfGame(Position.start('reversi6'), tuple(map(GgfMove, (8, 7, 13))), {'PB': 'v6', 'PW': 'v2'})}\n")
+    with served(run, command="watch") as address:
+        page, errors = opened(browser, address, "desk")
+        page.locator("#board", has_text="play the champion").wait_for()
+        with page.expect_download() as download:
+            page.hover("#losses .plot")
+            page.locator("#losses button", has_text="CSV").click()
+        assert Path(download.value.path()).read_text().startswith("seconds,policy")
+        with page.expect_popup() as popup:
+            page.locator("#games a").first.click()
+        board = popup.value
+        board.on("pageerror", lambda error: errors.append(str(error)))
+        board.locator("#moves", has_text="c2").wait_for(timeout=120_000)
+        assert board.url.startswith(f"{address}play/0/#c2")
+        assert errors == []
+        page.close()
+        board.close()
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Browser, look: Literal["light", "dark"], tmp_path: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    run = run_with(tmp_path / "run", VERDICTS).folder
+    page, _ = opened(browser, write_report(run).as_uri(), "phone")
+    page.emulate_media(color_scheme=look)
+    page.locator("#gate tbody tr").first.wait_for()
+    found = axe.Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in serious] == []
     page.close()
 
 

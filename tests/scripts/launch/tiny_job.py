@@ -55,7 +55,9 @@ TINY_TD = (
 
 
 def metrics(run: Path, prefix: str) -> list[dict[str, float]]:
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    """Return the rows with a metric of that prefix so far."""
+    file = run / "metrics.jsonl"
+    rows = [json.loads(line) for line in (file.read_text() if file.exists() else "").splitlines()]
     return [row for row in rows if any(name.startswith(f"{prefix}/") for name in row)]
 
 

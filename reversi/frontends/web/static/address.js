@@ -23,5 +23,5 @@ export const SIZE = Number(new URLSearchParams(location.search).get("size")) || 
 
 /** Return the address of the page of another board, with the game of a request. */
 export function elsewhere(size, { text, start, moves }) {
-  return `/?size=${size}${text === undefined ? fragmentOf({ start, moves }) : `#${new URLSearchParams({ text })}`}`;
+  return `?size=${size}${text === undefined ? fragmentOf({ start, moves }) : `#${new URLSearchParams({ text })}`}`;
 }

@@ -1,12 +1,12 @@
 // The page's beginning: its parts are made and connected, and it opens the game that it finds.
 
-import { connectControls } from "/static/controls.js";
-import { keptGame } from "/static/history.js";
-import { Play } from "/static/play.js";
-import { loadInfo } from "/static/server.js";
-import { State } from "/static/state.js";
-import { Thinking } from "/static/thinking.js";
-import { View } from "/static/view.js";
+import { connectControls } from "./controls.js";
+import { keptGame } from "./history.js";
+import { Play } from "./play.js";
+import { loadInfo } from "./server.js";
+import { State } from "./state.js";
+import { Thinking } from "./thinking.js";
+import { View } from "./view.js";
 
 const RETRY_MS = 1500; // a first game that did not come is asked for again after so long
 

@@ -1,7 +1,7 @@
 // The controls: what the person does with buttons, fields and keys.
 
-import { requestOf } from "/static/address.js";
-import { exportGames, forgetGames } from "/static/games.js";
+import { requestOf } from "./address.js";
+import { exportGames, forgetGames } from "./games.js";
 
 const $ = (id) => document.getElementById(id);
 

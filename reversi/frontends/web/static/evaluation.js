@@ -1,6 +1,6 @@
 // The evaluation of the position shown: its moves in a table and on the board, and the bar of Black's chances.
 
-import { marginText, valueOf } from "/static/review.js";
+import { marginText, valueOf } from "./review.js";
 
 const $ = (id) => document.getElementById(id);
 const RESULTS = { 1: "won", 0: "draw", "-1": "lost" };

@@ -1,6 +1,6 @@
 // What a page keeps of its game where a reload finds it: the game in the address, who plays it in the browser's history.
 
-import { fragmentOf, requestOf } from "/static/address.js";
+import { fragmentOf, requestOf } from "./address.js";
 
 /** Keep the game and who plays it; a link that is sent has the game alone.  With `anew` Back returns to what was kept
  * before. */

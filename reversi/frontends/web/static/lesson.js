@@ -1,6 +1,6 @@
 // A lesson: a mistake of a reviewed game, whose position the person plays again.
 
-import { discsText } from "/static/review.js";
+import { discsText } from "./review.js";
 
 export class Lesson {
   said = ""; // what is said of the last answer

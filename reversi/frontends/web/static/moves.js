@@ -1,8 +1,8 @@
 // The moves of the game with what they gave away, the sums of both players, and the move that decided.
 
-import { classOf } from "/static/graph.js";
-import { discsText, lossText } from "/static/review.js";
-import { NAMES } from "/static/state.js";
+import { classOf } from "./graph.js";
+import { discsText, lossText } from "./review.js";
+import { NAMES } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
 

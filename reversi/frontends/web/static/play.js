@@ -1,11 +1,11 @@
 // The course of the game: moves and other games change it, and then it goes on by what its position asks for.
 
-import { elsewhere } from "/static/address.js";
-import { keepGame } from "/static/games.js";
-import { keep } from "/static/history.js";
-import { Lesson } from "/static/lesson.js";
-import { Refusal, loadGame } from "/static/server.js";
-import { PASS, samePlies } from "/static/state.js";
+import { elsewhere } from "./address.js";
+import { keepGame } from "./games.js";
+import { keep } from "./history.js";
+import { Lesson } from "./lesson.js";
+import { Refusal, loadGame } from "./server.js";
+import { PASS, samePlies } from "./state.js";
 
 const LEAST_MS = 400; // an opponent's move comes no sooner after the move before it
 const PASS_MS = 900; // a pass is shown for so long

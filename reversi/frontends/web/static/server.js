@@ -1,6 +1,6 @@
 // The server: games by HTTP, moves and analyses by a WebSocket that connects again when it is lost.
 
-import { SIZE } from "/static/address.js";
+import { SIZE } from "./address.js";
 
 /** What the server says of a game that it cannot read; `size` is that of the board that it is for, if it is another. */
 export class Refusal extends Error {
@@ -13,7 +13,7 @@ export class Refusal extends Error {
 /** Ask for a game with all its positions; throws a Refusal, or an Error if there is no answer to the question. */
 export async function loadGame(body) {
   const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, size: SIZE }) };
-  const answer = await fetch("/api/game", request).catch(() => null);
+  const answer = await fetch("api/game", request).catch(() => null);
   if (answer === null) throw new Error("The server does not answer");
   const read = await answer.json().catch(() => null);
   if (answer.ok && read !== null) return read;
@@ -24,7 +24,7 @@ export async function loadGame(body) {
 /** Return what the server plays: the game, the opponents, the model; where it has no such board, the page changes to the
  * server's own. */
 export async function loadInfo() {
-  const answer = await fetch(`/api/info${SIZE ? `?size=${SIZE}` : ""}`);
+  const answer = await fetch(`api/info${SIZE ? `?size=${SIZE}` : ""}`);
   if (answer.status === 400) {
     location.replace("/");
     await new Promise(() => {}); // until it has
@@ -67,8 +67,9 @@ export class Thinker {
   }
 
   #connect() {
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/api/think?info${SIZE ? `&size=${SIZE}` : ""}`);
+    const address = new URL(`api/think?info${SIZE ? `&size=${SIZE}` : ""}`, document.baseURI);
+    address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address);
     this.#socket = socket;
     socket.onopen = () => {
       this.onConnection(true);

@@ -1,7 +1,7 @@
 // The state of the page: the game shown, who plays it, what is known of its positions, and what is under way.  Every
 // other module reads it here; nothing here draws or asks the server.
 
-import { betterOf, blackValue, reviewOf } from "/static/review.js";
+import { betterOf, blackValue, reviewOf } from "./review.js";
 
 export const PASS = "pass";
 export const NAMES = { X: "Black", O: "White" };

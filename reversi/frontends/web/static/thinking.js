@@ -1,7 +1,7 @@
 // What the page has the server think about: an opponent's move, the position shown, the whole game; one at a time.
 
-import { isExact, reviewOf } from "/static/review.js";
-import { Thinker } from "/static/server.js";
+import { isExact, reviewOf } from "./review.js";
+import { Thinker } from "./server.js";
 
 export class Thinking {
   #thinker;

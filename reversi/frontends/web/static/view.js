@@ -1,13 +1,13 @@
 // The view: draws the state on the page.
 
-import { Board } from "/static/board.js";
-import { Evaluation } from "/static/evaluation.js";
-import { blackMargin } from "/static/review.js";
-import { keptGames } from "/static/games.js";
-import { Graph } from "/static/graph.js";
-import { Moves } from "/static/moves.js";
-import { openingOf } from "/static/openings.js";
-import { NAMES, PASS } from "/static/state.js";
+import { Board } from "./board.js";
+import { Evaluation } from "./evaluation.js";
+import { blackMargin } from "./review.js";
+import { keptGames } from "./games.js";
+import { Graph } from "./graph.js";
+import { Moves } from "./moves.js";
+import { openingOf } from "./openings.js";
+import { NAMES, PASS } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
 const other = (side) => (side === "X" ? "O" : "X");

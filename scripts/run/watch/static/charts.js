@@ -43,7 +43,10 @@ export class Chart {
     this.card = document.createElement("article");
     this.card.className = "card";
     this.card.id = id;
-    this.card.innerHTML = `<h2></h2><div class="plot" role="img"></div>`;
+    this.card.innerHTML = `<h2></h2><div class="save"><button type="button">PNG</button><button type="button">CSV</button></div><div class="plot" role="img"></div>`;
+    const [png, csv] = this.card.querySelectorAll("button");
+    png.addEventListener("click", () => this.#plot.ctx.canvas.toBlob((blob) => save(blob, `${id}.png`)));
+    csv.addEventListener("click", () => save(new Blob([this.#table()], { type: "text/csv" }), `${id}.csv`));
     this.box = this.card.querySelector(".plot");
     this.tip = document.createElement("div");
     this.tip.className = "tip";
@@ -95,6 +98,18 @@ export class Chart {
     const last = series.map((each) => `${each.name} ${shortNumber(each.values.findLast((value) => value !== null) ?? 0)}`);
     this.box.setAttribute("aria-label", `${title}; at last: ${last.join(", ")}`);
     this.card.id = id;
+  }
+
+  /** Return the points as lines of text, intervals included. */
+  #table() {
+    const { chart, x, over } = this.#data;
+    const columns = chart.series.flatMap(({ name, values, low, high }) => {
+      const title = name || chart.title;
+      return [[title, values], ...(low ? [[`${title}, low`, low], [`${title}, high`, high]] : [])];
+    });
+    const line = (cells) => `${cells.map((cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")}\n`;
+    const head = line([over === "time" ? "seconds" : over, ...columns.map(([title]) => title)]);
+    return head + x.map((at, point) => line([at, ...columns.map(([, values]) => values[point] ?? "")].map(String))).join("");
   }
 
   #color(series, index) {
@@ -230,6 +245,14 @@ export class Chart {
     const beside = left > this.box.clientWidth / 2 ? left + 36 - this.tip.offsetWidth : left + 60;
     this.tip.style.left = `${Math.max(0, Math.min(room, beside))}px`;
   }
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];

@@ -37,6 +37,29 @@ function show(view) {
   showEvents(view.events);
 }
 
+/** Offer the files of games that the run has kept; the choice stays while more are written. */
+async function showGames() {
+  const { files, board } = await (await asked(about("api/games"))).json();
+  get("games-card").hidden = !files.length;
+  get("board").hidden = !board || !shown.commands["play the champion"];
+  get("board").href = board ?? "";
+  const select = get("files");
+  if (!files.length || files[0].file === select.options[0]?.value) return;
+  const chosen = files.some(({ file }) => file === select.value) ? select.value : files[0].file;
+  select.replaceChildren(...files.map(({ file, text }) => new Option(text, file, false, file === chosen)));
+  if (!get("games").rows.length) await showFile();
+}
+
+async function showFile() {
+  const path = about("api/games");
+  const { games, board } = await (await asked(`${path}${path.includes("?") ? "&" : "?"}file=${get("files").value}`)).json();
+  table("games", ["", "game", "plies", "Black - White"], games.map(({ title, plies, discs, address }, index) => {
+    const link = element(board ? "a" : "span", `${index + 1}`);
+    if (board) Object.assign(link, { href: `${board}${address}`, target: "_blank", rel: "opener" });
+    return [link, title, `${plies}`, discs.join(" - ")];
+  }));
+}
+
 /** Show several runs together. */
 function showComparison(view) {
   shown = view;
@@ -187,6 +210,7 @@ async function follow() {
       showComparison(await (await asked(`api/compare?axis=${get("axis").value || "time"}`)).json());
     } else {
       show(await (await asked(about("api/run"))).json());
+      await showGames();
     }
     if (!(shown.runs ?? [shown]).some(({ state }) => ["training", "saving", "empty"].includes(state))) wait_s = 10 * ASK_S;
   } catch (error) {
@@ -202,6 +226,7 @@ get("axis").addEventListener("change", () => {
   clearTimeout(asking);
   return follow(); // the server puts all runs on one axis
 });
+get("files").addEventListener("change", () => showFile().catch((error) => trouble(error.message)));
 get("show-commands").addEventListener("click", () =>
   open("Commands", Object.entries(shown?.commands ?? {}).map(([what, line]) => `# ${what}\n${line}`).join("\n\n")));
 get("show-config").addEventListener("click", async () => {

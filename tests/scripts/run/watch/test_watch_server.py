@@ -14,23 +14,39 @@ from typing import Any
 
 from aiohttp.test_utils import TestClient, TestServer
 
+from reversi.analysis.analyzer import Limit, PlayerAnalyzer
+from reversi.errors import NoGatedModelError
+from reversi.formats.ggf import GgfGame, GgfMove
+from reversi.frontends.web.selection import Opponent, Selection
+from reversi.frontends.web.server import WebServer
+from reversi.games.position import Position
+from reversi.games.rules import GAMES
 from reversi.model.registry import Registry
+from reversi.players import make_player
+from reversi.record import encode
 from scripts.bench.setup import random_weights
+from scripts.run.kept_games import KeptGames
 from scripts.run.watch import STATIC
 from scripts.run.watch.report import report_of, write_report
 from scripts.run.watch.server import WatchServer
 from scripts.run.watch.view import RunView
+from tests.random_games import random_records
 from tests.scripts.conftest import TINY
 from tests.scripts.run.watch.watched_runs import VERDICTS, run_with
 
 Client = TestClient[Any, Any]
 
 
-def ask(views: dict[str, RunView], test: Callable[[Client], Awaitable[None]], token: str | None = None) -> None:
+def ask(
+    views: dict[str, RunView],
+    test: Callable[[Client], Awaitable[None]],
+    token: str | None = None,
+    open_board: Callable[[str], WebServer] | None = None,
+) -> None:
     """Run `test` with a client of a server."""
 
     async def run() -> None:
-        async with TestClient(TestServer(WatchServer(views, "127.0.0.1", token).application())) as client:
+        async with TestClient(TestServer(WatchServer(views, "127.0.0.1", token, open_board).application())) as client:
             await test(client)
 
     asyncio.run(asyncio.wait_for(run(), 60))
@@ -153,3 +169,60 @@ def test_a_champion_is_behind_the_token(tmp_path: Path) -> None:
         assert (await client.get("/api/champion", headers={"Authorization": "Bearer s3cret"})).status == 404
 
     ask({"a": run_with(tmp_path / "a", [])}, test, "s3cret")
+
+
+def test_games_that_a_run_kept_have_addresses_on_a_board(tmp_path: Path) -> None:
+    views = {name: run_with(tmp_path / name, []) for name in ("a", "b")}
+    kept = KeptGames(tmp_path / "b", 100)
+    kept.add(encode(random_records("reversi6", 3, 1), "actor-0-0", 0))
+    kept.flush()
+    line = GgfGame(Position.start("reversi6").play("c2"), (GgfMove(7),), {"PB": "v2", "PW": "<b>v0</b>"})
+    kept.match(2, f"{line}\n")
+
+    async def test(client: Client) -> None:
+        assert (await (await client.get("/api/games")).json())["files"] == []
+        files = (await (await client.get("/api/games?run=b")).json())["files"]
+        assert [each["text"] for each in files] == ["self-play 1", "match of v2"]
+        first, second = [
+            (await (await client.get(f"/api/games?run=b&file={each['file']}")).json())["games"] for each in files
+        ]
+        assert len(first) == 3
+        assert re.fullmatch("#([a-f][1-6]|pass)+", first[0]["address"])
+        assert sum(first[0]["discs"]) <= 36
+        assert second[0]["address"].startswith("#start=")
+        assert second[0]["address"].endswith("&moves=b2")
+        for name in ("../../config.yaml", "gate-000009.ggf", "run.id"):
+            assert (await client.get(f"/api/games?run=b&file={name}")).status == 404
+
+    ask(views, test)
+
+
+def test_a_board_is_opened_for_the_run_that_is_asked_for(tmp_path: Path) -> None:
+    views = {name: run_with(tmp_path / name, []) for name in ("a", "b")}
+    opened: list[str] = []
+
+    def board(registry: str) -> WebServer:
+        opened.append(registry)
+        if registry.endswith("a/registry"):
+            raise NoGatedModelError("no model has been published yet")
+        player = PlayerAnalyzer(GAMES["reversi6"], make_player("random", "reversi6", seed=1))
+        random = Opponent("random", "Random moves", player, Limit())
+        return WebServer(Selection([random], "random", "random"), "127.0.0.1")
+
+    async def test(client: Client) -> None:
+        assert (await client.get("/play/0/")).status == 404
+        assert "no model has been published yet" in await (await client.get("/play/0/api/info")).text()
+        page = await (await client.get("/play/1/")).text()
+        for name in re.findall('(?:href|src)="(static/[^"]+)"', page):
+            assert (await client.get(f"/play/1/{name}")).status == 200, name
+        assert (await (await client.get("/play/1/api/info")).json())["game"] == "reversi6"
+        read = await client.post("/play/1/api/game", json={"text": "c2b2"})
+        assert len((await read.json())["positions"]) == 3
+        async with client.ws_connect("/play/1/api/think?info") as socket:
+            assert (await socket.receive_json())["info"]["size"] == 6
+        for path in ("/play/2/", "/play/1/api/run", "/play/1/static/../server.py", "/play/1/static/%2e%2e/server.py"):
+            assert (await client.get(path)).status in (403, 404), path
+        assert (await client.get("/play/1/", headers={"Host": "evil.example"})).status == 403
+
+    ask(views, test, open_board=board)
+    assert [each[-10:] for each in opened] == ["a/registry", "a/registry", "b/registry"]
