@@ -36,8 +36,8 @@ def cache_folder(sources: Sources) -> Path | None:
     if os.path.isabs(root):  # a user without a home would get a folder `~` in the current one
         with contextlib.suppress(OSError):
             return _used(Path(root) / "reversi-zero-kernels", sources)
-    own = Path(tempfile.gettempdir()) / f"reversi-zero-kernels-{os.getuid()}"
     with contextlib.suppress(OSError):
+        own = Path(tempfile.gettempdir()) / f"reversi-zero-kernels-{os.getuid()}"
         own.mkdir(mode=0o700, exist_ok=True)
         status = own.lstat()  # anyone can make it first, and code in it would run as this user
         if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022:

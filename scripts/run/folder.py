@@ -21,6 +21,7 @@ runs/<name>/
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import importlib.metadata
@@ -56,6 +57,9 @@ ID = "run.id"
 
 INIT = "init.safetensors"
 """The file with the weights that a run began with."""
+
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+"""How file systems say that they have no locks: some over networks, some in user space."""
 
 LOOK_S = 0.3
 """Seconds for which a lock is tried again: `reversi status` and `stop` hold it for the moment in which they look."""
@@ -349,6 +353,13 @@ def _lock(file: IO[str]) -> bool:
             if time.monotonic() >= last_try:
                 return False
             time.sleep(LOOK_S / 30)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            raise RunError(
+                f"the disk of {Path(file.name).parent} does not lock files ({error.strerror}), so that two processes "
+                "could train one run; set run.dir to another disk, or mount it with locks"
+            ) from error
 
 
 @contextlib.contextmanager

@@ -167,3 +167,14 @@ def test_a_user_without_a_home_gets_no_folder_in_the_current_one(
     folder = cache_folder(Named("abc"))
     assert folder == tmp_path / "tmp" / f"reversi-zero-kernels-{os.getuid()}" / "abc"
     assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_without_any_folder_to_write_to_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `docker run --read-only` and no volume."""
+
+    def gettempdir() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
+    monkeypatch.setattr(tempfile, "gettempdir", gettempdir)
+    assert cache_folder(Named("abc")) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 import threading
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reversi.errors import ConfigError, IncompatibleModelError, NameTakenError, ReversiError
+from reversi.errors import ConfigError, IncompatibleModelError, NameTakenError, ReversiError, RunError
 from scripts.commands import train as command
 from scripts.config.compose import changes_of, recompose, saved_values, to_yaml
 from scripts.config.job import job_of
@@ -214,3 +216,15 @@ def test_another_thread_is_refused_in_one_line() -> None:
     assert [str(error) for error in errors] == [
         "train must be called in the main thread, as signals stop a run; start `reversi train` as a process"
     ]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_disk_without_locks_is_what_the_error_says(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(file: object, how: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("scripts.run.folder.fcntl.flock", flock)
+    with pytest.raises(RunError, match=rf"disk of {tmp_path}/night does not lock files .*; set run\.dir to another"):
+        train([*JOB, f"run.dir={tmp_path}", "run.name=night"])
