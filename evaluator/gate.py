@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol
 
@@ -23,8 +24,9 @@ from evaluator.stats import Score, score_of
 from evaluator.strength import Strength
 from evaluator.trial import Trial, verdict_of
 from reversi import archive
-from reversi.errors import UnreachableError, UnwritableError
+from reversi.errors import IncompatibleModelError, UnreachableError, UnwritableError
 from reversi.games.rules import TICTACTOE, Game
+from reversi.model.evaluate import open_evaluator
 from reversi.model.gated import withdrawal
 from reversi.model.info import ModelInfo, Verdict
 from reversi.model.registry import Registry
@@ -108,7 +110,8 @@ class Gate:
         return self._unwritable_since is not None
 
     def offer(self, data: bytes) -> None:
-        """Let a candidate wait for the next match, replacing an older one; ignore it if it is not newer than the last.
+        """Let a candidate wait for the next match, replacing an older one; ignore it if it is not newer than the last,
+        or if its answers are not numbers.
 
         Raises IncompatibleModelError for a model of another game.
         """
@@ -117,6 +120,11 @@ class Gate:
         if weights.version <= self._newest:
             return
         self._newest = weights.version
+        try:
+            open_evaluator(weights, batch=1)
+        except IncompatibleModelError as error:
+            log.warning("a candidate is not judged: %s", error)
+            return
         self._superseded += self._waiting is not None
         self._waiting = weights
 
@@ -251,8 +259,13 @@ class Gate:
         """
         self._champion = self.registry.load(info)
         self._champion.check_game(self.game)
-        self._champion_elo = info.match["champion_elo"] if info.match else 0.0
+        self._champion_elo = _elo_of([self.registry.get(version) for version in self._elders(info)])
         self.registry.publish(self._champion, info.verdict, info.match)
+
+    def _elders(self, info: ModelInfo) -> list[int]:
+        """Return the versions whose matches say a champion's Elo, oldest first: its own, or all so far."""
+        stated = info.match is None or info.match.get("champion_elo") is not None
+        return [version for version in self._opponents if version == info.version or not stated]
 
     def _announce(self) -> None:
         """Pass the champion, or the baseline, that existed before this gate to the sink, once."""
@@ -361,6 +374,17 @@ class Gate:
         before = f"; before: {self._last.summary}" if self._last else ""
         counts = f"{score.wins}-{score.draws}-{score.losses} of {self.config.games}"
         return f"version {candidate} against {opponent}: {counts}{before}"
+
+
+def _elo_of(crowned: Sequence[ModelInfo]) -> float:
+    """Return the Elo of the last of a run's champions over its first, from the differences where no match says it."""
+    elo = 0.0
+    for match, path in ((info.match, info.path) for info in crowned if info.match is not None):
+        stated: float | None = match.get("champion_elo")
+        elo = elo + (match.get("elo") or 0.0) if stated is None else stated
+        if stated is None:
+            log.warning("%s/model.json has no champion_elo: it is taken to be %+.0f", path, elo)
+    return elo
 
 
 def _labels(config: GateConfig, game: Game) -> Labels | None:

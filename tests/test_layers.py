@@ -38,6 +38,7 @@ DOORS = {
         "reversi/frontends/web/server.py",
         "reversi/frontends/web/site.py",
         "reversi/model/folder.py",
+        "scripts/run/watch/boards.py",
         "scripts/run/watch/server.py",
     ),
     "openvino": ("reversi/model/openvino_backend.py",),
@@ -50,7 +51,7 @@ DOORS = {
 }
 LADDERS = {
     "reversi": (
-        *("errors", "capacity", "settings", "urls", "files", "archive", "columns", "runs"),
+        *("errors", "json", "capacity", "settings", "urls", "files", "archive", "columns", "runs"),
         *(
             "kernels",
             "games",

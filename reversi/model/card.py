@@ -6,9 +6,9 @@ It begins with metadata in YAML, as model hubs expect of a README.md
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
+from reversi import json
 from reversi.games.rules import GAMES
 from reversi.model import figures
 from reversi.model.config import Head

@@ -41,10 +41,14 @@ class Choice:
     def pull(self, destination: Path) -> ModelInfo:
         """Write the model to the folder `destination`, which is the result's `path`; each file is replaced atomically.
 
-        Raises UsageError if `destination` is no folder, or one of a registry, whose versions never change.
+        Raises UsageError if `destination` is no folder, or one of a registry, whose versions never change, and
+        IncompatibleModelError for a model whose answers are not numbers.
         """
+        from reversi.model.evaluate import open_evaluator
+
         assert self.info is not None, "a path is a model's folder already"
         _expect_own_folder(destination)
+        open_evaluator(self.weights, batch=1)
         local = replace(self.info, path=str(destination))
         texts = {"card.md": card(local).encode(), "model.json": local.to_json().encode()}
         for name, content in {"model.safetensors": self.data, **texts}.items():

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from reversi.errors import ConfigError, IncompatibleModelError
 from reversi.games.bitboard import Masks
-from reversi.games.rules import game_named
+from reversi.games.position import Position
+from reversi.games.rules import Game, game_named
 from reversi.model import machine
 from reversi.model.action_values import ActionValues
 from reversi.model.backend import Backend, BackendName, NoGpuError, Precision
@@ -30,6 +31,9 @@ from reversi.patterns.tables import NO_TABLES, PatternTables
 BACKENDS = ("auto", "openvino", "torch")
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "bf16", "float32")
+
+PROBE_PLIES = 6
+"""Plies of the games with which answers are checked."""
 
 Judged = tuple[NDArray[np.float32], NDArray[np.float32]]
 """(logits [B, A], utility [B])."""
@@ -141,7 +145,7 @@ def open_evaluator(
     slots: int = 1,
     margin_weight: float = 0.0,
 ) -> Evaluator:
-    """Return an Evaluator of `weights`.
+    """Return an Evaluator of `weights`; IncompatibleModelError if its answers are not numbers.
 
     backend        auto (OpenVINO on a CPU where it is installed, else torch), openvino or torch
     device         auto (a GPU where torch finds one with memory for the batch, else the CPU), cpu or cuda
@@ -170,20 +174,48 @@ def open_evaluator(
             what = "patterns" if isinstance(weights.network, PatternConfig) else "a table"
             raise ConfigError(f"device must be cpu (or auto) for {what}, got 'cuda'")
         looked_up = PatternBackend if isinstance(weights.network, PatternConfig) else TableBackend
-        return Evaluator(looked_up(weights, batch=batch, slots=slots), weights, "float32", slots, margin_weight)
+        return checked(
+            Evaluator(looked_up(weights, batch=batch, slots=slots), weights, "float32", slots, margin_weight)
+        )
     asked: Precision | None = "bf16" if precision == "bf16" else "float32" if precision == "float32" else None
     if device == "cuda" or (device == "auto" and backend != "openvino" and machine.has_nvidia_gpu()):
         if backend == "openvino":
             raise ConfigError("backend must be torch (or auto) for device cuda, got 'openvino'")
         try:
             on_gpu, chosen = _on_gpu(weights, asked, batch, slots, shrink=device == "auto")
-            return Evaluator(on_gpu, weights, chosen, slots, margin_weight)
+            return checked(Evaluator(on_gpu, weights, chosen, slots, margin_weight))
         except NoGpuError as error:
             if device == "cuda":
                 raise ConfigError(f"device cuda cannot be used: {error}") from error
             log.warning("the network runs on the CPU, the GPU cannot be used: %s", error)
     on_cpu, chosen = _on_cpu(weights, _cpu_backend(backend), asked, batch, threads, slots)
-    return Evaluator(on_cpu, weights, chosen, slots, margin_weight)
+    return checked(Evaluator(on_cpu, weights, chosen, slots, margin_weight))
+
+
+def checked(evaluator: Evaluator) -> Evaluator:
+    """Return `evaluator`; IncompatibleModelError unless its answers are finite: weights that are may be too large."""
+    positions = _probe_positions(evaluator.game)
+    own, opp = (np.array([getattr(each, side) for each in positions], np.uint64) for side in ("own", "opp"))
+    with np.errstate(all="ignore"):
+        answers = evaluator(own, opp)
+    if not all(np.isfinite(each).all() for each in answers):
+        raise IncompatibleModelError(
+            f"expected a model whose answers are finite numbers, got others from version {evaluator.version}"
+        )
+    return evaluator
+
+
+def _probe_positions(game: Game) -> list[Position]:
+    """Return the start and the unfinished positions of two short games: always the first legal action, or the last."""
+    positions = [Position.start(game)]
+    for choice in (0, -1):
+        position = positions[0]
+        for _ in range(PROBE_PLIES):
+            position = position.play(position.legal_actions()[choice])
+            if position.is_over:
+                break
+            positions.append(position)
+    return positions
 
 
 def _on_gpu(

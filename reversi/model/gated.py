@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated
 
+from reversi import json
 from reversi.errors import UsageError
 from reversi.model.weights import LARGEST_VERSION
 from reversi.settings import between, build, reading, require, require_ranges

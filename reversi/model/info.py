@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from reversi import json
 from reversi.archive import MAX_BYTES
 from reversi.errors import IncompatibleModelError
 from reversi.games.rules import GAMES
@@ -56,6 +56,42 @@ class Owner:
     def is_run_of(self, other: Owner | None) -> bool:
         """Return whether `other` is this run, maybe a renamed or copied folder of it."""
         return other is not None and other.run == self.run
+
+
+Count = Annotated[int, between(0, LARGEST_VERSION)]
+Share = Annotated[float, between(0, 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Match:
+    """What a gate says of a match (`evaluator.stats.Score` and its settings), as the field `match` holds it."""
+
+    wins: Count
+    draws: Count
+    losses: Count
+    opponent_version: Count
+    games: Count | None = field(default=None, metadata=LATER)
+    score: Share | None = field(default=None, metadata=LATER)
+    superiority: Share | None = field(default=None, metadata=LATER)
+    interval: tuple[float, float] | None = field(default=None, metadata=LATER)
+    trinomial_interval: tuple[float, float] | None = field(default=None, metadata=LATER)
+    elo: float | None = field(default=None, metadata=LATER)
+    champion_elo: float | None = field(default=None, metadata=LATER)
+    elo_interval: tuple[float | None, float | None] | None = field(default=None, metadata=LATER)
+    trinomial_elo_interval: tuple[float | None, float | None] | None = field(default=None, metadata=LATER)
+    black: tuple[int, int, int] | None = field(default=None, metadata=LATER)
+    white: tuple[int, int, int] | None = field(default=None, metadata=LATER)
+    pairs: tuple[int, int, int, int, int] | None = field(default=None, metadata=LATER)
+    simulations: Count | None = field(default=None, metadata=LATER)
+    rule: str | None = field(default=None, metadata=LATER)
+    wins_needed: Count | None = field(default=None, metadata=LATER)
+    games_planned: Count | None = field(default=None, metadata=LATER)
+    seconds: float | None = field(default=None, metadata=LATER)
+    truth: dict[str, Any] | None = field(default=None, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "match")
+        require(self.rule is None or self.rule.isprintable(), "match.rule", "a name", self.rule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +157,12 @@ class ModelInfo:
         require(re.fullmatch("[0-9a-f]{64}", self.sha256) is not None, "sha256", "a SHA-256", self.sha256[:80])
         require(self.created.isascii() and self.created.isprintable(), "created", "a date", self.created)
         datetime.fromisoformat(self.created)
+        if self.match is not None:
+            known = {name: self.match[name] for name in _Match.__dataclass_fields__ if name in self.match}
+            match, counts = build(_Match, known, "match"), ("wins", "draws", "losses", "opponent_version")
+            for name in counts:
+                stated, again = getattr(self, name), getattr(match, name)
+                require(stated == again, f"match.{name}", f"{name}, {stated}", again)
 
     @property
     def promotions(self) -> tuple[Promotion, ...]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from reversi import json
 from reversi.errors import (
     ConfigError,
     CorruptFileError,
@@ -177,7 +177,7 @@ class Registry:
 
     def _crown(self, info: ModelInfo) -> None:
         """Make a promoted model the champion, unless it was before."""
-        gated = self._gated()
+        gated = self._gated_or_none()
         if gated is None or info.version > gated.highest:
             after = Gated(version=info.version, sha256=info.sha256, rollbacks=gated.rollbacks if gated else ())
             self._folder.write("gated.json", after.to_json())
@@ -258,11 +258,18 @@ class Registry:
     def gated(self) -> ModelInfo:
         """Return the champion, which has won a match; NoGatedModelError if there is none."""
         gated = self._gated()
-        if gated is not None:
-            info = self.get(gated.version)
-            if info.verdict == "promoted":  # registries of the first runs name their first model
-                return info
-        self._expect_registry()
+        if gated is None:
+            self._expect_registry()
+        else:
+            champion = self._find(gated.version)
+            if champion is None or champion.verdict == "rejected":
+                got = f"{gated.version}, " + ("which was rejected" if champion else "of which there is no model")
+                raise CorruptFileError(
+                    f"{self._folder.address('gated.json')}: expected the version of a champion, got {got}; going on "
+                    f"with the run repairs it"
+                )
+            if champion.verdict == "promoted":  # registries of the first runs name their first model
+                return champion
         raise NoGatedModelError(f"{self.name}: no model has passed the gate yet; try again later, or name a version")
 
     def latest(self) -> ModelInfo:
@@ -360,6 +367,18 @@ class Registry:
         if info.version != version:
             raise CorruptFileError(f"{info.path}/model.json: expected version {version}, got {info.version}")
         return info
+
+    def _gated_or_none(self) -> Gated | None:
+        """Return what names the champion, None if nothing does or it is wrong, as a line of the log then says."""
+        gated = None
+        try:
+            gated = self._gated()
+            with contextlib.suppress(NoGatedModelError):
+                self.gated()
+        except (CorruptFileError, IncompatibleModelError) as error:
+            log.warning("the champion is named anew: %s", error)
+            return None
+        return gated
 
     def _gated(self) -> Gated | None:
         text = self._folder.read("gated.json", TEXT_BYTES)

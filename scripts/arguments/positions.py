@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import stat
 import sys
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from typing import IO, TYPE_CHECKING, Protocol
 
+from reversi import json
 from reversi.errors import IllegalMoveError, NotationError, unreadable
 from scripts.arguments.common import given
 from scripts.arguments.engine import input_lines

@@ -17,12 +17,12 @@ with values that depend on their company in the third digit.  With --seconds eac
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from reversi import json
 from reversi.errors import NotationError
 from scripts.arguments.analysis import add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json

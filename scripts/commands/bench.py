@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import platform
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from reversi import json
 from reversi.capacity import cores, memory_bytes
 from reversi.errors import UsageError
 from reversi.model.machine import cpu

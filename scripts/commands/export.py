@@ -7,9 +7,9 @@ existing file is replaced.  Exit code 3 if the registry cannot be reached, 4 if 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
+from reversi import json
 from scripts.arguments.common import add_json, add_model, add_registry, add_size, file_path, game_of_size
 
 EXAMPLES = """

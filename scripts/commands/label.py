@@ -7,10 +7,10 @@ squares, and depend only on the arguments and the seed; two sets are the same if
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 
+from reversi import json
 from scripts.arguments.common import add_json, add_seed, add_size, add_threads, file_path, natural, positive_up_to
 
 EXAMPLES = """

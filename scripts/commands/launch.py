@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import shlex
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reversi import json
 from reversi.errors import ConfigError, UsageError
 from reversi.urls import has_password
 from scripts.arguments.cluster import add_cluster

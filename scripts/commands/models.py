@@ -11,11 +11,11 @@ a training run goes on with that champion, and begins a match against a withdraw
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from reversi import json
 from reversi.errors import CorruptFileError, IncompatibleModelError, NoGatedModelError, ReversiError, UsageError
 from scripts.arguments.common import add_json, add_registry, add_run, given, natural, registry_named
 

@@ -6,13 +6,13 @@ Compare with the published tables to check the rules: 8x8 has 3005288 leaves at 
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from reversi import json
 from reversi.errors import NotationError, UsageError
 from scripts.arguments.common import add_json, add_size, natural
 

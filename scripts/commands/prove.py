@@ -7,8 +7,8 @@ randomness is measured by the one move that it chose.  The exit code is 0 if it 
 from __future__ import annotations
 
 import argparse
-import json
 
+from reversi import json
 from scripts.arguments.common import add_json, add_players, add_registry, add_seed, add_simulations, player_of
 
 EXAMPLES = """

@@ -13,7 +13,6 @@ SHA-256, last.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -32,6 +31,7 @@ from scripts.arguments.common import (
 if TYPE_CHECKING:
     from reversi.model.choice import Choice
     from reversi.model.info import ModelInfo
+from reversi import json
 
 EXAMPLES = """
 reversi pull -o champion

@@ -12,8 +12,8 @@ For a hub: `pip install huggingface_hub`, `hf auth login`, and the name of an ex
 from __future__ import annotations
 
 import argparse
-import json
 
+from reversi import json
 from scripts.arguments.common import add_json, given, natural, registry_and_run
 
 EXAMPLES = """

@@ -11,11 +11,11 @@ A game with an illegal move is shown up to that move, not at all if it is the fi
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reversi import json
 from reversi.errors import CorruptFileError, UsageError
 from scripts.arguments.common import add_ascii, add_json, add_size, draws_symbols, natural, positive
 from scripts.arguments.game_files import FiledGame, numbered, read_filed_games

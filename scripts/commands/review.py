@@ -16,12 +16,12 @@ A game with an illegal move is reviewed up to that move, and the exit code is th
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reversi import json
 from reversi.analysis.review import SIMULATIONS, deciding_move, marks_of, review, sums_of
 from scripts.arguments.analysis import Analyse, add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json, positive

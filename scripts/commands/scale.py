@@ -8,11 +8,11 @@ resume.  Actors that the cluster has no room for wait for a node; `reversi statu
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reversi import json
 from reversi.capacity import cores
 from reversi.errors import RunError, UsageError
 from reversi.runs import find_run

@@ -7,8 +7,8 @@ machine prints the same number.  A change that alters it changes the search, and
 from __future__ import annotations
 
 import argparse
-import json
 
+from reversi import json
 from scripts.arguments.common import add_json
 
 EXAMPLES = """

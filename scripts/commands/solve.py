@@ -17,7 +17,6 @@ Up to 20 empty squares take about a second on 8x8, every two more five to ten ti
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 from collections import deque
@@ -29,6 +28,7 @@ from itertools import chain
 from queue import Queue
 from typing import TYPE_CHECKING, Any
 
+from reversi import json
 from reversi.errors import NotationError, ReversiError
 from scripts.arguments.common import MOST_NODES, add_json, add_size, add_threads, positive_up_to, seconds
 from scripts.arguments.positions import Line, add_file, print_answers, read_problems

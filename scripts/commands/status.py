@@ -8,10 +8,10 @@ the run's folder is not on this machine, it is read on the cluster's head, which
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from reversi import json
 from reversi.errors import RunError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster

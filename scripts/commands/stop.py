@@ -8,13 +8,13 @@ left alone.  Exit code 1 if it is not saved: training was lost, or it does not s
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import time
 from pathlib import Path
 from typing import Any
 
+from reversi import json
 from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from evaluator.ladder import Ladder
 from evaluator.ratings import Ratings
+from reversi import json
 
 WORTH_NOTING = 3.0
 """Smallest residual, in standard errors, that is listed below the table."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reversi import json
 from scripts.curves import Curve, Panel
 from scripts.curves import draw as curves_as_svg
 from scripts.rate.report import shortened

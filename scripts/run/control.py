@@ -7,7 +7,6 @@ target set while the driver is busy or down is not lost, and the next session of
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from actors.config import GamesActorConfig
+from reversi import json
 from reversi.capacity import cores
 from reversi.errors import ConfigError, ReversiError, UsageError
 from reversi.files import write_atomic

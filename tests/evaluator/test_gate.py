@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -340,3 +341,27 @@ def test_matches_take_the_configured_solver_and_the_truth_none(
     config = dataclasses.replace(CONFIG, solve_empties=3, truth_positions=5, truth_simulations=9)
     judge(make(registry, store, config), 0, 1)
     assert sorted(asked) == [(2, 3), (2, 3), (9, 0)]
+
+
+def test_a_candidate_whose_answers_are_not_numbers_is_not_judged(
+    registry: Registry, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate, sound = make(registry, store), weights(1)
+    huge = {name: np.full_like(array, 3e38) for name, array in sound.arrays.items()}
+    gate.offer(dataclasses.replace(sound, arrays=huge).to_bytes())
+    assert not gate.poll()
+    assert "a candidate is not judged: expected a model whose answers are finite numbers" in caplog.text
+    judge(gate, 2)
+    assert registry.latest().version == 2
+
+
+def test_the_elo_of_a_champion_that_no_description_says_is_that_of_its_matches(
+    registry: Registry, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    *_, promoted = judge(make(registry, store), 0, 10)
+    path = Path(registry.url) / "models" / "000010" / "model.json"
+    values = json.loads(path.read_text())
+    del values["match"]["champion_elo"]
+    path.write_text(json.dumps(values))
+    assert make(registry, Store()).round(0).champion_elo == promoted.champion_elo
+    assert "000010/model.json has no champion_elo" in caplog.text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from reversi import json
 from reversi.analysis.analyzer import Analysis
 from reversi.analysis.margin import margin_of
 from reversi.analysis.review import deciding_move, review, sums_of

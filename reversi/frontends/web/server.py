@@ -28,7 +28,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from reversi import __version__
+from reversi import __version__, json
 from reversi.analysis.analyzer import Analysis
 from reversi.analysis.review import marks_of
 from reversi.errors import ReversiError, UsageError
@@ -300,8 +300,9 @@ class Connection:
             raise UsageError("expected a model for an analysis: this server plays without one")
 
     async def _send(self, answer: Mapping[str, Any]) -> None:
+        text = json.dumps(answer)
         with contextlib.suppress(ConnectionError):  # the page has left
-            await self._socket.send_json(answer)
+            await self._socket.send_str(text)
 
 
 def _size_in(request: web.Request) -> int | None:

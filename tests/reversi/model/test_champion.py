@@ -81,7 +81,7 @@ def _corrupt(folder: Path) -> None:
     [
         (_gone, "expected a registry of models, but there is no such folder"),
         (_half_written, "gated.json: expected a version"),
-        (_without_its_model, "expected the version of a published model"),
+        (_without_its_model, "expected the version of a champion"),
         (_truncated, "bytes, got"),
         (_corrupt, "expected SHA-256"),
     ],

@@ -3,7 +3,7 @@
 import json
 import re
 import stat
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -259,6 +259,45 @@ def test_a_wrong_description_is_corrupt(local, change):
     change_json(folder_of(local, 12) / "model.json", **change)
     with pytest.raises(CorruptFileError, match=r"000012/model\.json: "):
         local.gated()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"elo": float("nan")}, "expected a finite number, got NaN"),
+        ({"champion_elo": float("inf")}, "expected a finite number, got Infinity"),
+        ({"champion_elo": "1200"}, "match.champion_elo must be a number, got '1200'"),
+        ({"wins": 400}, "match.wins must be wins, 231, got 400"),
+        ({"opponent_version": None}, "match.opponent_version must be an integer, got None"),
+        ({"interval": [0.5]}, "match.interval must be a list of 2"),
+        ({"rule": "\x1b[2J"}, "match.rule must be a name"),
+        ({"pairs": [1, 2, 3, 4, "5"]}, "match.pairs must be an integer"),
+    ],
+    ids=str,
+)
+def test_a_wrong_match_in_a_description_is_corrupt(local, change, why):
+    change_json(folder_of(local, 12) / "model.json", match=MATCH | change)
+    with pytest.raises(CorruptFileError, match=rf"000012/model\.json: .*{re.escape(why)}"):
+        local.gated()
+
+
+@pytest.mark.parametrize("text", ['{"version": 999}', '{"version": 5}', "", '{"version": NaN}', "[]"])
+def test_a_champion_that_is_wrongly_named_is_refused_and_named_anew_by_the_next_publication(local, text, caplog):
+    (Path(local.url) / "gated.json").write_text(text)
+    with pytest.raises(CorruptFileError, match=r"gated\.json: expected "):
+        local.gated()
+    local.publish(local.load(local.get(12)), "promoted", MATCH)
+    assert local.gated().version == 12
+    assert "the champion is named anew: " in caplog.text
+
+
+def test_a_model_whose_answers_are_not_numbers_is_not_pulled(registry, tmp_path):
+    sound = weights("reversi4", 3)
+    huge = replace(sound, arrays={name: np.full_like(array, 3e38) for name, array in sound.arrays.items()})
+    registry.publish(huge, "promoted", None)
+    with pytest.raises(IncompatibleModelError, match="expected a model whose answers are finite numbers, got others"):
+        registry.pull(None, tmp_path / "pulled")
+    assert not (tmp_path / "pulled").exists()
 
 
 def test_a_description_of_a_later_format_is_incompatible(local):

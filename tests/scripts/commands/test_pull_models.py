@@ -97,7 +97,7 @@ def test_models_lists_verdicts(reversi: Reversi, registry: Path) -> None:
         ("models/000000/model.json", '{"format": 2}', [3, 4], 3, "000000/model.json: expected format 1, got 2"),
         ("models/000003/model.json", "", [0, 4], None, "000003/model.json: expected the description of a model, but "),
         ("gated.json", "{}", [0, 3, 4], None, "expected a version, but version must be an integer, got None"),
-        ("gated.json", '{"version": 9}', [0, 3, 4], None, "expected the version of a published model (0, 3, 4), got 9"),
+        ("gated.json", '{"version": 9}', [0, 3, 4], None, "expected the version of a champion, got 9"),
     ],
 )
 def test_what_cannot_be_read_is_named_beside_the_list_of_the_others(
