@@ -36,7 +36,7 @@ from reversi.frontends.web.champion import ChampionRoutes, Models
 from reversi.frontends.web.follower import Follower, Source
 from reversi.frontends.web.game import OtherBoardError, WebGame, analysis_json, parse_object, review_json, reviewed_json
 from reversi.frontends.web.selection import Selection, Selections
-from reversi.frontends.web.site import Handler, guard
+from reversi.frontends.web.site import REQUEST_S, Handler, application
 from reversi.frontends.web.thinker import Stop, Thinker
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class WebServer:
 
     def application(self) -> web.Application:
         """Return the application; its clean-up ends all requests, connections and threads."""
-        app = web.Application(middlewares=[guard(self._host)], client_max_size=MOST_BYTES)
+        app = application(self._host, most_bytes=MOST_BYTES)
         for (method, path), handler in self.handlers.items():
             app.router.add_route(method, f"/{path}", handler)
         app.router.add_static("/static", STATIC)
@@ -166,7 +166,8 @@ class WebServer:
         if request.content_type != "application/json":  # a form of another site cannot send this type
             return web.json_response({"error": "expected a request of type application/json"}, status=415)
         try:
-            text = await request.text()
+            async with asyncio.timeout(REQUEST_S):
+                text = await request.text()
         except (UnicodeDecodeError, LookupError) as error:  # LookupError: a charset that is not known
             return web.json_response({"error": f"expected text: {error}"}, status=400)
         try:

@@ -31,7 +31,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from reversi.errors import ReversiError
 from reversi.frontends.web.champion import ChampionRoutes
 from reversi.frontends.web.server import WebServer
-from reversi.frontends.web.site import guard
+from reversi.frontends.web.site import application
 from reversi.model.registry import Registry
 from scripts.run.watch import STATIC
 from scripts.run.watch.boards import Boards
@@ -58,7 +58,7 @@ class WatchServer:
         token       what a browser has to bring (`site.guard`)
         open_board  makes the server of a board with the champion of a run, of which the registry's URL is given
         """
-        self._views, self._guard = dict(views), guard(host, token)
+        self._views, self._host, self._token = dict(views), host, token
         self._lock, self._metrics = asyncio.Lock(), Metrics(self._views)
         registries = [view.registry_url for view in views.values()]
         self._boards = None if open_board is None else Boards(registries, open_board)
@@ -66,7 +66,7 @@ class WatchServer:
 
     def application(self) -> web.Application:
         """Return the application."""
-        app = web.Application(middlewares=[self._guard])
+        app = application(self._host, self._token)
         app.router.add_get("/", self._page)
         app.router.add_get("/api/runs", self._runs)
         app.router.add_get("/api/run", self._run)
