@@ -28,12 +28,12 @@ export function blackValue({ over, margin, side }, analysis) {
   return value === null ? null : side === "X" ? value : -value;
 }
 
-/** Black's expected margin of a position: {margin, exact}, or null. */
+/** Black's expected margin of a position, or null. */
 export function blackMargin({ over, margin, side }, analysis) {
-  if (over) return { margin, exact: true };
+  if (over) return margin;
   const best = analysis?.moves[0];
   if (best === undefined || best.margin === null || (best.certain && best.score === null)) return null;
-  return { margin: side === "X" ? best.margin : -best.margin, exact: best.score !== null };
+  return side === "X" ? best.margin : -best.margin;
 }
 
 /** What a review has found of a game with these moves: nothing yet. */
