@@ -119,8 +119,6 @@ def _info(game: Game, move: MoveAnalysis, order: int, kata: bool) -> str:
     fields.append(f"winrate {rate:.6f}" if kata else f"winrate {round(10_000 * rate)}")
     if kata and move.score is not None:
         fields += [f"scoreMean {move.score}", f"scoreLead {move.score}"]
-    if kata and move.same_as is not None:
-        fields.append(f"isSymmetryOf {action_name(game, move.same_as)}")
     if move.prior is not None:
         fields.append(f"prior {move.prior:.6f}" if kata else f"prior {round(10_000 * move.prior)}")
     return " ".join(["info", *fields, f"order {order}", "pv", *move.line_names(game)])
