@@ -322,3 +322,22 @@ def test_the_deciding_move_is_named_and_mistakes_are_played_again(page: Page) ->
     page.click("#lesson-end")
     assert page.locator("#moves li").count() == len(judged)
     status(page, "wins")
+
+
+def test_only_ones_own_mistakes_are_to_learn_from(page: Page) -> None:
+    load(page, LAST_MOVE_LOSES)
+    status(page, "Black to move")
+    for color, learns in (("O", False), ("X", True)):
+        page.select_option("#color", "both")
+        page.click("#seat")
+        page.click("[data-square=a5]")
+        page.locator("#moves li").wait_for()
+        page.select_option("#color", color)
+        page.click("#seat")
+        review(page)
+        page.locator("#sums").wait_for()
+        assert page.locator("#learn").is_visible() == learns
+        page.select_option("#color", "both")
+        page.click("#seat")
+        page.click("#undo")
+        page.locator("#moves li").wait_for(state="detached")

@@ -35,7 +35,6 @@ export class Moves {
     [this.game, this.ply] = [game, ply];
     const { whole } = review;
     this.sums.hidden = whole === null;
-    $("learn").hidden = whole === null || !review.moves.some((move) => move?.mark);
     $("decided").hidden = (whole?.decided ?? null) === null;
     if (whole !== null) this.#showSums(whole.sums);
     if (!$("decided").hidden) this.#showDecided(review.moves[whole.decided - 1], whole.decided);

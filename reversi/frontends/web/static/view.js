@@ -2,11 +2,12 @@
 
 import { Board } from "./board.js";
 import { Evaluation } from "./evaluation.js";
-import { blackMargin } from "./review.js";
 import { keptGames } from "./games.js";
 import { Graph } from "./graph.js";
+import { Lesson } from "./lesson.js";
 import { Moves } from "./moves.js";
 import { openingOf } from "./openings.js";
+import { blackMargin } from "./review.js";
 import { NAMES, PASS } from "./state.js";
 
 const $ = (id) => document.getElementById(id);
@@ -143,6 +144,7 @@ export class View {
   showMoves() {
     const { game, ply, review } = this.state;
     this.moves.show(game, ply, review);
+    $("learn").hidden = review.whole === null || Lesson.of(this.state, 0) === null;
   }
 
   /** Draw what is known of the position shown, and the curve. */
