@@ -216,7 +216,7 @@ class _Line:
     is_position: bool
     """Whether it begins with one."""
     apart: bool
-    """Whether an empty line, a comment or a position is before it."""
+    """Whether an empty line, a comment, a result or a position is before it."""
 
     @property
     def number(self) -> int | None:
@@ -254,12 +254,13 @@ def _either(where: str) -> UsageError:
 
 
 def _lines(text: str, where: str, *, written_out: bool) -> Iterator[_Line]:
-    """Yield the lines that are neither empty nor comments, the rows of a position and its moves as one."""
+    """Yield the lines of games, the rows of a position and its moves as one."""
     rows, apart = deque(text.splitlines()), False
     while rows:
         row = rows.popleft().strip()
-        if row and row[0] not in "#%":
-            row = "\n".join([row, *(rows.popleft() for _ in range(_more_rows(row, rows)))])
+        more = _more_rows(row, rows)
+        if more or not _is_beside(row):
+            row = "\n".join([row, *(rows.popleft() for _ in range(more))])
             is_position = _SQUARES_ALONE.fullmatch(row) is None and begins_position(row)
             while is_position and rows and (game := _game_with_moves(row, rows[0])) is not None:
                 if not written_out and "\n" not in row.strip() and _is_legal(rows[0], game):
@@ -269,6 +270,16 @@ def _lines(text: str, where: str, *, written_out: bool) -> Iterator[_Line]:
             apart = is_position
         else:
             apart = True
+
+
+def _is_beside(row: str) -> bool:
+    """Return whether a row is no part of a game but empty, a line drawn, a comment, a result or a number."""
+    if set(row) <= set("-=_ "):
+        return True
+    if SQUARE.search(row) is not None or begins_position(row):
+        return row[0] in "#%"
+    spelled = spell(row)
+    return not spelled.codes and spelled.is_read()
 
 
 def _game_with_moves(position: str, row: str) -> Game | None:
@@ -283,9 +294,12 @@ def _game_with_moves(position: str, row: str) -> Game | None:
 
 def _more_rows(row: str, rows: deque[str]) -> int:
     """Return how many of the next rows belong to the position of which `row` is the first; 0 if it is none."""
-    if SQUARE.match(row) is not None or not set(plain(row)) <= _OF_ROWS:  # most lines, at once
+    if not row or SQUARE.match(row) is not None or not set(plain(row)) <= _OF_ROWS:
         return 0
-    for more in range(min(len(rows), max(game.size for game in GAMES.values())) + 1):
+    squares = sum(symbol in SYMBOLS for symbol in plain(row))
+    for more in (0, squares - 1, squares):  # the side to move may have a row of its own
+        if more and (squares > max(game.size for game in GAMES.values()) or more > len(rows)):
+            break
         try:
             Position.parse("\n".join([row, *islice(rows, more)]))
         except NotationError:

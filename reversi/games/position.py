@@ -177,7 +177,7 @@ _EXPECTED_SIDE = f"expected {BLACK} or {WHITE} as the side to move"
 
 def begins_position(text: str) -> bool:
     """Return whether `text` begins like a position, perhaps one with a fault, and not like moves."""
-    return len(_discs(text)[0]) >= _FEWEST or _FEN.match(plain(text)) is not None
+    return len(_discs(text)[0]) >= _FEWEST or _FEN.match(plain(text[:_LONGEST])) is not None
 
 
 def read_position(text: str, game: Game | str | None = None) -> tuple[Position, int]:
@@ -207,7 +207,7 @@ def _fault(text: str, games: Sequence[Game]) -> str:
     """Return what was expected of the position that `text` should begin with, and what is there."""
     before = _BEFORE.match(text)
     assert before is not None
-    word = plain(text[before.end() :]).partition(" ")[0]
+    word = plain(text[before.end() : before.end() + _LONGEST]).partition(" ")[0]
     if len(word) not in [each.squares for each in games]:
         count = len(word) if len(word) > max(each.size for each in games) else len(_discs(text)[0])
         sizes = " or ".join(str(each.squares) for each in sorted(games, key=lambda each: each.squares))
@@ -225,7 +225,7 @@ def _squares_end(text: str, game: Game) -> int:
 
 def _discs(text: str) -> tuple[str, list[int]]:
     """Return the squares that `text` begins with, as X, O and -, at most a few more than any game has; their ends."""
-    written = plain(text)
+    written = plain(text[:_LONGEST])
     fen = _FEN.match(written)
     if fen is not None and not set(fen[1]) <= SYMBOLS | {"/"}:
         rows = re.sub("[1-8]", lambda digit: "-" * int(digit[0]), fen[1]).split("/")
@@ -244,6 +244,9 @@ def _discs(text: str) -> tuple[str, list[int]]:
 
 _RUN = re.compile(rf"[{re.escape(''.join(sorted(SYMBOLS)))}\s/|]*")
 """Squares, and what may separate rows."""
+
+_LONGEST = 1000
+"""Characters of a text that may hold the squares of a position."""
 
 _FEWEST = min(each.squares for each in GAMES.values())
 _MOST = max(each.squares for each in GAMES.values()) + _SPARE + 1
