@@ -185,3 +185,15 @@ def test_what_cannot_be_reviewed_is_one_line(arguments: list[str], says: str, re
     assert answer.err.startswith("error: ")
     assert says in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_a_game_written_over_several_lines_is_reviewed_as_one(reversi: Reversi, registry: Path, tmp_path: Path) -> None:
+    limits = ("--registry", registry, "--simulations", 2, "--json")
+    (found,) = objects(reversi("review", "c2b2\nb3b4", *limits))
+    assert [move["move"] for move in found["moves"]] == ["c2", "b2", "b3", "b4"]
+    (tmp_path / "games.txt").write_text("c2b2\nb3b4\n")
+    answer = reversi("review", tmp_path / "games.txt", *limits)
+    assert (answer.code, answer.out) == (2, "")
+    assert "these lines can be either" in answer.err
+    (tmp_path / "games.txt").write_text("c2b2\nb3b4\nb3b2\n")
+    assert [len(each["moves"]) for each in objects(reversi("review", tmp_path / "games.txt", *limits))] == [2, 2, 2]
