@@ -43,10 +43,11 @@ _PLAIN: dict[int, int | str] = (
 _BETWEEN = r"""(?>
       (?:(?:black|white)\s+(?:wins?|won)(?:\s+by\s+\d\d?)?|draw)[\s".]*\Z
     | (?:(?:black|white)\s+(?:wins?|won)(?:\s+by)?[\s:,]*|(?:draw|result|score|final)[\s:=,]*)*
-      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<![^\s(])[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s"'`.]*\Z    # the result
-    | [\s,"'`|]+ | (?<!-)-(?!-) | -{3,}                                                       # blanks, commas, quotes
-    | \(?\d{1,3}[.):]+ | (?<!\S)\d{1,3}(?=\s) | \.{2,}                                       # numbers of moves
-    | [\#%][^\n]* | \{[^}]*\}                                                                # comments
+      \(?(?>\d\d?\s?[-:]\s?\d\d?|1/2-1/2|½-½|(?<![^\s(])[+-]\d\d?|\*|[bw]\+(?:\d\d?|r|t)?)\)?[\s"'`.]*\Z  # the result
+    | [.;]+\s*\Z  # the end of a sentence
+    | [\s,"'`|\[\]]+ | (?<!-)-(?!-) | -{3,}  # blanks, commas, quotes
+    | \(?\d{1,3}[.):]+ | (?<!\S)\d{1,3}(?=\s) | \.{2,}  # numbers of moves
+    | [\#%][^\n]* | \{[^}]*\}  # comments
     )*+"""
 """What may be between moves, and the result after the last."""
 
