@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from reversi.settings import FROM_0_TO_BELOW_1, above, at_least, between, require, require_ranges
+from reversi.settings import FINITE_ABOVE_0, FROM_0_TO_BELOW_1, above, at_least, between, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class NetworkLearnerConfig(TrainingConfig):
     momentum: Annotated[float, FROM_0_TO_BELOW_1]
     """Momentum, 0 to below 1; for sgd and rmsprop only, the others have their own.  AlphaZero: 0.9."""
 
-    learning_rate: Annotated[float, above(0)]
+    learning_rate: Annotated[float, FINITE_ABOVE_0]
     """Learning rate after the warm-up.  (AlphaZero used SGD with momentum, from 0.2 down to 0.0002.)"""
 
     warmup_steps: Annotated[int, at_least(0)]

@@ -130,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted", 130)
     except BrokenPipeError:  # as in `reversi models | head -n 1`
         _drop_output()
-        return 1
+        return 130
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package in ("", "reversi", "actors", "learner", "evaluator", "scripts"):
@@ -300,7 +300,8 @@ def _overview() -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in " ".join(message.split()))
+    print("error: " + shown, file=sys.stderr)  # names of files may hold codes that a terminal obeys
     return code
 
 

@@ -144,11 +144,29 @@ def test_a_password_in_a_url_is_refused_in_a_configuration_and_masked_in_message
 
     with pytest.raises(ConfigError) as refused:
         RegistryConfig(url="s3://key:hunter22@bucket/models", keep_rejected=None)
-    assert "s3://key:***@bucket/models" in str(refused.value)
+    assert "s3://***@bucket/models" in str(refused.value)
     with pytest.raises(ReversiError) as away:
         Registry("ftp://me:hunter22@127.0.0.1:9/models").gated()
     for error in (refused, away):
         assert "hunter22" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://hunter22@host/models", "https://hunter22:x-oauth-basic@host/", "s3://bucket/models?sig=hunter22"),
+        *("https://host/m?pwd=hunter22&x=1", "http://host/?a=1&code=hunter22", "simplecache::https://hunter22@host/m"),
+        *("abfs://box@account/m?sv=hunter22", "ftp://me:hunter22@host/m"),
+    ],
+)
+def test_whatever_may_be_a_secret_of_a_url_is_refused_and_masked(url: str) -> None:
+    from reversi.urls import masked
+    from scripts.config.job import RegistryConfig
+
+    assert "hunter22" not in masked(f"cannot reach {url}: no")
+    with pytest.raises(ConfigError, match=r"registry\.url must not hold a password") as refused:
+        RegistryConfig(url=url, keep_rejected=None)
+    assert "hunter22" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +207,7 @@ def test_a_registry_of_another_game_is_named_without_its_password(monkeypatch: p
     job: Any = SimpleNamespace(game=SimpleNamespace(name="reversi8"), network="n")
     with pytest.raises(ReversiError) as error:
         check_registry(cast(Any, job), other)
-    assert str(error.value).startswith("memory://me:***@host/models: expected models of reversi8")
+    assert str(error.value).startswith("memory://***@host/models: expected models of reversi8")
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,8 @@ def test_a_game_comes_back_from_ggf(choices: list[int], name: str) -> None:
 def test_a_password_in_a_url_is_seen_and_never_shown(scheme: str, user: str, password: str) -> None:
     url = f"{scheme}://{user}:{password}@host:21/models"
     assert has_password(url)
-    assert masked(url) == f"{scheme}://{user}:***@host:21/models"
+    shown = "***" if user and scheme in ("s3", "https", "simplecache::s3") else f"{user}:***"
+    assert masked(url) == f"{scheme}://{shown}@host:21/models"
     assert password not in masked(f"cannot reach {url}: it is away")
     assert password not in masked(f"https://host/models?X-Amz-Signature={password.replace('&', '')}")
 

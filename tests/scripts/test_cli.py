@@ -42,6 +42,7 @@ def test_version(reversi: Reversi) -> None:
         (NoGatedModelError("not yet"), 4),
         (OSError(28, "No space left on device", "runs/x"), 1),
         (KeyboardInterrupt(), 130),
+        (OSError(2, "No such file", "runs/\x1b[2J\x07"), 1),
     ],
 )
 def test_a_failure_is_one_line_and_an_exit_code(
@@ -56,6 +57,7 @@ def test_a_failure_is_one_line_and_an_exit_code(
     assert answer.out == ""
     assert answer.err.startswith("error: ")
     assert answer.err.count("\n") == 1
+    assert answer.err[:-1].isprintable()
 
 
 def test_a_bug_keeps_its_traceback(reversi: Reversi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,8 @@ class RedisServer:
             client.close()
 
     def checked_client(self, patience_s: float = 0.0) -> Any:
-        """Return a client whose server has answered; UnreachableError if it does not, ConfigError if it evicts keys.
+        """Return a client whose server has answered; UnreachableError if it does not, ConfigError if it evicts keys
+        or is a replica that is read-only.
 
         A server that evicts keys when it is full would delete whole streams.  A server that is temporarily unreachable
         is waited for up to `patience_s`.
@@ -133,7 +134,7 @@ class RedisServer:
         client, deadline = self.client(), time.monotonic() + patience_s
         while True:
             try:
-                memory = client.info("memory")
+                memory, role = client.info("memory"), client.info("replication")
                 break
             except (RedisError, OSError) as error:
                 if not passes(error) or time.monotonic() >= deadline:
@@ -142,6 +143,8 @@ class RedisServer:
         if int(memory.get("maxmemory", 0)) and str(memory.get("maxmemory_policy", "")).startswith("allkeys"):
             policy = memory["maxmemory_policy"]
             raise ConfigError(f"redis at {self} must have the maxmemory-policy noeviction, got {policy!r}")
+        if role.get("role") == "slave" and int(role.get("slave_read_only", 1)):
+            raise ConfigError(f"redis at {self} must be a server that can be written, got a replica that is read-only")
         return client
 
     def ask(self, question: Callable[[Any], T]) -> T:

@@ -33,7 +33,7 @@ def test_a_reader_that_leaves_early_hears_no_complaint() -> None:
     os.close(reading)
     done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True)
     os.close(writing)
-    assert done.returncode == 1
+    assert done.returncode == 130
     assert done.stderr == ""
 
 
@@ -80,7 +80,7 @@ def test_a_reader_that_is_gone_ends_a_command_without_a_word(command: list[str])
     os.close(reading)
     found = printing_into(command, writing)
     os.close(writing)
-    assert found == (1, "")
+    assert found == (130, "")
 
 
 def test_a_whole_process_leaves_no_traceback() -> None:

@@ -106,6 +106,13 @@ def test_user_and_password_come_from_the_environment_and_stay_out_of_sight(
         assert SECRET not in repr(server) + str(server) + repr(sink) + caplog.text
 
 
+def test_a_replica_that_is_read_only_is_refused_at_the_start(tmp_path: Path) -> None:
+    with embedded(tmp_path) as running:
+        running.server.client().execute_command("REPLICAOF", "127.0.0.1", "1")
+        with pytest.raises(ConfigError, match="must be a server that can be written, got a replica"):
+            running.server.checked_client()
+
+
 def test_a_server_that_forgets_when_it_is_full_is_refused(tmp_path: Path) -> None:
     with embedded(tmp_path) as running:
         running.server.client().config_set("maxmemory-policy", "allkeys-lru")
@@ -174,4 +181,4 @@ def test_a_server_that_is_away_for_the_moment_is_waited_for_by_who_has_patience(
         server.checked_client()
     assert client.asked == 1
     assert server.checked_client(patience_s=10) is client
-    assert client.asked == 4
+    assert client.asked == 5  # memory and role at last
