@@ -115,7 +115,7 @@ def test_a_kept_game_opens_on_the_board_with_the_model_of_its_run(browser: Brows
             page.locator("#losses button", has_text="CSV").click()
         assert Path(download.value.path()).read_text().startswith("seconds,policy")
         with page.expect_popup() as popup:
-            page.locator("#games a").first.click()
+            page.locator("#kept a").first.click()
         board = popup.value
         board.on("pageerror", lambda error: errors.append(str(error)))
         board.locator("#moves", has_text="c2").wait_for(timeout=120_000)

@@ -40,22 +40,22 @@ function show(view) {
 /** Offer the files of games that the run has kept; the choice stays while more are written. */
 async function showGames() {
   const { files, board } = await (await asked(about("api/games"))).json();
-  get("games-card").hidden = !files.length;
+  get("kept-card").hidden = !files.length;
   get("board").hidden = !board || !shown.commands["play the champion"];
   get("board").href = board ?? "";
   const select = get("files");
   if (!files.length || files[0].file === select.options[0]?.value) return;
   const chosen = files.some(({ file }) => file === select.value) ? select.value : files[0].file;
   select.replaceChildren(...files.map(({ file, text }) => new Option(text, file, false, file === chosen)));
-  if (!get("games").rows.length) await showFile();
+  if (!get("kept").rows.length) await showFile();
 }
 
 async function showFile() {
   const path = about("api/games");
   const { games, board } = await (await asked(`${path}${path.includes("?") ? "&" : "?"}file=${get("files").value}`)).json();
-  table("games", ["", "game", "plies", "Black - White"], games.map(({ title, plies, discs, address }, index) => {
+  table("kept", ["", "game", "plies", "Black - White"], games.map(({ title, plies, discs, address }, index) => {
     const link = element(board ? "a" : "span", `${index + 1}`);
-    if (board) Object.assign(link, { href: `${board}${address}`, target: "_blank", rel: "opener" });
+    if (board) Object.assign(link, { href: `${board}${address}`, target: "_blank" });
     return [link, title, `${plies}`, discs.join(" - ")];
   }));
 }
