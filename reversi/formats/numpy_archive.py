@@ -11,6 +11,7 @@ import zlib
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
 from reversi import archive
@@ -40,7 +41,7 @@ def npz_of(records: Records) -> bytes:
     columns: dict[str, Any] = {name: getattr(records, name) for name in records.COLUMNS}
     file = io.BytesIO()
     columns |= {"game": np.array(records.game), "rules_version": np.array(RULES_VERSION)}
-    np.savez_compressed(file, allow_pickle=False, **columns)
+    np.savez_compressed(file, **columns)
     return file.getvalue()
 
 
@@ -54,10 +55,12 @@ def read_npz(data: bytes, where: str) -> Records:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as zipped:
             size = sum(entry.file_size for entry in zipped.infolist())
-        if size > MAX_BYTES:
-            raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes of arrays, got {size}")
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays: dict[str, NDArray[Any]] = {name: file[name] for name in file.files}
+            if size > MAX_BYTES:
+                raise CorruptFileError(f"{where}: expected at most {MAX_BYTES} bytes of arrays, got {size}")
+            arrays: dict[str, NDArray[Any]] = {
+                name.removesuffix(".npy"): read_array(io.BytesIO(zipped.read(name)), allow_pickle=False)
+                for name in zipped.namelist()
+            }
         game, rules = str(arrays.pop("game")), int(arrays.pop("rules_version"))
         arrays["policy"] = arrays["policy"][arrays["ply_kind"] == SEARCHED]
         header = {"game": game, "rules_version": rules, "producer": "npz", "sequence": 0}

@@ -80,7 +80,7 @@ def each_job(overrides: list[str]) -> list[list[str]]:
 
 def recompose(saved: Path, overrides: list[str]) -> dict[str, Any]:
     """Return the configuration of a resumed run: the saved one, with single values changed by `overrides`."""
-    return recomposed(_text_of(saved), overrides)
+    return recomposed(_saved_text(saved), overrides)
 
 
 def recomposed(saved: str, overrides: list[str]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def recomposed(saved: str, overrides: list[str]) -> dict[str, Any]:
 
 def with_changes(saved: Path, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the saved configuration of a run with these settings, `group.key` and value, changed."""
-    values = _of_this_version(_read(_text_of(saved), []))
+    values = _of_this_version(_read(_saved_text(saved), []))
     for key, value in changes.items():
         _set(values, key, value, f"{key}={value}")
     return _resolved(values, [])
@@ -265,6 +265,16 @@ def choices_by_group() -> dict[str, list[str]]:
     """Return the choices of every group of `conf/`, `experiment` first."""
     groups = sorted(_groups(), key=lambda group: (group != "experiment", group))
     return {group: sorted(path.stem for path in (conf_folder() / group).glob("*.yaml")) for group in groups}
+
+
+def _saved_text(saved: Path) -> str:
+    """Return the text of a run's configuration; ConfigError for one that cannot be read."""
+    import yaml
+
+    try:
+        return _text_of(saved)
+    except (yaml.YAMLError, OSError, UnicodeError, RecursionError) as error:
+        raise ConfigError(_one_line(error, [])) from error
 
 
 def _text_of(saved: Path) -> str:

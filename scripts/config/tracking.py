@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from reversi.settings import LATER
+from reversi.settings import LATER, at_least, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,33 @@ class WandbConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AlertsConfig:
+    """When somebody is told (`conf/tracking/alerts.yaml`); a run's end, and its error, always."""
+
+    webhook: str | None
+    """Address that messages are sent to by POST, as JSON; null sends them to wandb alone, where it is on."""
+    candidates_without_promotion: Annotated[int, at_least(1)]
+    """Candidates rejected one after the other."""
+    actors_missing_s: Annotated[float, at_least(0)]
+    """Seconds that an actor is missing for."""
+    disk_gb: Annotated[float, at_least(0)]
+    """Free space in GB on the disk of the run's folder, below which somebody is told."""
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "tracking.alerts")
+        web = self.webhook is None or self.webhook.startswith(("http://", "https://"))
+        require(web, "tracking.alerts.webhook", "null or an address beginning with https://", self.webhook)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlainConfig:
     """A tracker without settings: `jsonl` and `tensorboard`."""
 
 
-TRACKERS: dict[str, type[WandbConfig] | type[PlainConfig]] = {
+TRACKERS: dict[str, type[WandbConfig] | type[AlertsConfig] | type[PlainConfig]] = {
     "jsonl": PlainConfig,
     "tensorboard": PlainConfig,
     "wandb": WandbConfig,
+    "alerts": AlertsConfig,
 }
 """The settings of every tracker."""

@@ -172,6 +172,7 @@ def _session(
     from scripts.run.session import Session
     from scripts.run.summary import announce, summarise
     from scripts.run.tracking import open_trackers
+    from scripts.run.tracking.alerts import alerted
     from scripts.run.watch.report import write_report
 
     session = Session(job, folder, interrupt, Progress([], sys.stdout, hang_up=interrupt.request))
@@ -186,8 +187,9 @@ def _session(
         session.on_begin = lambda: folder.write_setup(to_yaml(values))
     else:
         folder.write_setup(to_yaml(values))
-    session.progress.open(open_trackers(job.tracking, folder.path, values, folder.owner.run))
-    with recorded_exit(folder, interrupt) as recorder:
+    trackers = open_trackers(job.tracking, folder.path, values, folder.owner.run)
+    session.progress.open(trackers)
+    with alerted(trackers), recorded_exit(folder, interrupt) as recorder:
         announce(session)
         warm(job)
         if not interrupt.requested:

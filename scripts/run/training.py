@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from reversi import __version__
+from reversi.capacity import cores
 from reversi.model.machine import cpu, has_nvidia_gpu
 from reversi.model.training import Training
 from reversi.urls import masked
@@ -35,6 +35,6 @@ def training_of(job: JobConfig, name: str) -> Training:
         algorithm=job.algorithm.name,
         program=f"reversi-zero {__version__}",
         machine=f"a Ray cluster, its driver on {machine}" if on_a_cluster else machine,
-        cores=None if on_a_cluster else len(os.sched_getaffinity(0)),
+        cores=None if on_a_cluster else cores(),
         configuration=masked(to_yaml(chosen)),
     )

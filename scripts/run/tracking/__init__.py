@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reversi.settings import build
-from scripts.config.tracking import WandbConfig
+from scripts.config.tracking import AlertsConfig, WandbConfig
 from scripts.run.tracking.metrics import Tracker
 
 
@@ -26,6 +26,10 @@ def open_trackers(
             from scripts.run.tracking.tensorboard import TensorboardTracker
 
             trackers.append(TensorboardTracker(folder / "tensorboard" / folder.name, config))
+        elif name == "alerts":
+            from scripts.run.tracking.alerts import AlertsTracker
+
+            trackers.append(AlertsTracker(folder, build(AlertsConfig, values, "tracking.alerts")))
         elif name == "wandb":
             from scripts.run.tracking.wandb import WandbTracker
 

@@ -34,7 +34,7 @@ def test_the_page_and_its_files_are_there_and_may_load_nothing_else() -> None:
         for name in sorted(file.name for file in STATIC.glob("*.*") if file.suffix != ".html"):
             file = await page.get(f"/static/{name}")
             assert (file.status, bool(await file.text())) == (200, True)
-        assert 'src="/static/app.js"' in text
+        assert 'src="static/app.js"' in text
         assert "http" not in text
         for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/static/", "/nothing"):
             assert (await page.get(path)).status in (403, 404)
@@ -199,7 +199,7 @@ def test_one_server_plays_several_boards_and_makes_each_once() -> None:
         return Selection([Opponent("first", "the first move", FirstMove(game), Limit())], "first", "six")
 
     async def run() -> None:
-        server = WebServer(selection_of(FirstMove(GAME)), "127.0.0.1", None, {6: six})
+        server = WebServer(selection_of(FirstMove(GAME)), "127.0.0.1", others={6: six})
         async with TestClient(TestServer(server.application())) as page:
             own, other = [await (await page.get(f"/api/info{query}")).json() for query in ("", "?size=6")]
             assert (own["size"], other["size"], other["name"], own["sizes"]) == (4, 6, "six", [4, 6])

@@ -66,7 +66,7 @@ def test_a_folder_is_read_as_it_is_typed(typed: str, read: str, monkeypatch: pyt
         ("hydra.searchpath=[/nowhere]", "hydra.searchpath must be folders with groups as in conf/"),
         ("tracking.jsonl.every=3", "unknown key 'tracking.jsonl.every'"),
         ("+tracking.jsonl.every=3", "unknown key 'tracking.jsonl.every'; valid here: none"),
-        ("+tracking.csv={}", "tracking must be a set of jsonl, tensorboard, wandb, got 'csv'"),
+        ("+tracking.csv={}", "tracking must be a set of jsonl, tensorboard, wandb, alerts, got 'csv'"),
     ],
 )
 def test_what_has_no_effect_is_refused(override: str, words: str) -> None:

@@ -89,7 +89,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]]:
     server = HTTPServer(("127.0.0.1", 0), Refusing)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("http_proxy", f"http://me:secret@127.0.0.1:{server.server_port}")
-    yield f"http://me:***@127.0.0.1:{server.server_port}", requests
+    yield f"http://***@127.0.0.1:{server.server_port}", requests
     server.shutdown()
     server.server_close()
 

@@ -86,7 +86,8 @@ def whole_state(run: Path) -> dict[str, Any]:
             "match": without_clocks(info["match"]),
             "weights": (model.parent / "model.safetensors").exists(),
         }
-    found["gated"] = (run / "registry" / "gated.json").read_text()
+    gated = run / "registry" / "gated.json"
+    found["gated"] = gated.read_text() if gated.exists() else ""  # before the first promotion
     return found
 
 
