@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from reversi import json
-from reversi.errors import RunError
+from reversi.errors import RunError, UsageError
 from reversi.runs import find_run
 from scripts.arguments.cluster import add_cluster, names_cluster
 from scripts.arguments.common import add_json
@@ -21,13 +21,20 @@ from scripts.run.folder import start_again
 from scripts.run.status import RunStatus, read_status
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scripts.ray.jobs import Job
 
 EXAMPLES = """
 reversi status
+reversi status night --watch
 reversi status runs/long --json
 reversi status night --address http://head:8265
 """
+
+
+WATCH_S = 2.0
+"""Seconds between two looks of --watch."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what", nargs="?", metavar="RUN", help="a run's folder or name, or a job (default: the newest run)"
     )
     add_cluster(parser)
+    parser.add_argument("--watch", action="store_true", help="show it again every two seconds, until it has ended")
     add_json(parser, "one JSON object, or a list of jobs")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the status of the run, and of its job if it has one."""
+    if args.watch and (names_cluster(args) or args.json):
+        raise UsageError("expected --watch with a run of this machine and without --json; see `reversi watch`")
+    if args.watch:
+        return _watch(find_run(args.what))
     if not names_cluster(args):
         status = read_status(find_run(args.what))
         _show(args.json, asdict(status), _lines(status, status.resume_command))
@@ -64,6 +76,22 @@ def run(args: argparse.Namespace) -> int:
         lines += _lines(run_status, launch_command(run_status, jobs.address))
     _show(args.json, {"job": asdict(job), "run": asdict(run_status) if run_status else None}, lines)
     return 0
+
+
+def _watch(folder: Path) -> int:
+    """Show the status of a run in place until the run has ended, or Ctrl-C."""
+    import time
+
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(auto_refresh=False) as live:
+        while True:
+            status = read_status(folder)
+            live.update(Text("\n".join(_lines(status, status.resume_command))), refresh=True)
+            if status.state != "training":
+                return 0
+            time.sleep(WATCH_S)
 
 
 def _list(as_json: bool, jobs: list[Job]) -> None:

@@ -53,6 +53,8 @@ def cells_of(
     if games := new.wins + new.draws + new.losses:
         cells["results"] = f"won {new.wins / games:.1%}, drawn {new.draws / games:.1%}, lost {new.losses / games:.1%}"
     if newest.gate is not None:
+        if newest.gate.promotions:
+            cells["champion"] = _champion_text(newest.gate)
         cells["gate"] = newest.gate.summary
     if newest.health:
         cells["actors"] = _actors_text(newest.health["actors"])
@@ -68,8 +70,8 @@ def as_line(at_s: float, cells: dict[str, str]) -> str:
     return f"{at_s:5.0f} s | " + " | ".join(f"{name} {text}" for name, text in cells.items())
 
 
-def as_table(cells: dict[str, str]) -> Table:
-    """Return the dashboard as a table of two columns."""
+def as_table(cells: dict[str, str], share: float | None = None) -> Table:
+    """Return the dashboard as a table of two columns, with a bar for the share of the run that is done."""
     from rich.table import Table
 
     table = Table(show_header=False, title="reversi train", title_justify="left")
@@ -77,7 +79,19 @@ def as_table(cells: dict[str, str]) -> Table:
     table.add_column()
     for name, text in cells.items():
         table.add_row(name, text)
+    if share is not None:
+        from rich.progress_bar import ProgressBar
+
+        table.add_row("progress", ProgressBar(total=1.0, completed=share, width=40))
     return table
+
+
+def _champion_text(report: GateReport) -> str:
+    """Return the champion's Elo above the first model and, of the newest candidate, the results kept."""
+    text = f"version {report.champion_version}, Elo {report.champion_elo:+.0f} above the first model"
+    if report.truth is None:
+        return text
+    return f"{text}; version {report.candidate_version} keeps {report.truth.outcome_kept:.1%} of solved results"
 
 
 def _replay_text(report: ReplayReport) -> str:

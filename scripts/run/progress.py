@@ -47,7 +47,7 @@ class Progress:
     ) -> None:
         """`hang_up` is called once nobody reads `out` any more."""
         self._trackers, self._out, self._hang_up = trackers, out, hang_up
-        self._sum = self._last_row = self._last_line = self._last_results = Counters()
+        self._sum = self._first = self._last_row = self._last_line = self._last_results = Counters()
         self._newest = Newest()
         self._began: float | None = None
         self._drawn = self._written = self._printed = time.monotonic()
@@ -80,7 +80,7 @@ class Progress:
         self._before_s, self._length_s, self._all_games = before_s, length_s, games
         self._began = self._drawn = self._written = now = time.monotonic()
         self._printed = now - LINE_EVERY_S + FIRST_LINE_S
-        self._sum = self._last_row = self._last_line = replace(self._sum, at_s=before_s)
+        self._sum = self._first = self._last_row = self._last_line = replace(self._sum, at_s=before_s)
         if self._out.isatty():
             from rich.console import Console
             from rich.live import Live
@@ -89,10 +89,11 @@ class Progress:
             self._live.start()
 
     def end(self) -> None:
-        """Write the last row, if training began, leave the table as it is and close the trackers."""
+        """Write the last row, if training began, leave the table with the session's rates and close the trackers."""
         if self._began is not None:
             self._write_row()
         if self._live is not None:
+            self._last_line = self._first
             self._live.update(self._table(), refresh=True)
             self._live.stop()
             self._live = None
@@ -227,7 +228,8 @@ class Progress:
         return cells_of(self._sum, self._last_line, self._newest, self._length_s, self._all_games)
 
     def _table(self) -> Table:
-        table = as_table(self._cells())
+        length_s = self._length_s
+        table = as_table(self._cells(), None if length_s is None else min(1.0, self._sum.at_s / length_s))
         if self._sum.at_s - self._last_line.at_s > METRICS_EVERY_S:
             self._last_line = self._sum
         return table
