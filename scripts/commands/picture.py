@@ -6,32 +6,40 @@ training and on the validation games.
 
 Each step of the Elo curve is a promotion, as high as the Elo difference of its match, summed from the first model on.
 This overestimates progress, as a network beats its own predecessor by more than it gains against other players.
+
+Of several runs the curves stand in the same panels, each named by its run.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from reversi.errors import UsageError
 from reversi.runs import find_run
 from scripts.arguments.common import file_path
-from scripts.run.learning_curves import PICTURE, picture_of
+from scripts.run.learning_curves import PICTURE, picture_of, picture_of_several
 
 EXAMPLES = """
 reversi picture runs/long
 reversi picture runs/long -o elo.svg
+reversi picture runs/a runs/b runs/c -o three.svg
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run and where the picture goes."""
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's folder or name (default: the newest run)")
-    parser.add_argument(
-        "-o", "--output", type=file_path, metavar="FILE", help=f"file to write (default: RUN/{PICTURE})"
-    )
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="folders or names of runs (default: the newest run)")
+    where = f"file to write (default: RUN/{PICTURE}; needed for several runs)"
+    parser.add_argument("-o", "--output", type=file_path, metavar="FILE", help=where)
 
 
 def run(args: argparse.Namespace) -> int:
     """Draw the picture and say where it is."""
-    folder = find_run(args.run)
-    print(picture_of(folder, args.output or folder / PICTURE))
+    folders = list(dict.fromkeys(find_run(name) for name in args.runs or [None]))
+    if len(folders) == 1:
+        print(picture_of(folders[0], args.output or folders[0] / PICTURE))
+        return 0
+    if args.output is None:
+        raise UsageError("expected -o FILE for a picture of several runs")
+    print(picture_of_several(folders, args.output))
     return 0

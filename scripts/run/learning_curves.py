@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reversi.errors import RunError
@@ -25,6 +27,26 @@ def picture_of(folder: Path, target: Path) -> Path:
         raise RunError(f"expected metrics of training in {folder / 'metrics.jsonl'}, but it has none yet")
     by_games = any("play/wins" in row for row in rows)
     write_output(target, draw(folder.name, "games" if by_games else "minutes of training", panels).encode())
+    return target
+
+
+def picture_of_several(folders: Sequence[Path], target: Path) -> Path:
+    """Draw the curves of several runs into the same panels, those that all of them have, each named by its run."""
+    from reversi.files import write_output
+
+    found = [{panel.title: panel for panel in panels_of(rows_of(folder, *SHOWN))} for folder in folders]
+    titles = [title for title in found[0] if all(title in panels for panels in found)]
+    if not titles:
+        raise RunError(f"expected runs with metrics of the same kind, got {', '.join(map(str, folders))}")
+    panels = []
+    for title in titles:
+        curves = [
+            replace(curve, name=f"{folder.name}: {curve.name}" if len(each[title].curves) > 1 else folder.name)
+            for folder, each in zip(folders, found, strict=True)
+            for curve in each[title].curves
+        ]
+        panels.append(replace(found[0][title], curves=curves))
+    write_output(target, draw(f"{len(folders)} runs", "minutes of training", panels).encode())
     return target
 
 

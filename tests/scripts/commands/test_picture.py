@@ -13,6 +13,7 @@ import pytest
 
 from scripts.curves import Curve, Panel, Scale, draw
 from tests.scripts.conftest import Reversi
+from tests.scripts.run.written_runs import made, write
 
 
 def numbers(path: str) -> list[tuple[float, float]]:
@@ -143,3 +144,25 @@ def test_what_is_no_run_is_one_line(reversi: Reversi, tmp_path: Path) -> None:
     assert "expected a run's folder or its name" in answer.err
     (tmp_path / "metrics.jsonl").write_text('{"step": 0, "elapsed_s": 0.0, "run/games": 1.0}\n')
     assert "has none yet" in reversi("picture", tmp_path).err
+
+
+def test_several_runs_stand_in_the_same_panels(tmp_path: Path, reversi: Reversi) -> None:
+    rows = [
+        {
+            "step": 1,
+            "elapsed_s": 60.0 * minute,
+            "gate/champion_elo": 100.0 * minute,
+            "learner/losses/policy": 1.0 / minute,
+        }
+        for minute in (1, 2, 3)
+    ]
+    for name in ("a", "b"):
+        write(made(tmp_path / name), rows)
+    target = tmp_path / "both.svg"
+    runs = [str(tmp_path / name) for name in ("a", "b")]
+    assert reversi("picture", *runs).code == 2
+    assert reversi("picture", *runs, "-o", str(target)).code == 0
+    texts = [element.text for element in ElementTree.fromstring(target.read_text()).iter()]
+    assert {"2 runs", "a", "b"} <= set(texts)
+    assert reversi("picture", runs[0], "-o", str(target)).code == 0
+    assert "champion" in target.read_text()
