@@ -45,6 +45,7 @@ def charts_of(history: History) -> list[Chart]:
         *truths(history),
         play(history),
         *losses(ticks),
+        *self_play(ticks),
         *speeds(ticks),
         *balance(ticks),
     ]

@@ -206,3 +206,20 @@ def test_the_log_is_among_the_events_whatever_bytes_it_has(tmp_path: Path) -> No
     events = view.poll()["events"]
     assert events[0]["text"] == "actor-0 died"
     assert len(events) == 60
+
+
+def test_self_play_has_its_charts_and_those_of_zeros_are_left_out(tmp_path: Path) -> None:
+    view = run_with(tmp_path / "run", [])
+    played = {"selfplay/black_win_share": 0.5, "selfplay/draw_share": 0.1, "selfplay/white_win_share": 0.4}
+    more = {"selfplay/plies": 33.0, "selfplay/lead_discs": 12.0, "selfplay/depth": 0.0, "selfplay/policy_loss": 1.7}
+    with open(tmp_path / "run" / "metrics.jsonl", "a") as file:
+        for at_s in (70.0, 75.0):
+            file.writelines(json.dumps(row) + "\n" for row in moment(at_s))
+            file.write(json.dumps({"step": 1, "elapsed_s": at_s, **played, **more}) + "\n")
+    shown = view.poll()
+    results = {each["name"]: each["values"][-1] for each in chart(shown, "results")["series"]}
+    assert results == {"Black won": 50, "drawn": 10, "White won": 40}
+    assert [each["values"][-1] for each in chart(shown, "length")["series"]] == [33, 12]
+    assert not [each for each in shown["charts"] if each["id"] == "depth"]
+    (fresh,) = [each for each in chart(shown, "losses")["series"] if each["name"] == "policy, fresh games"]
+    assert fresh["values"][-2:] == [1.7, 1.7]
