@@ -57,7 +57,7 @@ class KeptGames:
             self._number += 1
             games = Records.concatenate(self._parts)
             self._parts.clear()
-            self._write(f"selfplay-{self._number:06d}.records", encode(games, "kept", self._number))
+            self._write(f"selfplay-{self._number:06d}.records", encode(games, "self-play", self._number))
             self._drop(selfplay_files(self._folder.parent)[:-FILES])
 
     def _write(self, name: str, data: bytes) -> None:
