@@ -11,7 +11,7 @@ import logging
 import math
 import re
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,8 @@ class Strength:
         )
         if self._champion:
             self._best[name] = max(low, self._best.get(name, 0.0))
-            self._results.append({key: value for key, value in asdict(report).items() if key != "share"})
+            counts = {key: getattr(score, key) for key in ("wins", "draws", "losses")}
+            self._results.append({"name": name, **counts, "points": score.score, "low": low, "high": high})
             if not self._pending:
                 self._registry.add_opponents(weights.version, self._results)
         return report

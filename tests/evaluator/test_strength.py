@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -55,8 +56,11 @@ def test_results_become_part_of_the_description(registry: Registry) -> None:
     matches = [match for match in played(rounds(registry, 0, 10)) if match.version == 10]
     described = registry.get(10).match
     assert described is not None
-    assert [each["opponent"] for each in described["opponents"]] == ["random", "greedy", "v0"]
-    assert [each["score"] for each in described["opponents"]] == [match.score for match in matches]
+    assert [each["name"] for each in described["opponents"]] == ["random", "greedy", "v0"]
+    assert [each["points"] for each in described["opponents"]] == [match.score for match in matches]
+    text = (Path(registry.url) / "models" / "000010" / "card.md").read_text()
+    for match in matches:
+        assert f"| {match.opponent} | {match.wins}-{match.draws}-{match.losses} | {match.score:.3f} [" in text
     assert registry.gated().version == 10
     assert registry.load(registry.get(10)).version == 10
 

@@ -97,9 +97,11 @@ def test_alpha_beta_and_tables_value_exchanged_moves_equally(name: str) -> None:
         AlphaBetaAnalyzer("m", AlphaBeta(game, evaluate.tables), 1.0),
         SearchAnalyzer("m", game, evaluate, 20),
     ]
-    for position in symmetric(game, 100):
+    positions = list(symmetric(game, 100))
+    for position in positions:
         for analyzer in analyzers:
             check(position, analyzer.analyse(position, Limit(20), lambda: False))
+    assert len(positions) == 100
 
 
 def test_the_solver_gives_exchanged_moves_one_line() -> None:
