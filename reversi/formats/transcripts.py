@@ -297,7 +297,7 @@ def _more_rows(row: str, rows: deque[str]) -> int:
     if not row or SQUARE.match(row) is not None or not set(plain(row)) <= _OF_ROWS:
         return 0
     squares = sum(symbol in SYMBOLS for symbol in plain(row))
-    for more in (0, squares - 1, squares):  # the side to move may have a row of its own
+    for more in (0, max(squares - 1, 0), squares):  # the side to move may have a row of its own
         if more and (squares > max(game.size for game in GAMES.values()) or more > len(rows)):
             break
         try:
