@@ -33,6 +33,9 @@ reversi launch --address http://head:8265 --config-dir my_conf experiment=mine r
 reversi launch --address http://head:8265 resume=/shared/runs/night run.minutes=1200
 """
 
+PAGE_PORT = 8766
+"""Port of the run's page on the head, unless the job says otherwise."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -84,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"launched job {job.id}: run {job.run} in {job.folder}\n"
             f"  look:  reversi status {job.run} {at}\n"
+            f"  watch: reversi watch {job.run} {at}\n"
             f"  stop:  reversi stop {job.run} {at}",
             flush=True,
         )
@@ -119,6 +123,9 @@ def order_of(
         if not any(item.startswith("cluster=") for item in overrides):
             overrides, rest = [*overrides, "cluster=ray"], [*rest, "cluster=ray"]
         job = job_of(compose([*rest, *own]))
+        asked = any(item.startswith("tracking.port=") for item in overrides)
+        if job.tracking.jsonl is not None and job.tracking.port is None and not asked:
+            overrides = [*overrides, f"tracking.port={PAGE_PORT}"]
         folder = str(Path(job.run.dir) / job.run.name)
     if not isinstance(job.cluster, RayClusterConfig):
         raise ConfigError(f"expected a Ray cluster to launch on, as cluster=ray, got cluster.kind={job.cluster.kind}")

@@ -171,7 +171,8 @@ def _set(values: dict[str, Any], key: str, value: Any, written: str) -> None:
         kind = Any if names is None else names[part]
         if depth < len(parents):
             group = group.setdefault(part, {})
-    if members(kind, group.get(last), key) is not None:
+    turned_off = value is None and members(kind, None, key) is None
+    if members(kind, group.get(last), key) is not None and not turned_off:
         raise _not_single(written)
     before = group.get(last, _ABSENT)
     if (key in KEPT or key.startswith("network.")) and value != before:

@@ -36,7 +36,7 @@ from reversi.search.config import MAX_SIMULATIONS, SearchConfig
 from reversi.settings import LATER, above, at_least, between, build, require, require_ranges
 from reversi.urls import has_password, masked
 from scripts.config.cluster import ClusterConfig, RayClusterConfig
-from scripts.config.tracking import TRACKERS
+from scripts.config.tracking import TrackingConfig
 
 ACTOR_BYTES, OTHERS_BYTES = 600 << 20, 5 << 29
 """Memory of an actor, and of all other processes of a run together (docs/cluster.md, Sizing): a run that chooses its
@@ -145,8 +145,7 @@ class JobConfig:
     gate: GateConfig
     cluster: ClusterConfig
     registry: RegistryConfig
-    tracking: dict[str, dict[str, Any]]
-    """Trackers to write to, by name, each with its own settings."""
+    tracking: TrackingConfig
     init: Any
     """Model of the same game and network whose weights the run begins with, as its version 0; all else is new.
     `gated`, `latest`, `shipped`, a version, or a model's folder, such as models/000012 in a registry at any URL; null
@@ -159,9 +158,6 @@ class JobConfig:
         require(fits, "init", "null or the name of a model", self.init)
         if has_password(str(self.init)):
             raise ConfigError(f"init must not hold a password, got {masked(str(self.init))!r}")
-        for name, settings in self.tracking.items():
-            require(name in TRACKERS, "tracking", f"a set of {', '.join(TRACKERS)}", name)
-            build(TRACKERS[name], settings, f"tracking.{name}")
         draw, each = self.learner.batch * self.learner.chunk_batches, ""
         if isinstance(self.learner, PatternLearnerConfig):  # a sample is a game
             squares = game_named(self.game.name).squares
@@ -226,11 +222,7 @@ class JobConfig:
 
 def job_of(values: Mapping[str, Any]) -> JobConfig:
     """Build the job from the composed configuration; a missing, unknown or wrongly typed value is a ConfigError."""
-    absent: dict[str, Any] = {
-        "init": None,
-        "begun_from": None,
-        "tracking": {},
-    }  # old runs, tracking=[]
+    absent: dict[str, Any] = {"init": None, "begun_from": None, "tracking": {}}  # old runs
     return build(JobConfig, absent | dict(values), "")
 
 

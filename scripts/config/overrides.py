@@ -15,7 +15,7 @@ from reversi.errors import ConfigError, UsageError
 
 TEXTS = (
     *("run.name", "run.dir", "registry.url", "cluster.namespace", "cluster.working_dir", "cluster.token_file"),
-    *("tracking.wandb.project", "tracking.wandb.entity", "tracking.wandb.group"),
+    *("tracking.wandb.project", "tracking.wandb.entity", "tracking.wandb.group", "tracking.wandb.id", "tracking.host"),
 )
 """Settings that are text whatever it looks like."""
 

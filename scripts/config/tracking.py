@@ -1,11 +1,11 @@
-"""Settings of the trackers of metrics (`conf/tracking`)."""
+"""Settings of the trackers of metrics (`conf/tracking`) and of the page beside a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from reversi.settings import LATER, at_least, require, require_ranges
+from reversi.settings import LATER, at_least, between, require, require_ranges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,12 @@ class WandbConfig:
     """Tags of the run."""
     mode: Literal["auto", "online", "offline", "disabled"] = field(default="auto", metadata=LATER)
     """Where it is written; `auto` is WANDB_MODE, else online with a login and offline without."""
+    id: str | None = field(default=None, metadata=LATER)
+    """The run there; null is the random name in `run.id`.  A resumed run goes on there, or under another id apart."""
+
+    def __post_init__(self) -> None:
+        fits = self.id is None or (0 < len(self.id) <= 128 and not set(self.id) & set("/\\#?%:"))
+        require(fits, "tracking.wandb.id", "null or at most 128 characters without /\\#?%:", self.id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +54,21 @@ class PlainConfig:
     """A tracker without settings: `jsonl` and `tensorboard`."""
 
 
-TRACKERS: dict[str, type[WandbConfig] | type[AlertsConfig] | type[PlainConfig]] = {
-    "jsonl": PlainConfig,
-    "tensorboard": PlainConfig,
-    "wandb": WandbConfig,
-    "alerts": AlertsConfig,
-}
-"""The settings of every tracker."""
+@dataclass(frozen=True, kw_only=True)
+class TrackingConfig:
+    """The trackers to write to, each with its own settings and null where it is off; and the page beside the run."""
+
+    port: Annotated[int | None, between(0, 65_535)] = field(default=None, metadata=LATER)
+    """Port on which the run serves its page, as `reversi watch` does, while it trains: the driver's machine, on which
+    the run's folder is.  0, or a port that is taken, is any free one; null serves none."""
+    host: str = field(default="127.0.0.1", metadata=LATER)
+    """Address that it listens on; any but this machine's own wants a token (REVERSI_WATCH_TOKEN, or a new one)."""
+    jsonl: PlainConfig | None = field(default=None, metadata=LATER)
+    tensorboard: PlainConfig | None = field(default=None, metadata=LATER)
+    wandb: WandbConfig | None = field(default=None, metadata=LATER)
+    alerts: AlertsConfig | None = field(default=None, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        require_ranges(self, "tracking")
+        fits = self.port is None or self.jsonl is not None
+        require(fits, "tracking.port", "null without the tracker jsonl, which the page reads", self.port)

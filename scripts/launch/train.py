@@ -173,6 +173,7 @@ def _session(
     from scripts.run.summary import announce, summarise
     from scripts.run.tracking import open_trackers
     from scripts.run.tracking.alerts import alerted
+    from scripts.run.watch.beside import page_of
     from scripts.run.watch.report import write_report
 
     session = Session(job, folder, interrupt, Progress([], sys.stdout, hang_up=interrupt.request))
@@ -191,17 +192,18 @@ def _session(
     session.progress.open(trackers)
     with alerted(trackers), recorded_exit(folder, interrupt) as recorder:
         announce(session)
-        warm(job)
-        if not interrupt.requested:
-            try:
-                _launch(session)
-            finally:
-                session.progress.end()
-        if not interrupt.requested:
-            summarise(session)
+        with page_of(folder.path, job.tracking):
+            warm(job)
+            if not interrupt.requested:
+                try:
+                    _launch(session)
+                finally:
+                    session.progress.end()
+            if not interrupt.requested:
+                summarise(session)
         if not interrupt.requested:
             recorder.record("finished")
-            if "jsonl" in job.tracking:
+            if job.tracking.jsonl is not None:
                 write_report(folder.path)
             return True
         if folder.disposable:

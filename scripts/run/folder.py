@@ -16,6 +16,7 @@ runs/<name>/
     summary.json  learning.svg  report.html
                                     what came out
     ended.json                      how the last session ended
+    page.url                        where its page is while it trains, with `tracking.port`
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from scripts.run.exit_record import EXIT_RECORD, ExitRecord, read_exit_record
 from scripts.run.folder import checkpoints_in, is_left_over, lock_holder
 from scripts.run.stopping_criteria import raised_limit
 from scripts.run.tracking.jsonl import newest_values
+from scripts.run.watch.beside import page_address
 
 State = Literal["training", "finished", "stopped", "died", "empty"]
 
@@ -68,6 +69,8 @@ class RunStatus:
     """Setting that lets a finished run continue, such as `run.minutes=20`."""
     name_free: bool
     """Whether it has ended and left nothing to go on from, so that a new run of its name takes its folder."""
+    page: str | None
+    """Address of its page while it trains, as seen from its machine, if it serves one (`tracking.port`)."""
     ended: ExitRecord | None
     """How its last session ended, as it recorded itself; None while it trains, and without a record."""
 
@@ -117,6 +120,7 @@ def read_status(folder: Path) -> RunStatus:
         if state == "finished"
         else None,
         name_free=holder is None and is_left_over(folder),
+        page=page_address(folder) if state == "training" else None,
         ended=record,
     )
 

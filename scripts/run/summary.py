@@ -70,7 +70,7 @@ def summarise(session: Session) -> None:
         return
     session.folder.write_json("summary.json", outcome)
     here = quote(session.shown_path)
-    if "jsonl" in job.tracking:
+    if job.tracking.jsonl is not None:
         picture_of(session.folder.path, session.folder.path / PICTURE)
         print(f"\nreport in {here}/{REPORT}, learning curves in {here}/{PICTURE}", end="")
     models = quote(job.registry.url) if job.registry.url else f"{here}/registry"

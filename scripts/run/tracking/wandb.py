@@ -4,6 +4,7 @@ Without a login wandb prompts for one on a terminal and fails elsewhere; without
 `mode: auto` is online where WANDB_MODE says so or a login is at hand (WANDB_API_KEY or a netrc file), and a session
 that cannot reach the server is kept in files.
 Online, a resumed run continues its wandb run, whose id is the run's own random name: two runs called `night` are two.
+`tracking.wandb.id` names another one, and `tracking.wandb=null` none, also for a resumed run.
 Offline, each session is a wandb run of its own, in a group with the run's name: of two offline runs with one id, the
 one synced last replaces the other (wandb issues 3841, 4624, 5865).
 """
@@ -81,7 +82,7 @@ class WandbTracker:
             project=settings.project or os.environ.get("WANDB_PROJECT") or PROJECT,
             entity=settings.entity,
             name=self._folder.name,
-            id=run_id if online else None,
+            id=(settings.id or run_id) if online else None,
             resume="allow" if online else None,
             group=settings.group or (None if online else self._folder.name),
             tags=list(settings.tags),
@@ -127,7 +128,9 @@ class WandbTracker:
         self._matches.append([version, opponent, *numbers, version == champion, round(elapsed_s / 60, 2)])
         if version != champion:
             return
-        self._run.summary.update({"champion": version, "champion_elo": metrics["gate/champion_elo"]})
+        said = {"champion": version, "champion_elo": metrics["gate/champion_elo"]}
+        said |= {"champion_minutes": round(elapsed_s / 60, 2), "promotions": int(metrics.get("gate/promotions", 0))}
+        self._run.summary.update(said)
         model = wandb.Artifact(f"{self._run.id}-model", type="model", metadata={"version": version, **metrics})
         place = f"{self._registry}/models/{version:06d}"
         if "://" in place:

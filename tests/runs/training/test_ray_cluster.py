@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,13 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
     assert cluster.roles(cluster.head) >= {"RemoteLearner", "RemoteGate", "AsyncReplay"}
     assert "RemoteWorker" not in cluster.roles(cluster.head)
 
+    watched = cluster.reversi("watch", "both", "--address", cluster.dashboard)
+    assert watched.returncode == 0, watched.stderr
+    page = watched.stdout.strip().removeprefix("both: ")
+    assert page == state["run"]["page"]
+    with urllib.request.urlopen(f"{page}metrics", timeout=60) as answer_of_page:
+        assert b'reversi_state{run="both",state="training"} 1.0' in answer_of_page.read()
+
     stopped = cluster.reversi("stop", "both", "--json")
     assert stopped.returncode == 0, stopped.stdout + stopped.stderr
     answer = json.loads(stopped.stdout)
@@ -84,6 +92,9 @@ def test_a_job_runs_on_both_nodes_is_looked_at_and_saved(cluster: TwoNodes, tmp_
     assert saved_actors(run) == both_actors, (run / "logs" / "run.log").read_text()
     assert status(cluster, "both")["run"]["ended"]["how"] == "stopped"
     assert cluster.reversi("status", "both").stdout.endswith(f"go on with:  {answer['resume']}\n")
+    ended = cluster.reversi("watch", "both", "--address", cluster.dashboard)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: run both has no page now (stopped); its report is in ")
     again = json.loads(cluster.reversi("stop", "both", "--json").stdout)
     assert (again["said"], again["saved"]) == ("was not running: stopped; stopped", True)
     listed = status(cluster)

@@ -58,7 +58,7 @@ def run_here(tmp_path: Path) -> Path:
 def test_a_job_carries_the_name_that_was_chosen_here(head: Head, reversi: Reversi) -> None:
     assert reversi("launch", "run.dir=/shared", "run.minutes=3", "+cluster.env_vars.A=b").code == 0
     assert head.sent["folder"] == f"/shared/{head.sent['run']}"
-    assert head.sent["command"][-2:] == ("cluster=ray", f"run.name={head.sent['run']}")
+    assert head.sent["command"][-3:] == ("cluster=ray", "tracking.port=8766", f"run.name={head.sent['run']}")
     assert head.sent["runtime_env"] == {"env_vars": {"A": "b", "RAY_JOB_STOP_WAIT_TIME_S": "120"}}
 
 
@@ -143,7 +143,8 @@ def test_experiments_of_ones_own_are_sent_along(head: Head, tmp_path: Path, reve
     assert reversi(*job, "--config-dir", tmp_path / "own").code == 0
     command = head.sent["command"]
     assert command[3:] == (
-        *("train", f"--config-dir={CONFIG}", "experiment=mine", "run.dir=/shared", "cluster=ray", "run.name=2026"),
+        *("train", f"--config-dir={CONFIG}", "experiment=mine", "run.dir=/shared", "cluster=ray"),
+        *("tracking.port=8766", "run.name=2026"),
     )
     assert head.package == {f"{CONFIG}/experiment/mine.yaml"}
     assert head.sent["run"] == "2026"

@@ -11,6 +11,7 @@ from scripts.commands import train as command
 from scripts.config.compose import compose, each_job, recompose, to_yaml
 from scripts.config.job import job_of
 from scripts.config.overrides import without_config_dir
+from scripts.config.tracking import TrackingConfig
 from scripts.launch.train import Trained
 
 MINE = "# @package _global_\ndefaults:\n  - override /game: reversi4\nrun: {minutes: 3, name: own}\n"
@@ -66,7 +67,7 @@ def test_a_folder_is_read_as_it_is_typed(typed: str, read: str, monkeypatch: pyt
         ("hydra.searchpath=[/nowhere]", "hydra.searchpath must be folders with groups as in conf/"),
         ("tracking.jsonl.every=3", "unknown key 'tracking.jsonl.every'"),
         ("+tracking.jsonl.every=3", "unknown key 'tracking.jsonl.every'; valid here: none"),
-        ("+tracking.csv={}", "tracking must be a set of jsonl, tensorboard, wandb, alerts, got 'csv'"),
+        ("+tracking.csv={}", "unknown key 'tracking.csv'; valid here: port, host, jsonl, tensorboard, wandb, alerts"),
     ],
 )
 def test_what_has_no_effect_is_refused(override: str, words: str) -> None:
@@ -76,7 +77,7 @@ def test_what_has_no_effect_is_refused(override: str, words: str) -> None:
 
 
 def test_a_job_may_have_no_tracker_at_all() -> None:
-    assert job_of(compose(["tracking=[]"])).tracking == {}
+    assert job_of(compose(["tracking=[]"])).tracking == TrackingConfig()
 
 
 @pytest.mark.parametrize("flag", [["--config-dir", "{}"], ["--config-dir={}"], ["-cd", "{}"], ["hydra.searchpath"]])

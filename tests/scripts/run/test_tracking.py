@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.config.tracking import PlainConfig, TrackingConfig
 from scripts.run.tracking import open_trackers, tensorboard
 from scripts.run.tracking.jsonl import JsonlTracker, rows_of
 from scripts.run.tracking.metrics import flatten
@@ -111,7 +112,8 @@ def test_tensorboard_has_the_configuration_and_charts_of_metrics_that_there_are(
 
 
 def test_the_trackers_named_are_opened_in_the_runs_folder(tmp_path: Path) -> None:
-    trackers = open_trackers({"jsonl": {}, "tensorboard": {}}, tmp_path, {}, "aaaa")
+    settings = TrackingConfig(jsonl=PlainConfig(), tensorboard=PlainConfig())
+    trackers = open_trackers(settings, tmp_path, {}, "aaaa")
     for tracker in trackers:
         tracker.write(0, 0.0, {"a": 1.0})
         tracker.close()

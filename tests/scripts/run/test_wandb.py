@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reversi.errors import ConfigError
-from scripts.config.compose import compose
+from scripts.config.compose import compose, recompose, to_yaml
 from scripts.config.job import job_of
 from scripts.config.tracking import WandbConfig
+from scripts.run.tracking import open_trackers
 from scripts.run.tracking.wandb import GATE, WandbTracker, mode_of
 
 SETTINGS = WandbConfig(project=None)
@@ -28,6 +30,7 @@ PROMOTED = {
     "gate/elo": 140.0,
     "gate/elo_low": 100.0,
     "gate/champion_elo": 640.0,
+    "gate/promotions": 3.0,
 }
 
 
@@ -125,6 +128,14 @@ def test_two_runs_of_one_name_are_two_and_offline_sessions_replace_none(
     assert asked[0]["run"].metrics == [("*", "step")]
 
 
+def test_a_run_that_goes_on_keeps_changes_or_drops_its_wandb_run(tmp_path: Path, asked: list[dict[str, Any]]) -> None:
+    (tmp_path / "config.yaml").write_text(to_yaml(compose(["tracking.wandb.mode=online"])))
+    for change in ([], ["tracking.wandb.id=other"], ["tracking.wandb=null"]):
+        tracking = job_of(recompose(tmp_path / "config.yaml", change)).tracking
+        open_trackers(replace(tracking, jsonl=None, tensorboard=None), tmp_path, {}, "aaaa")
+    assert [each["id"] for each in asked] == ["aaaa", "other"]
+
+
 def test_the_settings_and_the_project_of_the_environment_are_heard(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, asked: list[dict[str, Any]]
 ) -> None:
@@ -197,7 +208,7 @@ def test_a_promoted_model_is_an_artifact_and_every_match_a_row_of_the_table(
     ((artifact, aliases),) = run.artifacts
     assert (artifact.name, artifact.type, aliases) == ("wandb-id-model", "model", ["champion", "v7"])
     assert artifact.places == [f"{tmp_path}/registry/models/000007"]
-    assert run.summary == {"champion": 7, "champion_elo": 640.0}
+    assert run.summary == {"champion": 7, "champion_elo": 640.0, "champion_minutes": 1.0, "promotions": 3}
     assert run.rows[-1]["gate"] == {
         "columns": list(GATE),
         "data": [
@@ -220,6 +231,7 @@ def test_a_registry_elsewhere_is_referred_to(tmp_path: Path, asked: list[dict[st
     [
         ("tracking.wandb.mode=never", r"tracking\.wandb\.mode must be one of auto, online, offline, disabled"),
         ("tracking.wandb.tags=one", r"tracking\.wandb\.tags must be a list"),
+        ("tracking.wandb.id=a/b", r"tracking\.wandb\.id must be null or at most 128 characters without"),
         ("+tracking.wandb.color=red", r"unknown key 'tracking\.wandb\.color'; valid here: project, entity"),
         ("+tracking.jsonl.color=red", r"unknown key 'tracking\.jsonl\.color'"),
     ],
@@ -232,4 +244,4 @@ def test_wrong_settings_are_one_line(override: str, words: str) -> None:
 def test_settings_of_an_older_run_are_read() -> None:
     values = compose([])
     values["tracking"]["wandb"] = {"project": "p"}
-    assert job_of(values).tracking["wandb"] == {"project": "p"}
+    assert job_of(values).tracking.wandb == WandbConfig(project="p")
