@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evaluator.config import GateConfig
+from evaluator.margin_errors import Analyse
+from reversi.analysis.alphabeta import AlphaBetaAnalyzer
+from reversi.analysis.analyzer import Limit
+from reversi.analysis.batch import BatchAnalyzer
 from reversi.games.rules import Game
+from reversi.model.evaluate import open_evaluator
 from reversi.model.weights import Weights
 from reversi.players import (
     NODES_PER_SIMULATION,
@@ -13,10 +18,12 @@ from reversi.players import (
     Player,
     SearchPlayer,
     alphabeta_of,
+    batch_of,
     model_player,
     playing_config,
     plays_alphabeta,
 )
+from reversi.players.model import PATTERN_SECONDS
 
 
 @dataclass(frozen=True)
@@ -47,3 +54,14 @@ class Contestants:
             threads=self.config.threads,
             backend=self.config.backend,
         )
+
+    def analysing(self, weights: Weights) -> Analyse:
+        """Return the analysis that people get, without the solver, as deep as the check on solved positions."""
+        simulations, threads = self.config.truth_simulations, self.config.threads
+        if plays_alphabeta(weights) and simulations:
+            alphabeta = AlphaBetaAnalyzer(
+                f"alphabeta:{weights.version}", alphabeta_of(self.game, weights), PATTERN_SECONDS
+            )
+            return lambda positions: [alphabeta.analyse(position, Limit(simulations)) for position in positions]
+        evaluate = open_evaluator(weights, backend=self.config.backend, batch=batch_of(simulations), threads=threads)
+        return BatchAnalyzer(self.game, evaluate, simulations, 0).analyse

@@ -316,7 +316,7 @@ class Gate:
             "seconds": round(trial.seconds, 1),
             "truth": asdict(trial.truth) if trial.truth else None,
         }
-        self.registry.publish(trial.candidate, verdict, record, self._spent)
+        self.registry.publish(trial.candidate, verdict, record, self._spent, trial.margin_errors)
         self._judged = trial.candidate.version
         if promoted:
             self._champion, self._champion_elo = trial.candidate, elo

@@ -90,6 +90,8 @@ class FinishedGame:
 
     actions: list[int]
     """From the start of the game, its opening and passes included."""
+    opening_plies: int
+    """Plies of the opening."""
     a_is_black: bool
     """Whether player A has Black."""
     black_margin: int
@@ -133,6 +135,7 @@ class Match:
         self._actions = np.full((games, self.game.max_plies), NO_ACTION, np.int8)  # [G, plies]  from the game's start
         self._actions[:, : openings.actions.shape[1]] = openings.actions[opening]
         self._plies = (self._actions != NO_ACTION).sum(axis=1)  # [G]
+        self._opening_plies = self._plies.copy()  # [G]
         self._margin = np.full(games, UNFINISHED, np.int16)  # [G]  final discs of A minus those of B
         self._forfeits = np.zeros(games, np.int8)  # [G]  FAILED or RESIGNED; below 0 for B
         self._begun = 0
@@ -202,6 +205,7 @@ class Match:
             margin, a_is_black = int(self._margin[number]), bool(self._a_is_black[number])
             yield FinishedGame(
                 actions=self.history(number),
+                opening_plies=int(self._opening_plies[number]),
                 a_is_black=a_is_black,
                 black_margin=margin if a_is_black else -margin,
                 forfeit=abs(int(self._forfeits[number])),

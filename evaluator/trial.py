@@ -1,8 +1,8 @@
 """`Trial`: one candidate's match against the champion, from its openings to its last game, in rounds of seconds.
 
 Before the first game the champion's search judges the openings and the candidate is checked on solved positions, some
-20 s on one core for a large network on 8x8.  A round does as much of that as fits, so that the gate always answers
-within seconds.
+20 s on one core for a large network on 8x8; after the last one the errors of a new champion's margins are measured in
+its games, in some seconds.  A round does as much of that as fits, so that the gate always answers within seconds.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ from evaluator.config import GateConfig
 from evaluator.contestants import Contestants
 from evaluator.gate_openings import GateOpenings, slices
 from evaluator.labels import Labels
+from evaluator.margin_errors import measured_errors, played_positions
 from evaluator.match import Match, MatchResult
 from evaluator.openings import Openings
 from evaluator.saved_games import ggf_of
 from evaluator.truth import Truth, ask, joined, truth_of
 from reversi.games.rules import TICTACTOE, Game
 from reversi.model.info import Verdict
+from reversi.model.margin_errors import MarginErrors
 from reversi.model.weights import Weights
 from reversi.players import AlphaBetaModelPlayer, Player
+
+MOST_MEASURED = 50
+"""Most positions for each number of empty squares of which the errors of margins are measured: 0.4 s in all for
+patterns."""
 
 
 def verdict_of(config: GateConfig, result: MatchResult) -> Verdict | None:
@@ -61,13 +67,17 @@ class Trial:
         """The candidate's results on the solved positions, once they are complete."""
         self.seconds = 0.0
         """Seconds of play so far."""
+        self.margin_errors: MarginErrors | None = None
+        """The errors of the candidate's expected margins, once it is promoted."""
         self._match: Match | None = None
         self._setting_up = self._set_up(labels)
+        self._measuring = self._measure()
 
     def round(self, seconds: float) -> bool:
-        """Set up or play for about `seconds`; return whether the verdict is certain.
+        """Set up, play or measure for about `seconds`; return whether all is done, and the verdict certain.
 
-        0 completes the set-up, if that is due, and plays one ply of every game in progress: such a run repeats exactly.
+        0 completes the set-up, if that is due, and plays one ply of every game in progress; after the last one it
+        measures all: such a run repeats exactly.
         """
         deadline = time.monotonic() + seconds
         for _ in self._setting_up:
@@ -77,7 +87,9 @@ class Trial:
         begin = time.monotonic()
         done = self._match.round(max(0.0, deadline - begin))
         self.seconds += time.monotonic() - begin
-        return done
+        if not done:
+            return False
+        return not any(seconds and time.monotonic() >= deadline for _ in self._measuring)
 
     def result(self) -> MatchResult:
         """Return the result of the finished games so far."""
@@ -121,6 +133,21 @@ class Trial:
             answers.append(ask(player, labels, rows))
             yield
         return truth_of(labels, joined(answers))
+
+    def _measure(self) -> Generator[None, None, None]:
+        """Measure the errors of a new champion's margins in the games of its match."""
+        config, game = self._config, self._game
+        wanted = game.counts_discs and config.truth_positions and verdict_of(config, self.result()) == "promoted"
+        if self._match is None or not wanted:
+            return
+        yield
+        self.margin_errors = yield from measured_errors(
+            game,
+            [played_positions(game, each.actions)[each.opening_plies :] for each in self._match.finished_games()],
+            self._contestants.analysing(self.candidate),
+            simulations=config.truth_simulations,
+            positions=min(MOST_MEASURED, config.truth_positions),
+        )
 
     def _match_of(self, opponent: Player, openings: Openings) -> Match:
         config = self._config

@@ -1,14 +1,14 @@
 """The review of a game: what every move gave away, its mark, both sides' sums, and the move that decided the game.
 
-A move is judged by discs: exactly where the solver reaches, else by the margins that a search expects.  A review always
-searches to the same depth, so that a game has the same marks every time; what was searched deeper meanwhile, as for
-hints, does not count.
+A move is judged by discs: exactly where the solver reaches, else by the margins that a search expects, whose standard
+error the model's card may say: a loss within it is no mistake.  A review always searches to the same depth, so that a
+game has the same marks every time; what was searched deeper meanwhile, as for hints, does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from reversi.analysis.margin import margin_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # command lines read this module before they need any of thes
     from reversi.analysis.analyzer import Analysis, Analyzer, Limit, MoveAnalysis
     from reversi.games.position import Position
     from reversi.games.rules import Game
+    from reversi.model.margin_errors import MarginErrors
 
 SIMULATIONS = 256
 """Simulations per position in the review of a game."""
@@ -76,6 +77,13 @@ class Loss:
     """Whether the discs are those of perfect play."""
     proven: bool = False
     """Whether the result is."""
+    error: float | None = None
+    """Standard error of the discs; None where they are exact or it is not known."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the discs, if they are known, are more than their error."""
+        return self.discs is None or self.discs > (self.error or 0.0)
 
     @property
     def mark(self) -> Mark | None:
@@ -83,7 +91,7 @@ class Loss:
         return next((mark for mark in MARKS if self._reaches(mark)), None)
 
     def _reaches(self, mark: Mark) -> bool:
-        if self.discs is not None and self.discs >= mark.discs:
+        if self.discs is not None and self.discs >= mark.discs and self.is_clear:
             return True
         counts = self.proven or self.discs is None
         return counts and mark.result is not None and self.result >= mark.result
@@ -100,6 +108,8 @@ class ReviewedMove:
     """Of that position; None if it was not analysed."""
     loss: Loss | None
     """None where it is not known."""
+    error: float | None = None
+    """Standard error of the margin; None where that is exact or it is not known."""
 
     @property
     def margin(self) -> float | None:
@@ -121,6 +131,7 @@ class ReviewedMove:
             "lost_discs": None if loss is None or loss.discs is None else round(loss.discs, 2),
             "lost_result": None if loss is None else round(loss.result, 4),
             "exact": loss is not None and loss.exact,
+            "discs_error": self.error,
             "mark": None if loss is None or loss.mark is None else loss.mark.sign,
             "better": None if loss is None or loss.best is None else action_name(position.game, loss.best),
             "value": None if best is None or best.value is None else round(best.value, 4),
@@ -155,6 +166,8 @@ class Reviewer:
 
     analyzer: Analyzer
     limit: Limit
+    errors: MarginErrors | None = None
+    """How far the margins lie from the truth, None where that is not known."""
 
     def analyse(self, position: Position, stop: Callable[[], bool]) -> Analysis:
         """Return the analysis of an unfinished position; if `stop` turns true, it is not that of a review."""
@@ -162,21 +175,36 @@ class Reviewer:
 
 
 def review(
-    positions: Sequence[Position], actions: Sequence[int], analyses: Mapping[int, Analysis]
+    positions: Sequence[Position],
+    actions: Sequence[int],
+    analyses: Mapping[int, Analysis],
+    errors: MarginErrors | None = None,
 ) -> list[ReviewedMove]:
     """Return every move of a game.
 
     positions  from the start to the last, one more than `actions`
     analyses   by ply; those of finished positions and others may be missing
+    errors     of the margins of the analyses
     """
-    return [
-        ReviewedMove(position, action, analyses.get(ply), loss_of(position, action, *map(analyses.get, (ply, ply + 1))))
-        for ply, (position, action) in enumerate(zip(positions[:-1], actions, strict=True))
-    ]
+    moves = []
+    for ply, (position, action) in enumerate(zip(positions[:-1], actions, strict=True)):
+        before, after = analyses.get(ply), analyses.get(ply + 1)
+        error, loss = error_of(position, before, errors), loss_of(position, action, before, after)
+        if loss is not None and loss.discs:
+            loss = replace(loss, error=error)
+        moves.append(ReviewedMove(position, action, before, loss, error))
+    return moves
+
+
+def error_of(position: Position, analysis: Analysis | None, errors: MarginErrors | None) -> float | None:
+    """Return the standard error of the margin of a position, None where that is exact or nothing is known of it."""
+    if errors is None or analysis is None or analysis.judged_best.certain:
+        return None
+    return errors.at(position.empties)
 
 
 def loss_of(position: Position, action: int, before: Analysis | None, after: Analysis | None) -> Loss | None:
-    """Return what a move gave away, None where that is not known.
+    """Return what a move gave away, None where that is not known, without the error of its discs.
 
     before, after  the analyses of the position and of the one that the move leads to, if there are any; where the first
                    says what every move is worth, as alpha-beta does, the second is not needed
@@ -245,6 +273,8 @@ def deciding_move(moves: Sequence[ReviewedMove], last: Position) -> int | None:
 def _was_turned(move: ReviewedMove, loss: Loss) -> bool:
     """Return whether a move made a loss of what was none."""
     held = move.margin
+    if not loss.is_clear:
+        return False
     if loss.discs is None or held is None:
         assert move.analysis is not None
         value = _value(move.analysis.judged_best)

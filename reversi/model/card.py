@@ -40,6 +40,7 @@ def card(info: ModelInfo, *, picture: str | None = None, registry: str | None = 
         _gate(info),
         _opponents(info),
         _truth(info),
+        margin_section(info),
         _limits(info),
         f"## Licence\n\n{LICENCE}, as the program that trained it.\n",
     ]
@@ -166,6 +167,20 @@ def _truth(info: ModelInfo) -> str:
     positions = number(info.match, "truth", "positions") or 0
     text = f"On {positions:,.0f} positions with few empty squares, solved exactly; its own search had no solver:"
     return f"## Truth\n\n{text}\n\n{_table({'moves that keep the exact result': kept, 'discs lost a move': lost})}"
+
+
+def margin_section(info: ModelInfo) -> str:
+    """Return the section on the errors of expected margins, "" if nobody measured them."""
+    if (errors := info.margin_errors) is None or not errors.bands:
+        return ""
+    rows = "".join(f"| {band.squares} | {band.discs:.1f} | {band.positions} |\n" for band in errors.bands)
+    return (
+        "## Expected margins\n\nStandard error of the margin that a search of "
+        f"{errors.simulations:,} simulations expects, without the solver, in games that it was not trained on. Up to "
+        f"{errors.solved} empty squares the truth is that of perfect play; before, it is what the game was worth when "
+        "so few were empty, so that the error holds what both sides lost until then.\n\n"
+        f"| empty squares | discs | positions |\n|---|---|---|\n{rows}"
+    )
 
 
 def _limits(info: ModelInfo) -> str:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reversi import archive
-from reversi.errors import CorruptFileError, RunError, UsageError
+from reversi.errors import CorruptFileError, ReversiError, RunError, UsageError
 from reversi.files import read_bytes, write_atomic
 from reversi.model.card import card
 from reversi.model.folder import Folder
 from reversi.model.info import ModelInfo
+from reversi.model.margin_errors import MarginErrors
 from reversi.model.weights import Weights
 from reversi.urls import masked
 
@@ -31,7 +32,12 @@ class Choice:
     data: bytes = field(repr=False)
     """The model's file."""
     info: ModelInfo | None
-    """What the registry, or the package, says about it; None for a path."""
+    """What the registry, the package or the model.json beside it says about it; None where nothing does."""
+
+    @property
+    def margin_errors(self) -> MarginErrors | None:
+        """How far its expected margins lie from the truth, None where that is not known."""
+        return None if self.info is None else self.info.margin_errors
 
     @property
     def sha256(self) -> str:
@@ -46,7 +52,7 @@ class Choice:
         """
         from reversi.model.evaluate import open_evaluator
 
-        assert self.info is not None, "a path is a model's folder already"
+        assert self.info is not None, "expected a model of a registry or of the package"
         _expect_own_folder(destination)
         open_evaluator(self.weights, batch=1)
         local = replace(self.info, path=str(destination))
@@ -82,21 +88,33 @@ def checked(name: str, folder: Folder, place: str, info: ModelInfo) -> Choice:
 
 def at_path(path: str | Path) -> Choice:
     """Return the model in a folder, a path or a URL, or in the file at `path`; UsageError if there is none."""
-    data, where = _read(path)
-    return Choice(name=str(path), weights=Weights.from_bytes(data, where), data=data, info=None)
+    data, where, folder = _read(path)
+    info = None if folder is None else _info_of(data, folder)
+    return Choice(name=str(path), weights=Weights.from_bytes(data, where), data=data, info=info)
 
 
-def _read(path: str | Path) -> tuple[bytes, str]:
-    """Return a model's file, and where it is."""
+def _info_of(data: bytes, folder: Folder) -> ModelInfo | None:
+    """Return what the folder of a model's file says about it, None unless it can be read and is of this very file."""
+    with contextlib.suppress(ReversiError):
+        if (text := folder.read("model.json", TEXT_BYTES)) is not None:
+            info = ModelInfo.from_json(text, str(folder))
+            return info if info.sha256 == hashlib.sha256(data).hexdigest() else None
+    return None
+
+
+def _read(path: str | Path) -> tuple[bytes, str, Folder | None]:
+    """Return a model's file, where it is, and its folder if that was named."""
     if isinstance(path, str) and "://" in path:
         folder = Folder(path)
         if (data := folder.read("model.safetensors", archive.MAX_BYTES)) is not None:
-            return data, folder.address("model.safetensors")
+            return data, folder.address("model.safetensors"), folder
     else:
         with contextlib.suppress(OSError):  # not a valid file name
-            file = Path(path, "model.safetensors") if Path(path).is_dir() else Path(path)
+            is_folder = Path(path).is_dir()
+            file = Path(path, "model.safetensors") if is_folder else Path(path)
             if file.is_file():
-                return read_bytes(file, "a model", archive.MAX_BYTES), str(file)
+                data = read_bytes(file, "a model", archive.MAX_BYTES)
+                return data, str(file), Folder(str(path)) if is_folder else None
     raise UsageError(
         f"expected gated, latest, shipped, a version number or a folder with model.safetensors, got "
         f"{masked(str(path))!r}"

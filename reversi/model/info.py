@@ -14,6 +14,7 @@ from reversi.archive import MAX_BYTES
 from reversi.errors import IncompatibleModelError
 from reversi.games.rules import GAMES
 from reversi.model.config import NetworkConfig, network_from_json, network_to_json
+from reversi.model.margin_errors import MarginErrors
 from reversi.model.training import Promotion, Spent, Training
 from reversi.model.weights import LARGEST_VERSION
 from reversi.settings import LATER, between, build, reading, require, require_ranges
@@ -126,6 +127,8 @@ class ModelInfo:
     """What that run had spent by its verdict; None where nobody said."""
     history: tuple[Promotion, ...] = field(default=(), metadata=LATER)
     """The promotions up to the champion that it beat, oldest first, at most `MOST_PROMOTIONS`."""
+    margin_errors: MarginErrors | None = field(default=None, metadata=LATER)
+    """How far its expected margins lie from the truth; None where nobody measured it."""
     path: str
     """The model's folder, a path or a URL; not stored, since it depends on where the model was found."""
 

@@ -44,6 +44,7 @@ from reversi.model.choice import TEXT_BYTES, Choice, at_path, checked
 from reversi.model.folder import Folder
 from reversi.model.gated import Gated, Rollback, reason_of
 from reversi.model.info import ModelInfo, Origin, Owner, Verdict, describe
+from reversi.model.margin_errors import MarginErrors
 from reversi.model.training import MOST_PROMOTIONS, Spent, Training
 from reversi.model.weights import Weights
 from reversi.runs import RUNS, newer_run, runs_with_registry
@@ -120,13 +121,19 @@ class Registry:
         return None
 
     def publish(
-        self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None, spent: Spent | None = None
+        self,
+        weights: Weights,
+        verdict: Verdict,
+        match: Mapping[str, Any] | None,
+        spent: Spent | None = None,
+        margin_errors: MarginErrors | None = None,
     ) -> ModelInfo:
         """Add a model with its verdict and, if it was promoted, make it the gated one.
 
-        match  the gate's report with at least `wins`, `draws`, `losses` and `opponent_version`; None for the first
-               model
-        spent  what the run has spent
+        match          the gate's report with at least `wins`, `draws`, `losses` and `opponent_version`; None for the
+                       first model
+        spent          what the run has spent
+        margin_errors  of the margins that the model expects, if they were measured
 
         Publishing the same weights again only completes an interrupted publication; other weights under a version that
         is taken are a RunError.
@@ -135,7 +142,8 @@ class Registry:
             raise RunError(f"{self.name} is now the registry of {owner.name!r:.80}; set registry.url for each run")
         published = self._find(weights.version)
         if published is None:
-            published = self._add(weights, verdict, match, spent)
+            about = describe(match) | {"spent": spent, "margin_errors": margin_errors}
+            published = self._add(weights, verdict, about)
         elif not self._holds(published, weights):
             raise RunError(f"{published.path}: version {weights.version} is taken by other weights, and never changes")
         if published.verdict == "promoted":
@@ -316,11 +324,11 @@ class Registry:
         """Copy a model (the gated one for None) to the folder `destination`, as `Choice.pull` does."""
         return self.chosen(self.gated() if version is None else self.get(version)).pull(destination)
 
-    def _add(
-        self, weights: Weights, verdict: Verdict, match: Mapping[str, Any] | None, spent: Spent | None
-    ) -> ModelInfo:
+    def _add(self, weights: Weights, verdict: Verdict, about: Mapping[str, Any]) -> ModelInfo:
+        """Add a model; `about` holds the fields of its description that the gate knows."""
         data, place = weights.to_bytes(), _place(weights.version)
-        beaten = self._find(match["opponent_version"]) if match and verdict == "promoted" else None
+        opponent = about["opponent_version"]
+        beaten = self._find(opponent) if opponent is not None and verdict == "promoted" else None
         info = ModelInfo(
             version=weights.version,
             verdict=verdict,
@@ -331,10 +339,9 @@ class Registry:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             begun_from=self._begun_from,
             training=None if verdict == "rejected" else self._training,
-            spent=spent,
             history=() if beaten is None else beaten.promotions[-MOST_PROMOTIONS:],
             path=self._folder.address(place),
-            **describe(match),
+            **about,
         )
         self._write(info, data)
         return info

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reversi.analysis.analyzer import Analysis
     from reversi.games.position import Position
     from reversi.games.rules import Game
+    from reversi.model.choice import Choice
     from reversi.model.weights import Weights
 
 Analyse = Callable[[list["Position"]], list["Analysis"]]
@@ -35,16 +36,16 @@ def add_analysis(parser: argparse.ArgumentParser, simulations: int) -> None:
     add_threads(parser)
 
 
-def model_to_analyse(args: argparse.Namespace) -> tuple[Game, Weights]:
+def model_to_analyse(args: argparse.Namespace) -> tuple[Game, Choice]:
     """Return the model of --model and its game, which must be that of --size."""
     from reversi.games.rules import game_named
-    from reversi.model.registry import load_model
+    from reversi.model.registry import choose
 
     game = game_of_size(args)
-    weights = load_model(args.model or "gated", args.registry, game)
+    choice = choose(args.model or "gated", args.registry, game)
     if game is not None:
-        weights.check_game(game)
-    return game_named(weights.game), weights
+        choice.weights.check_game(game)
+    return game_named(choice.weights.game), choice
 
 
 def analyse_with(args: argparse.Namespace, game: Game, weights: Weights, simulations: int) -> tuple[Analyse, int]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reversi.frontends.engine_session import AnalyzerOf, EngineSession
     from reversi.frontends.input_lines import InputLines
     from reversi.games.rules import Game
+    from reversi.model.margin_errors import MarginErrors
     from reversi.model.weights import Weights
 
 SIMULATIONS = 400
@@ -177,11 +178,14 @@ def solving(analyzer: Analyzer, solve: int | None, *, winner_takes_empties: bool
     )
 
 
-def reviewer(search: Analyzer, solve: int | None, simulations: int | None = None) -> Reviewer:
+def reviewer(
+    search: Analyzer, solve: int | None, errors: MarginErrors | None, simulations: int | None = None
+) -> Reviewer:
     """Return what reviews games: `search` to one depth, by default that of a review, and the solver before it, without
     a look at the clock.
 
-    solve  as for `solving`
+    solve   as for `solving`
+    errors  of the margins that the search's model expects
     """
     from reversi.analysis.alphabeta import AlphaBetaAnalyzer
     from reversi.analysis.analyzer import Limit
@@ -191,8 +195,8 @@ def reviewer(search: Analyzer, solve: int | None, simulations: int | None = None
     usual = TABLE_SIMULATIONS if isinstance(search, AlphaBetaAnalyzer) else SIMULATIONS
     limit = Limit(usual if simulations is None else simulations)
     if (empties := analysed_empties(search.game, solve)) == 0:
-        return Reviewer(search, limit)
-    return Reviewer(SolverAnalyzer(search, empties, winner_takes_empties=False, nodes=SOLVED_NODES), limit)
+        return Reviewer(search, limit, errors)
+    return Reviewer(SolverAnalyzer(search, empties, winner_takes_empties=False, nodes=SOLVED_NODES), limit, errors)
 
 
 def solve_of(args: argparse.Namespace) -> int | None:

@@ -117,8 +117,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read a batch of positions, analyze them together, print the answers; and so on."""
-    game, weights = model_to_analyse(args)
-    analyse, most = analyse_with(args, game, weights, SIMULATIONS)
+    game, choice = model_to_analyse(args)
+    analyse, most = analyse_with(args, game, choice.weights, SIMULATIONS)
     answers: deque[PositionAnalysis] = deque()
 
     def lines() -> Iterator[Line]:

@@ -5,9 +5,10 @@ column of transcripts, lines of transcripts or this program's records; a game wr
 for any of these from standard input.  Of a file with games of several boards those of the model's are reviewed.
 
 A move is judged by the discs that it lost: exactly where at most --solve squares are empty and the solver finishes,
-before by the margins that a search expects, which are shown with a decimal.  Marked are ??, 12 discs or more, or a
-proven win made a loss, ?, 6 discs or more, or half of a proven result, and ?!, 3 discs or more.  The same game gets the
-same marks every time, unless --seconds limits the search.
+before by the margins that a search expects, which are shown with a decimal and the standard error that the model's
+card says (+-).  Marked are ??, 12 discs or more, or a proven win made a loss, ?, 6 discs or more, or half of a proven
+result, and ?!, 3 discs or more; a loss within its error has no mark.  The same game gets the same marks every time, and
+those of `reversi serve`, unless --seconds limits the search.
 
 Every game is printed as soon as it is reviewed.  Ctrl-C ends the review with what is known of the game that it is at.
 A game with an illegal move is reviewed up to that move, and the exit code is then 1.
@@ -17,15 +18,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reversi import json
 from reversi.analysis.review import SIMULATIONS, deciding_move, marks_of, review, sums_of
-from scripts.arguments.analysis import Analyse, add_analysis, analyse_with, model_to_analyse
+from scripts.arguments.analysis import add_analysis, analyse_with, model_to_analyse
 from scripts.arguments.common import add_json, positive
-from scripts.arguments.engine import reviewer, search_analyzer
+from scripts.arguments.engine import reviewer, search_analyzer, solve_of
 from scripts.arguments.game_files import FiledGame, numbered, read_filed_games
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from reversi.analysis.review import ReviewedMove, Sums
     from reversi.games.position import Position
     from reversi.games.rules import Game
+    from reversi.model.margin_errors import MarginErrors
     from reversi.model.weights import Weights
 
 EXAMPLES = """
@@ -41,9 +44,6 @@ reversi review games.ggf --seconds 1
 reversi review WTH_1999.wtb --game 12 --model runs/long/registry/models/000012
 reversi review games.txt --json
 """
-
-AT_ONCE = 16
-"""Most positions that are analyzed together: so much Ctrl-C loses."""
 
 SIDES = ("black", "white")
 
@@ -141,54 +141,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Review the games one after the other; the exit code is 1 if one of them has an illegal move."""
-    game, weights = model_to_analyse(args)
+    game, choice = model_to_analyse(args)
     games = read_filed_games(args.file, game, args.column)
     chosen = games if args.game is None else [numbered(games, args.game)]
-    analyse, most = _analyse_with(args, game, weights)
+    analyse = _analyse_with(args, game, choice.weights)
     broken = 0
     for filed in chosen:
         positions = filed.games.positions(filed.index)
+        reviewed = partial(_reviewed, filed, games[-1].number, positions, choice.margin_errors)
         analyses: dict[int, Analysis] = {}
         try:
-            for ply, analysis in _analyses(positions, analyse, min(most, AT_ONCE)):
+            for ply, analysis in _analyses(positions, analyse):
                 analyses[ply] = analysis
         except KeyboardInterrupt:
             if analyses:
-                _print(_reviewed(filed, games[-1].number, positions, analyses), as_json=args.json)
+                _print(reviewed(analyses), as_json=args.json)
             raise
-        game_review = _reviewed(filed, games[-1].number, positions, analyses)
+        game_review = reviewed(analyses)
         _print(game_review, as_json=args.json)
         broken += game_review.fault is not None
     return 1 if broken else 0
 
 
-def _analyse_with(args: argparse.Namespace, game: Game, weights: Weights) -> tuple[Analyse, int]:
-    """Return what analyzes positions, and the most of a call: with a network of patterns as the page does, which knows
-    every move's margin, else many positions at a time."""
-    from reversi.players import plays_alphabeta
-
-    if args.seconds is not None or args.simulations == 0 or not plays_alphabeta(weights):
-        return analyse_with(args, game, weights, SIMULATIONS)
-    search = search_analyzer(weights, game, threads=args.threads)
-    by_one = reviewer(search, args.solve, args.simulations)
-    return lambda positions: [by_one.analyse(position, lambda: False) for position in positions], 1
+def _analyse_with(args: argparse.Namespace, game: Game, weights: Weights) -> Callable[[Position], Analysis]:
+    """Return what analyzes a position: without --seconds just what does so for the page, so that marks are the same."""
+    if args.seconds is not None:
+        by_time, _ = analyse_with(args, game, weights, SIMULATIONS)
+        return lambda position: by_time([position])[0]
+    judge = reviewer(search_analyzer(weights, game, threads=args.threads), solve_of(args), None, args.simulations)
+    return lambda position: judge.analyse(position, lambda: False)
 
 
-def _analyses(positions: Sequence[Position], analyse: Analyse, most: int) -> Iterator[tuple[int, Analysis]]:
-    """Yield the ply and the analysis of every unfinished position, from the last one back, `most` at a time."""
-    plies = [ply for ply in reversed(range(len(positions))) if not positions[ply].is_over]
-    for at in range(0, len(plies), most):
-        some = plies[at : at + most]
-        yield from zip(some, analyse([positions[ply] for ply in some]), strict=True)
+def _analyses(positions: Sequence[Position], analyse: Callable[[Position], Analysis]) -> Iterator[tuple[int, Analysis]]:
+    """Yield the ply and the analysis of every unfinished position, from the last one back."""
+    for ply in reversed(range(len(positions))):
+        if not positions[ply].is_over:
+            yield ply, analyse(positions[ply])
 
 
 def _reviewed(
-    filed: FiledGame, last: int, positions: Sequence[Position], analyses: Mapping[int, Analysis]
+    filed: FiledGame,
+    last: int,
+    positions: Sequence[Position],
+    errors: MarginErrors | None,
+    analyses: Mapping[int, Analysis],
 ) -> GameReview:
     games, index = filed.games, filed.index
     actions = games.actions[index, : games.plies[index]].tolist()
     fault = games.problem(index) if games.is_broken(index) else None
-    moves = review(positions, actions, analyses)
+    moves = review(positions, actions, analyses, errors)
     return GameReview(filed.number, last, games.title(index), positions, moves, fault)
 
 
@@ -211,6 +212,7 @@ def _row(ply: int, move: ReviewedMove) -> tuple[str, ...]:
     if loss is None:
         return str(ply), side, name, "-", "", "", best
     lost = f"{50 * loss.result:.0f} %" if loss.discs is None else _discs(loss.discs, exact=loss.exact)
+    lost += "" if loss.error is None else f" \N{PLUS-MINUS SIGN}{loss.error:.1f}"
     better = "" if loss.best is None else action_name(position.game, loss.best)
     return str(ply), side, name, lost, loss.mark.sign if loss.mark else "", better, best
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from reversi.frontends.web.selection import Opponent, Selection
     from reversi.frontends.web.server import WebServer
     from reversi.games.rules import Game
+    from reversi.model.choice import Choice
     from reversi.model.registry import Registry
-    from reversi.model.weights import Weights
 
 EXAMPLES = """
 reversi serve
@@ -114,27 +114,28 @@ def server_of(args: argparse.Namespace) -> WebServer:
 def _players(args: argparse.Namespace) -> tuple[Selection, Source | None, Registry | None]:
     """Return who plays, where newer models come from, and the registry whose champion it is, if it is one."""
     from reversi.model.champion import ChampionFollower
-    from reversi.model.registry import load_model, promoted_registry
+    from reversi.model.registry import choose, promoted_registry
 
     if args.player is not None:
         return _of_player(args), None, None
     game = game_of_size(args)
     if args.model in (None, "gated") and (registry := promoted_registry(args.registry, game)) is not None:
-        follower = ChampionFollower(registry, lambda choice: _of_model(args, choice.weights))
+        follower = ChampionFollower(registry, lambda choice: _of_model(args, choice))
         return follower.current, follower, registry
-    return _of_model(args, load_model(args.model or "gated", args.registry, game)), None, None
+    return _of_model(args, choose(args.model or "gated", args.registry, game)), None, None
 
 
-def _of_model(args: argparse.Namespace, weights: Weights, game: Game | None = None) -> Selection:
+def _of_model(args: argparse.Namespace, choice: Choice, game: Game | None = None) -> Selection:
     """Return who plays with a model: its levels, and the analysis; on `game`, by default that of --size or its own."""
     from reversi.analysis.analyzer import Limit
     from reversi.frontends.web.selection import Opponent, Selection
     from reversi.players.model import PATTERN_SECONDS
 
+    weights = choice.weights
     game, version = game or game_of_model(args, weights), weights.version
     search = search_analyzer(weights, game, threads=args.threads, margin=args.margin)
     exact = solving(search, args.solve, winner_takes_empties=False)  # as the page counts
-    judge = reviewer(search, args.solve)
+    judge = reviewer(search, args.solve, choice.margin_errors)
     levels = [Opponent(f"model:{number}", _level(version, number), search, Limit(number), version) for number in LEVELS]
     beginners = _opponents(args, BEGINNERS, game)
     asked = Limit(args.simulations, args.seconds)
@@ -172,19 +173,21 @@ def _without_model(args: argparse.Namespace, game: Game, labels: Mapping[str, st
     model, or of the solver alone where that reaches every position."""
     from reversi.errors import NoGatedModelError
     from reversi.frontends.web.selection import Selection
-    from reversi.model.registry import load_model
+    from reversi.model.registry import choose
 
     opponents = _opponents(args, labels, game)
     default, name = opponents[-1].name, opponents[-1].analyzer.name
     search: Analyzer
+    errors = None
     try:
-        search = search_analyzer(load_model("shipped", None, game), game, threads=args.threads)
+        shipped = choose("shipped", None, game)
+        search, errors = search_analyzer(shipped.weights, game, threads=args.threads), shipped.margin_errors
     except NoGatedModelError:
         if analysed_empties(game, args.solve) < game.squares - START_DISCS:
             return Selection(opponents, default, name)
         search = opponents[0].analyzer
     exact = solving(search, args.solve, winner_takes_empties=False)
-    return Selection(opponents, default, name, exact, reviewer(search, args.solve))
+    return Selection(opponents, default, name, exact, reviewer(search, args.solve, errors))
 
 
 def _other_boards(args: argparse.Namespace, game: Game) -> dict[int, Callable[[], Selection]]:
@@ -199,10 +202,10 @@ def _other_boards(args: argparse.Namespace, game: Game) -> dict[int, Callable[[]
 
 def _of_board(args: argparse.Namespace, game: Game) -> Selection:
     from reversi.errors import NoGatedModelError
-    from reversi.model.registry import load_model
+    from reversi.model.registry import choose
 
     try:
-        return _of_model(args, load_model("shipped", None, game), game)
+        return _of_model(args, choose("shipped", None, game), game)
     except NoGatedModelError:
         return _without_model(args, game, BEGINNERS)
 

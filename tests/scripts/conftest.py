@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from reversi.model.margin_errors import Band, MarginErrors
 from reversi.model.registry import Registry
 from reversi.model.training import Spent, Training
 from scripts import cli
@@ -56,7 +57,8 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made.publish(weights, "first", None)
     won = {"wins": 230, "draws": 10, "losses": 160, "opponent_version": 0}
     spent = Spent(seconds=90.0, games=1200, positions=40_000)
-    made.publish(dataclasses.replace(weights, version=3), "promoted", won, spent)
+    errors = MarginErrors(simulations=64, solved=16, bands=(Band(fewest=21, most=24, positions=50, discs=4.0),))
+    made.publish(dataclasses.replace(weights, version=3), "promoted", won, spent, errors)
     lost = {"wins": 100, "draws": 20, "losses": 280, "opponent_version": 3}
     made.publish(dataclasses.replace(weights, version=4), "rejected", lost)
     return path

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reversi import json
 from reversi.analysis.analyzer import Analysis
 from reversi.analysis.margin import margin_of
-from reversi.analysis.review import deciding_move, review, sums_of
+from reversi.analysis.review import deciding_move, error_of, review, sums_of
 from reversi.errors import IllegalMoveError, NotationError, UsageError
 from reversi.formats.ggf import GgfGame, GgfMove
 from reversi.formats.text import REVERSI, GameText, parse_game
 from reversi.games.notation import PASS, action_name, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import TICTACTOE, Game
+
+if TYPE_CHECKING:  # knows nothing of models
+    from reversi.model.margin_errors import MarginErrors
 
 MOST_TEXT = 1 << 14
 """Longest text of a game that is read, in characters."""
@@ -145,18 +148,22 @@ def analysis_json(game: Game, analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def reviewed_json(game: WebGame, analyses: Mapping[int, Analysis], ply: int) -> dict[str, Any]:
-    """Return what a review has found of a position and of the move played there, None after the last one."""
-    found = {"analysis": analysis_json(game.position.game, analyses[ply]), "move": None}
+def reviewed_json(
+    game: WebGame, analyses: Mapping[int, Analysis], ply: int, errors: MarginErrors | None
+) -> dict[str, Any]:
+    """Return what a review has found of a position, with the standard error of its margin, and of the move played
+    there, None after the last one."""
+    analysis, error = analyses[ply], error_of(game.positions[ply], analyses[ply], errors)
+    found = {"analysis": analysis_json(game.position.game, analysis), "discs_error": error, "move": None}
     if ply < len(game.moves):
-        (move,) = review(game.positions[ply : ply + 2], game.actions[ply : ply + 1], _from(analyses, ply))
+        (move,) = review(game.positions[ply : ply + 2], game.actions[ply : ply + 1], _from(analyses, ply), errors)
         found["move"] = move.as_json(ply + 1)
     return found
 
 
-def review_json(game: WebGame, analyses: Mapping[int, Analysis]) -> dict[str, Any]:
+def review_json(game: WebGame, analyses: Mapping[int, Analysis], errors: MarginErrors | None) -> dict[str, Any]:
     """Return what a review says of the whole game: both sides' sums, and the ply of the move that decided it."""
-    moves = review(game.positions, game.actions, analyses)
+    moves = review(game.positions, game.actions, analyses, errors)
     decided = deciding_move(moves, game.position)
     sums = {side: sums_of(moves, black=side == "X").as_json() for side in "XO"}
     return {"sums": sums, "decided": None if decided is None else decided + 1}

@@ -292,11 +292,11 @@ class Connection:
             async for analysis in thinker.analyse(selection.analyzer, game.position, stop):
                 yield {"analysis": analysis_json(selection.game, analysis)}
         elif do == "review" and selection.reviewer is not None:
-            analyses: dict[int, Analysis] = {}
-            async for ply, analysis in thinker.review(selection.reviewer, game.positions, stop):
+            reviewer, analyses = selection.reviewer, dict[int, Analysis]()
+            async for ply, analysis in thinker.review(reviewer, game.positions, stop):
                 analyses[ply] = analysis
-                yield {"ply": ply, **reviewed_json(game, analyses, ply)}
-            yield {"review": review_json(game, analyses)}
+                yield {"ply": ply, **reviewed_json(game, analyses, ply, reviewer.errors)}
+            yield {"review": review_json(game, analyses, reviewer.errors)}
         else:
             raise UsageError("expected a model for an analysis: this server plays without one")
 

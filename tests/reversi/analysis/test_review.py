@@ -11,6 +11,7 @@ from reversi.analysis.review import Loss, ReviewedMove, deciding_move, loss_of, 
 from reversi.games.notation import action_name, parse_action
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
+from reversi.model.margin_errors import Band, MarginErrors
 from tests.reversi.analysis.gradings import GAME, GRADINGS, Before, Grading, estimate
 
 START = Position.start(GAME)
@@ -94,3 +95,43 @@ def test_a_game_that_was_lost_from_the_start_is_decided_by_the_costliest_move() 
     assert deciding_move(moves, over) == 2
     assert deciding_move(moves[:2], over) is None, "two discs have no mark"
     assert deciding_move(moves, START) is None, "the game is not over"
+
+
+ERRORS = MarginErrors(simulations=64, solved=8, bands=(Band(fewest=21, most=24, positions=50, discs=7.0),))
+
+
+@pytest.mark.parametrize(
+    ("discs", "errors", "mark"),
+    [
+        (13.0, ERRORS, "??"),
+        (7.5, ERRORS, "?"),
+        (7.0, ERRORS, ""),
+        (6.5, ERRORS, ""),
+        (6.5, None, "?"),
+        (4.0, ERRORS, ""),
+    ],
+)
+def test_a_loss_within_its_error_has_no_mark(discs: float, errors: MarginErrors | None, mark: str) -> None:
+    before = analysis([("c2", 0.6, None), ("b3", 0.5, None)], margins={"c2": 9.0, "b3": 9.0 - discs})
+    positions, actions = [START, START.play("b3")], [parse_action(GAME, "b3")]
+    (move,) = review(positions, actions, {0: before}, errors)
+    assert move.loss is not None
+    assert (move.loss.discs, move.loss.mark.sign if move.loss.mark else "") == (discs, mark)
+    error = None if errors is None else 7.0
+    assert (move.error, move.loss.error, move.as_json(1)["discs_error"]) == (error, error, error)
+
+
+def test_what_is_exact_has_no_error() -> None:
+    exact = Analysis((MoveAnalysis(parse_action(GAME, "c2"), 1, score=9, certain=True),), 1, 0.0)
+    (move,) = review([START, START.play("c2")], [parse_action(GAME, "c2")], {0: exact}, ERRORS)
+    assert move.loss is not None
+    assert (move.error, move.loss.error) == (None, None)
+
+
+def test_a_game_is_not_decided_by_a_loss_within_its_error() -> None:
+    """Black held a disc and lost five, but neither is more than the error."""
+    over = DRAWN.play("a5")
+    for lost, decided in ((5.0, None), (8.0, 0)):
+        before = analysis([("c2", 0.1, None), ("b3", -0.2, None)], margins={"c2": 1.0, "b3": 1.0 - lost})
+        moves = review([START, START.play("b3")], [parse_action(GAME, "b3")], {0: before}, ERRORS)
+        assert deciding_move(moves, over) == decided

@@ -211,13 +211,13 @@ def test_axe_finds_nothing(page: Page, address: str, look: dict[str, Any]) -> No
     tab.context.close()
 
 
-def phone(browser: Browser | None, address: str, width: int, height: int) -> Page:
+def phone(browser: Browser | None, address: str, width: int, height: int, game: str = "#c2b2b3") -> Page:
     assert browser is not None
     context = browser.new_context(
         viewport={"width": width, "height": height}, has_touch=True, is_mobile=True, reduced_motion="reduce"
     )
     tab = context.new_page()
-    tab.goto(f"{address}#c2b2b3")
+    tab.goto(f"{address}{game}")
     tab.locator("#moves li").nth(2).wait_for()
     return tab
 
@@ -240,6 +240,30 @@ def test_fingers_find_targets_and_the_game_before_settings(page: Page, address: 
     assert max(tops[:2]) < tops[2]
     tab.locator("[data-square=d2]").tap()
     tab.locator("#moves li").nth(3).wait_for()
+    tab.context.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 568), (360, 740), (375, 667), (390, 844), (667, 375), (844, 390)])
+def test_a_finger_within_44_pixels_plays_a_square_of_8x8(page: Page, address: str, width: int, height: int) -> None:
+    tab = phone(page.context.browser, address, width, height, "?size=8#f5d6c3")
+    squares = {each.get_attribute("data-square"): each.bounding_box() for each in tab.locator(".square").all()}
+    middles = {
+        name: (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for name, box in squares.items() if box
+    }
+    across = squares["a1"]
+    assert across is not None
+    assert width > 600 or width < 360 or min(across["width"], across["height"]) >= 43, "a board from edge to edge"
+    x, y = middles["d3"]  # no other move is beside it
+    for right, down in ((-21, -21), (21, -21), (-21, 21), (21, 21), (0, 0)):
+        tab.touchscreen.tap(x + right, y + down)
+        tab.locator("#moves li").nth(3).wait_for()
+        assert moves_of(tab)[-1] == "d3"
+        tab.locator("#undo").tap()
+        tab.locator("#moves li").nth(3).wait_for(state="detached")
+    tab.touchscreen.tap(*middles["g7"])
+    tab.touchscreen.tap(*middles["f3"])
+    tab.locator("#moves li").nth(3).wait_for()
+    assert moves_of(tab)[-1] == "f3"
     tab.context.close()
 
 

@@ -3,6 +3,7 @@
 const DISC = "<span class='faces'><span class='face X'></span><span class='face O'></span></span>";
 const TURN_MS = 450; // as in the style sheet
 const RIPPLE_MS = 70; // a disc turns so much later for each square that it is farther from the one that was played
+const TOUCH_PX = 22; // half of a finger's target: squares of a small board are narrower
 const DISCS = { X: "black", O: "white" };
 
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -26,12 +27,14 @@ export class Board {
       square.type = "button";
       square.dataset.square = squareName(index, size);
       square.tabIndex = index === 0 ? 0 : -1;
-      square.addEventListener("click", (event) => {
-        if (event.detail > 0) square.blur(); // by a pointer: the arrow keys go on stepping through the game
-        onMove(square.dataset.square);
-      });
       this.#made("gridcell", rows[Math.floor(index / size)]).append(square);
       return square;
+    });
+    this.element.addEventListener("click", (event) => {
+      const square = event.target.closest(".square");
+      if (event.detail > 0) square?.blur(); // by a pointer: the arrow keys go on stepping through the game
+      const meant = this.#meant(square, event);
+      if (meant) onMove(meant.dataset.square);
     });
     this.element.addEventListener("keydown", (event) => this.#walk(event));
   }
@@ -75,6 +78,18 @@ export class Board {
       const [name, what] = square.getAttribute("aria-label").split(", ");
       square.setAttribute("aria-label", [name, what, spoken, ...(best ? ["best"] : [])].join(", "));
     }
+  }
+
+  /** The square that a click means, on one or, null, between them: a finger means the nearest one that may be played, if
+   * that is within `TOUCH_PX` of its middle. */
+  #meant(square, { clientX, clientY, pointerType }) {
+    if (pointerType !== "touch" || square?.classList.contains("mine")) return square;
+    const distance = (each) => {
+      const { left, top, width, height } = each.getBoundingClientRect();
+      return Math.max(Math.abs(clientX - left - width / 2), Math.abs(clientY - top - height / 2));
+    };
+    const near = this.squares.filter((each) => each.classList.contains("mine") && distance(each) <= TOUCH_PX);
+    return near.sort((one, other) => distance(one) - distance(other))[0] ?? square;
   }
 
   #made(role, parent) {

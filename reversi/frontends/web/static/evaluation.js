@@ -46,7 +46,7 @@ export class Evaluation {
     $("bar").classList.toggle("on", known);
     if (!known) return;
     const percent = Math.round(50 + 50 * value);
-    $("bar-black").style.height = `${percent}%`;
+    $("bar").style.setProperty("--black", `${percent}%`);
     const text = discs === null ? `${percent}` : marginText(discs, true); // without a decimal, for which there is no room
     $("bar-text").textContent = text;
     $("bar").setAttribute("aria-label", discs === null ? `Black's chances ${percent} %` : `Black ${text} discs`);

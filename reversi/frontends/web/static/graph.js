@@ -1,4 +1,5 @@
-// The expected margin over a reviewed game: Black's by ply, as far as it is known; marked moves as dots.
+// The expected margin over a reviewed game: Black's by ply, as far as it is known, in a band of its standard error; marked
+// moves as dots.
 
 const HEIGHT = 96; // as in the style sheet; the width is what the page gives
 const LEFT = 34;
@@ -29,29 +30,32 @@ export class Graph {
    * @param {number} last        the number of the last ply
    * @param {number} now         the ply shown
    * @param {?object[]} moves    the moves as the server judges them, null where unknown
+   * @param {?number[]} errors   the margins' standard errors by ply, null or missing where they are exact or unknown
    * @param {boolean} counts     whether margins are discs, else results
    */
-  draw(margins, last, now, moves, counts) {
+  draw(margins, last, now, moves, errors, counts) {
     this.last = last;
-    this.#redraw = () => this.#draw(margins, last, now, moves, counts);
+    this.#redraw = () => this.#draw(margins, last, now, moves, errors, counts);
     this.#redraw();
   }
 
-  #draw(margins, last, now, moves, counts) {
+  #draw(margins, last, now, moves, errors, counts) {
     const width = this.element.getBoundingClientRect().width;
     if (width === 0) return; // hidden
-    const known = margins.filter((margin) => margin !== null);
-    const most = counts ? Math.max(LEAST, ...known.map(Math.abs)) : 1;
+    const reach = margins.map((margin, ply) => (margin === null ? 0 : Math.abs(margin) + (errors[ply] ?? 0)));
+    const most = counts ? Math.max(LEAST, ...reach) : 1;
     this.element.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     const x = (ply) => LEFT + ((width - LEFT - RIGHT) * ply) / Math.max(1, last);
     const y = (margin) => HEIGHT / 2 - (margin / most) * (HEIGHT / 2 - 6);
     const points = margins.map((margin, ply) => [x(ply), margin === null ? null : y(margin), ply]).filter(([, py]) => py !== null);
+    const band = counts ? points.map(([px, , ply]) => [px, ...[1, -1].map((sign) => y(margins[ply] + sign * (errors[ply] ?? 0)))]) : [];
     const dots = points.filter(([, , ply]) => moves[ply - 1]?.mark);
     const scale = counts ? [[`+${Math.round(most)}`, most], ["0", 0], [`−${Math.round(most)}`, -most]] : [];
     this.element.innerHTML = `
       <text x="0" y="10">Black</text><text x="0" y="${HEIGHT - 2}">White</text>
       ${scale.map(([text, at]) => `<text x="${LEFT - 4}" y="${y(at) + (at > 0 ? 14 : at < 0 ? -8 : 4)}" text-anchor="end">${text}</text>`).join("")}
       <line class="zero" x1="${LEFT}" x2="${width}" y1="${y(0)}" y2="${y(0)}"/>
+      ${bandOf(band)}
       ${curveOf(points, y(0))}
       <line class="now" x1="${x(now)}" x2="${x(now)}" y1="0" y2="${HEIGHT}"/>
       ${dots.map(([px, py, ply]) => `<circle class="slip ${classOf(moves[ply - 1].mark)}" cx="${px}" cy="${py}" r="3.5"/>`).join("")}`;
@@ -64,6 +68,13 @@ export class Graph {
 /** The style of a mark: the worst is `bad`. */
 export function classOf(mark) {
   return mark === "??" ? "bad" : mark === "?" ? "" : "even";
+}
+
+/** Draw a band between two heights at every place, unless it has none. */
+function bandOf(points) {
+  if (points.every(([, top, bottom]) => top === bottom)) return "";
+  const edge = (at, from) => from.map((point) => `${point[0].toFixed(1)},${point[at].toFixed(1)}`).join(" ");
+  return `<polygon class="band" points="${edge(1, points)} ${edge(2, points.toReversed())}"/>`;
 }
 
 /** Draw points as a curve with the area to the line of a draw; one alone as a dot. */

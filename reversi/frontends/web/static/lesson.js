@@ -21,7 +21,7 @@ export class Lesson {
     this.of = plies.length;
     this.played = state.review.moves[this.ply];
     this.moves = state.review.analyses[this.ply].moves;
-    this.least = state.counts ? Math.min(...state.info.marks.map(({ discs }) => discs)) : Infinity;
+    this.least = state.counts ? Math.max(this.played.discs_error ?? 0, ...state.info.marks.slice(-1).map(({ discs }) => discs)) : Infinity;
     this.counts = state.counts;
   }
 

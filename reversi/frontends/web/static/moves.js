@@ -36,7 +36,7 @@ export class Moves {
     const { whole } = review;
     this.sums.hidden = whole === null;
     $("decided").hidden = (whole?.decided ?? null) === null;
-    if (whole !== null) this.#showSums(whole.sums);
+    if (whole !== null) this.#showSums(whole.sums, review.moves.some((move) => (move?.discs_error ?? null) !== null));
     if (!$("decided").hidden) this.#showDecided(review.moves[whole.decided - 1], whole.decided);
   }
 
@@ -65,7 +65,7 @@ export class Moves {
     $("decided").firstElementChild.textContent = `Decided at move ${ply}: ${who}'s ${move}${better ? `; ${better} was better` : ""}.`;
   }
 
-  #showSums(sums) {
+  #showSums(sums, hasErrors) {
     const { marks } = this.info;
     const head = ["Given away", ...marks.map(({ sign }) => sign), ...(this.counts ? ["Discs"] : [])];
     const rows = ["X", "O"].map((side) => {
@@ -76,7 +76,7 @@ export class Moves {
     this.sums.querySelector("thead").replaceChildren(rowOf("th", head));
     this.sums.querySelector("tbody").replaceChildren(...rows.map((row) => rowOf("td", row)));
     const meanings = marks.map(({ sign, meaning }) => `${sign} ${meaning}`).join("; ");
-    const notes = [`${meanings}.`, this.counts ? coverText(sums) : ""];
+    const notes = [`${meanings}.`, this.counts ? coverText(sums, hasErrors) : ""];
     this.sums.querySelector("caption").textContent = notes.filter(Boolean).join(" ");
   }
 }
@@ -94,12 +94,13 @@ function fill(item, move, side, now, judged) {
   lost.textContent = [judged ? lossText(judged) : "", mark && best].filter(Boolean).join(", ");
 }
 
-/** Say how many moves the discs are exact for, unless they are for all or for none. */
-function coverText({ X, O }) {
+/** Say how many moves the discs are exact for, unless they are for all or for none, and what the others are. */
+function coverText({ X, O }, hasErrors) {
   const exact = X.exact + O.exact;
   if (exact === X.judged + O.judged) return "";
-  if (exact === 0) return "Discs are estimated.";
-  return `Discs are exact for ${X.exact} of Black's ${X.moves} moves and ${O.exact} of White's ${O.moves}, else estimated.`;
+  const estimated = hasErrors ? "estimated, ± their standard error; a loss within it has no mark" : "estimated";
+  if (exact === 0) return `Discs are ${estimated}.`;
+  return `Discs are exact for ${X.exact} of Black's ${X.moves} moves and ${O.exact} of White's ${O.moves}, else ${estimated}.`;
 }
 
 function rowOf(tag, cells) {

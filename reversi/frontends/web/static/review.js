@@ -38,31 +38,33 @@ export function blackMargin({ over, margin, side }, analysis) {
 
 /** What a review has found of a game with these moves: nothing yet. */
 export function reviewOf(moves) {
-  return new Review(Array(moves.length).fill(null), [], null);
+  return new Review(Array(moves.length).fill(null), [], [], null);
 }
 
 class Review {
   /**
    * @param {?object[]} moves    as the server judges them, null where it has not come
    * @param {object[]} analyses  by ply
+   * @param {?number[]} errors   standard errors of the margins in discs by ply, null where they are exact or unknown
    * @param {?object} whole      what is said of the whole game at the end: sums by side, decided
    */
-  constructor(moves, analyses, whole) {
-    Object.assign(this, { moves, analyses, whole });
+  constructor(moves, analyses, errors, whole) {
+    Object.assign(this, { moves, analyses, errors, whole });
   }
 
   get isEmpty() {
     return this.analyses.length === 0;
   }
 
-  learn({ ply, analysis, move }) {
+  learn({ ply, analysis, move, discs_error }) {
     this.analyses[ply] = analysis;
+    this.errors[ply] = discs_error;
     if (move) this.moves[ply] = move;
   }
 
   /** The same for a game of which only so many plies are left. */
   upTo(plies) {
-    return new Review(this.moves.slice(0, plies), this.analyses.slice(0, plies + 1), null);
+    return new Review(this.moves.slice(0, plies), this.analyses.slice(0, plies + 1), this.errors.slice(0, plies + 1), null);
   }
 
   /** Black's expected margin by ply, in tic-tac-toe Black's result; null where it is not known. */
@@ -77,9 +79,13 @@ class Review {
   }
 }
 
-/** What a judged move lost: in discs, with a decimal if that is estimated, else in per cent of a win; "" if nothing. */
-export function lossText({ lost_discs, lost_result, exact, mark }) {
-  if (lost_discs !== null) return lost_discs >= (exact ? 1 : 0.5) ? `−${discsText(lost_discs, exact)}` : "";
+/** What a judged move lost: in discs, with a decimal and maybe its error if that is estimated, else in per cent of a win;
+ * "" if nothing. */
+export function lossText({ lost_discs, lost_result, exact, mark, discs_error }) {
+  if (lost_discs !== null) {
+    const text = lost_discs >= (exact ? 1 : 0.5) ? `−${discsText(lost_discs, exact)}` : "";
+    return text && mark && discs_error !== null ? `${text} ±${discsText(discs_error, false)}` : text;
+  }
   return mark ? `−${Math.round(50 * lost_result)} %` : "";
 }
 

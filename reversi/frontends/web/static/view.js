@@ -153,7 +153,7 @@ export class View {
     const on = this.evaluates;
     const pending = on && !position.over;
     $("graph").toggleAttribute("hidden", review.isEmpty);
-    if (!review.isEmpty) this.graph.draw(review.margins(game, counts), lastPly, ply, review.moves, counts);
+    if (!review.isEmpty) this.graph.draw(review.margins(game, counts), lastPly, ply, review.moves, review.errors, counts);
     $("analysis-card").hidden = !on;
     const unit = counts ? $("unit").value : "percent";
     $("result-head").textContent = unit === "discs" ? "Discs" : "Chance";
