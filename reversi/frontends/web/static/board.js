@@ -14,6 +14,8 @@ export function squareName(index, size) {
 }
 
 export class Board {
+  #pressed = null; // where a pointer came down last
+
   /** @param {(move: string) => void} onMove called with the name of a square that was chosen */
   constructor(size, onMove) {
     this.size = size;
@@ -30,10 +32,11 @@ export class Board {
       this.#made("gridcell", rows[Math.floor(index / size)]).append(square);
       return square;
     });
+    this.element.addEventListener("pointerdown", (event) => (this.#pressed = event)); // a browser may move the click of a finger
     this.element.addEventListener("click", (event) => {
       const square = event.target.closest(".square");
       if (event.detail > 0) square?.blur(); // by a pointer: the arrow keys go on stepping through the game
-      const meant = this.#meant(square, event);
+      const meant = event.pointerType === "touch" ? this.#meant(square, this.#pressed ?? event) : square;
       if (meant) onMove(meant.dataset.square);
     });
     this.element.addEventListener("keydown", (event) => this.#walk(event));
@@ -80,10 +83,9 @@ export class Board {
     }
   }
 
-  /** The square that a click means, on one or, null, between them: a finger means the nearest one that may be played, if
-   * that is within `TOUCH_PX` of its middle. */
-  #meant(square, { clientX, clientY, pointerType }) {
-    if (pointerType !== "touch" || square?.classList.contains("mine")) return square;
+  /** The square that a finger means, on one or, null, between them: the nearest one that may be played, if its middle is
+   * within `TOUCH_PX`. */
+  #meant(square, { clientX, clientY }) {
     const distance = (each) => {
       const { left, top, width, height } = each.getBoundingClientRect();
       return Math.max(Math.abs(clientX - left - width / 2), Math.abs(clientY - top - height / 2));
