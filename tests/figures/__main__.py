@@ -6,6 +6,7 @@
     python -m tests.figures records      the records of a thousand simulated actors into one Redis
     python -m tests.figures nodes        patterns on two Ray nodes with Redis: the CPU time of a game, role by role
     python -m tests.figures clocks       a thousand games of an engine against the clock
+    python -m tests.figures pages        twenty games at once on one page: `--crowd 20`
 
 `page --again` writes the page from the figures of its last measurement.  Each of the others takes minutes and needs a
 quiet machine.  The sizes are those of `reversi bench`.
@@ -29,12 +30,13 @@ from tests.figures.clocks import bench_clocks
 from tests.figures.limits import limits
 from tests.figures.nodes import bench_nodes
 from tests.figures.page import Measured, write_page
+from tests.figures.pages import bench_pages
 from tests.figures.peers import bench_peers
 from tests.figures.records import bench_records
 from tests.figures.sweeps import SWEEPS
 from tests.figures.weights import bench_weights
 
-CROWDS = {"weights": bench_weights, "records": bench_records, "clocks": bench_clocks}
+CROWDS = {"weights": bench_weights, "records": bench_records, "clocks": bench_clocks, "pages": bench_pages}
 """The scenarios with many simulated actors or games."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"

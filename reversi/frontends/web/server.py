@@ -5,8 +5,8 @@
     POST /api/game    {"start": POSITION or null, "moves": [...]} or {"text": ...}: the game with all its positions
     GET  /api/champion and /api/models/VERSION/model.safetensors: the champion, to be followed (champion.py)
     GET  /api/think   a WebSocket; a request is an object with "id", "do" and the game, and every answer has its "id":
-                      "choose" with "opponent", maybe "model": {"analysis", "opponent"}, whose first move is the
-                      opponent's
+                      "choose" with "opponent", maybe "model": {"analysis", "opponent", "shortened"}, whose first
+                      move is the opponent's; shortened for the sake of others or not
                       "analyse": {"analysis"} again and again, the deeper the later
                       "review": {"ply", "analysis", "move"} for every unfinished position of the game, from the last
                       one back, and at the end {"review"}
@@ -286,8 +286,9 @@ class Connection:
             raise UsageError("expected a position with a move: the game is over")
         if do == "choose":
             opponent = selections.opponent(str(request.get("opponent")), _model_version(request.get("model")))
-            analysis = await thinker.choose(opponent, game.position, stop)
-            yield {"analysis": analysis_json(selection.game, analysis), "opponent": opponent.as_json()}
+            analysis, shortened = await thinker.choose(opponent, game.position, stop)
+            found = {"analysis": analysis_json(selection.game, analysis), "opponent": opponent.as_json()}
+            yield found | {"shortened": shortened}
         elif do == "analyse" and selection.analyzer is not None:
             async for analysis in thinker.analyse(selection.analyzer, game.position, stop):
                 yield {"analysis": analysis_json(selection.game, analysis)}

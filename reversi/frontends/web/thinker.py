@@ -28,6 +28,12 @@ SLICE_S = 0.25
 """Time of a step of an analysis or review after which it makes way for others that wait, in seconds.  It begins anew
 when it has its next turn, then with twice the time: so it ends, and at most half of its work is lost."""
 
+MOVE_S = 0.5
+"""Time of a move without a limit of time while others wait, in seconds; alone it takes what it takes."""
+
+NEARLY = 0.9
+"""Share of its time that a move must have for nothing to be missed."""
+
 CROWD = 20
 """Games at once for which a move's time suffices."""
 
@@ -75,17 +81,19 @@ class Thinker:
         self._thread = Thread(target=self._work, name="thinker", daemon=True)
         self._thread.start()
 
-    async def choose(self, opponent: Opponent, position: Position, stop: Stop) -> Analysis:
-        """Return the opponent's move in an unfinished position; a forced move is not thought about, and time is shared
-        with others that wait."""
+    async def choose(self, opponent: Opponent, position: Position, stop: Stop) -> tuple[Analysis, bool]:
+        """Return the opponent's move in an unfinished position, and whether it was thought about less for the sake of
+        others that wait; a forced move is not thought about."""
         legal = position.legal_actions()
         if len(legal) == 1:
-            return Analysis.of_move(legal[0])
-        asked_s = time.monotonic()
+            return Analysis.of_move(legal[0]), False
+        asked_s, analyzer = time.monotonic(), opponent.analyzer
 
-        def think() -> Analysis:
+        def think() -> tuple[Analysis, bool]:
             limit = shared(opponent.limit, self._steps.qsize(), time.monotonic() - asked_s)
-            return opponent.analyzer.choose(position, limit, stop)
+            end = stop if opponent.limit.seconds is not None else _Hurry(self._steps, stop)
+            analysis = analyzer.choose(position, limit, end)
+            return analysis, analyzer.uses_limit and is_shortened(analysis, limit, opponent.limit)
 
         return await self._run(think, stop)
 
@@ -153,16 +161,41 @@ class Thinker:
 
 
 def shared(limit: Limit, waiting: int, waited_s: float) -> Limit:
-    """Return the limit of a move for which others wait: its time is divided among all, and what the move has waited is
-    taken from it, down to a share of `CROWD`; so twenty moves of half a second each come within a second.
+    """Return the limit of a move for which others wait: its time, or `MOVE_S`, is divided among all, and what the move
+    has waited is taken from it, down to a share of `CROWD`; so twenty moves of half a second each come within a second.
 
-    waiting   how many others wait
+    waiting   how many others wait; a move without a limit of time for which nobody waits has none
     waited_s  how long this move has waited, in seconds
     """
-    if limit.seconds is None:
+    if limit.seconds is None and not waiting:
         return limit
-    left_s = max(limit.seconds - waited_s, limit.seconds / CROWD)
-    return Limit(limit.simulations, min(limit.seconds / (1 + waiting), left_s))
+    seconds = MOVE_S if limit.seconds is None else limit.seconds
+    left_s = max(seconds - waited_s, seconds / CROWD)
+    return Limit(limit.simulations, min(seconds / (1 + waiting), left_s))
+
+
+def is_shortened(analysis: Analysis, given: Limit, usual: Limit) -> bool:
+    """Return whether an analysis with the limit `given` is less than one with the `usual` limit would have been."""
+    if analysis.proven:
+        return False
+    if usual.seconds is not None and (given.seconds or 0.0) >= NEARLY * usual.seconds:
+        return False
+    return usual.simulations is None or analysis.nodes < usual.simulations
+
+
+class _Hurry:
+    """The `stop` of a move without a limit of time: ends each part of it, the solver and then the search, that has had
+    its share of `MOVE_S` while others wait, also those that came later."""
+
+    def __init__(self, others: SimpleQueue[Any], stop: Stop) -> None:
+        self._others, self._stop, self._begun_s = others, stop, time.monotonic()
+
+    def __call__(self) -> bool:
+        now_s, waiting = time.monotonic(), self._others.qsize()
+        if waiting and now_s - self._begun_s >= MOVE_S / (1 + waiting):
+            self._begun_s = now_s
+            return True
+        return self._stop()
 
 
 class _Turn:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 from aiohttp import ClientWebSocketResponse, WSMsgType
 
-from reversi.analysis.analyzer import Analysis, Limit, SearchAnalyzer
+from reversi.analysis.analyzer import Analysis, Limit, MoveAnalysis, SearchAnalyzer
 from reversi.frontends.web.selection import KEPT, Opponent, Selection
-from reversi.frontends.web.thinker import CROWD, STEPS, shared
+from reversi.frontends.web.thinker import CROWD, STEPS, is_shortened, shared
 from reversi.games.position import Position
 from reversi.games.rules import GAMES
 from reversi.search.signature import HashEvaluator
@@ -165,7 +165,70 @@ def test_moves_that_all_have_half_a_second_come_within_a_second(games: int) -> N
         waited_s += given
     assert waited_s < 1
     assert games > 1 or waited_s == 0.5
-    assert shared(Limit(64), games, 9.0) == Limit(64), "a number of simulations is what makes an opponent"
+
+
+@pytest.mark.parametrize("games", [2, 5, 20])
+def test_moves_of_so_many_simulations_come_within_a_second_too(games: int) -> None:
+    limit, waited_s = Limit(4000), 0.0
+    for game in range(games):
+        given = shared(limit, games - game - 1, waited_s)
+        assert given.simulations == 4000
+        waited_s += given.seconds or 0.5 / CROWD  # nobody waits for the last one
+    assert waited_s < 1
+    assert shared(limit, 0, 9.0) == limit, "alone it is what makes the opponent"
+    assert shared(Limit(seconds=0.5), 3, 0.0).seconds == shared(limit, 3, 0.0).seconds == 0.125
+
+
+@pytest.mark.parametrize(
+    ("given", "usual", "nodes", "proven", "shortened"),
+    [
+        (Limit(4000), Limit(4000), 4001, False, False),
+        (Limit(4000, 0.1), Limit(4000), 900, False, True),
+        (Limit(4000), Limit(4000), 900, False, True),  # others came while it thought
+        (Limit(4000, 0.1), Limit(4000), 900, True, False),
+        (Limit(4000, 0.1), Limit(4000), 4001, False, False),
+        (Limit(seconds=0.499), Limit(seconds=0.5), 900, False, False),
+        (Limit(seconds=0.1), Limit(seconds=0.5), 900, False, True),
+        (Limit(seconds=0.1), Limit(seconds=0.5), 900, True, False),
+        (Limit(0), Limit(0), 1, False, False),
+    ],
+)
+def test_a_move_that_was_searched_less_is_called_shortened(
+    given: Limit, usual: Limit, nodes: int, proven: bool, shortened: bool
+) -> None:
+    assert is_shortened(Analysis((MoveAnalysis(0),), nodes, 0.1, proven=proven), given, usual) == shortened
+
+
+class InTwoParts(FirstMove):
+    """Thinks in two parts, each until it is stopped, as the solver and then a search do."""
+
+    def __init__(self) -> None:
+        super().__init__(GAME)
+        self.begun = threading.Semaphore(0)
+
+    def analyse(self, position: Position, limit: Limit, stop: Callable[[], bool], /) -> Analysis:
+        for _ in range(2):
+            self.begun.release()
+            while not stop():
+                pass
+        return super().analyse(position, limit, stop)
+
+
+def test_a_move_of_many_simulations_gives_way_to_those_that_come_later() -> None:
+    endless = InTwoParts()
+    opponents = [Opponent("first", "first", FirstMove(GAME), Limit(7)), Opponent("long", "long", endless, Limit(4000))]
+
+    async def test(page: Page) -> None:
+        async with page.ws_connect("/api/think") as one, page.ws_connect("/api/think") as other:
+            asked = asyncio.create_task(answers_of(one, {"id": 1, "do": "choose", "opponent": "long", "moves": []}))
+            await asyncio.to_thread(endless.begun.acquire)
+            await answers_of(other, {"id": 1, "do": "choose", "opponent": "first", "moves": []})
+            found, _ = await asked
+            assert found["shortened"]
+            assert found["analysis"]["moves"][0]["move"]
+            await asyncio.to_thread(endless.begun.acquire)
+
+    ask(test, Selection(opponents, "first", "nobody"))
 
 
 def test_a_move_takes_less_time_while_others_wait() -> None:
@@ -190,7 +253,7 @@ def test_a_move_takes_less_time_while_others_wait() -> None:
 
 def test_a_request_that_waits_for_its_turn_is_taken_back_by_the_next_one() -> None:
     opponent, slow = FirstMove(GAME), UntilReleased()
-    opponents = [Opponent("first", "first", opponent, Limit(7)), Opponent("slow", "slow", slow, Limit(8))]
+    opponents = [Opponent("first", "first", opponent, Limit(7)), Opponent("slow", "slow", slow, Limit(seconds=100))]
 
     async def test(page: Page) -> None:
         async with page.ws_connect("/api/think") as one, page.ws_connect("/api/think") as other:

@@ -185,10 +185,18 @@ export class Play {
     }
     if (this.state.isMine(side)) return this.thinking.evaluate();
     const begun = performance.now();
-    this.thinking.choose((move) => {
+    this.thinking.choose((move, shortened) => {
       const least = mine === "none" && !once ? begun + WATCHED_MS[this.speed] : this.#freeAt;
-      this.#timer = setTimeout(() => this.play(move), Math.max(0, least - performance.now()));
+      this.#timer = setTimeout(() => this.#reply(move, shortened), Math.max(0, least - performance.now()));
     });
+  }
+
+  /** Play an opponent's move, and say if it was searched less than usual. */
+  async #reply(move, shortened) {
+    const outcome = await this.play(move);
+    if (outcome !== "taken" || !shortened) return;
+    this.state.shortened = true;
+    this.view.showSides();
   }
 
   #endReview() {

@@ -15,6 +15,7 @@ export class State {
   fault = ""; // what went wrong last
   elsewhere = null; // the page that plays the game which was refused: its size and address
   choosing = false; // whether an opponent is thinking
+  shortened = false; // whether its last move was searched less for the sake of other games
   reviewing = false; // whether a review runs
   paused = false; // whether a game that is watched stands still
   dropped = false; // whether the last change took moves away, which the browser's Back brings again
@@ -95,6 +96,7 @@ export class State {
     this.#analyses.length = Math.min(this.#analyses.length, same + 1);
     if (same < game.moves.length || same < this.lastPly) this.review = this.review.upTo(Math.max(0, same));
     if (players) this.seat(players);
+    this.shortened = false;
     this.game = game;
     this.ply = at ?? this.lastPly;
     this.lesson = null;

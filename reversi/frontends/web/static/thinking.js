@@ -37,7 +37,7 @@ export class Thinking {
         this.state.seat({ [player === this.state.opponent ? "opponent" : "second"]: answer.opponent });
         this.state.gone = model;
       }
-      onMove(answer.analysis.moves[0].move);
+      onMove(answer.analysis.moves[0].move, answer.shortened);
     });
   }
 

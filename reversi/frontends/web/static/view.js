@@ -178,7 +178,8 @@ export class View {
     element.className = "side" + (position.side === side && !position.over ? " turn" : "");
     element.innerHTML = `<span class="dot ${side}"></span><span class="name"></span><span class="state"></span><span class="count"></span>`;
     element.querySelector(".name").textContent = name;
-    element.querySelector(".state").textContent = passes ? "must pass" : "";
+    const hurried = this.state.shortened && position.side !== side && mine !== "both";
+    element.querySelector(".state").textContent = passes ? "must pass" : hurried ? "had less time: others play too" : "";
     if (counts) element.querySelector(".count").textContent = side === "X" ? position.black : position.white;
   }
 
