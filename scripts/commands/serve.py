@@ -64,6 +64,9 @@ START_DISCS = 4
 LEVELS = (0, 64, 400)
 """Simulations of the model's levels, besides the strongest."""
 
+REPLY_S = 0.4
+"""Seconds of a move with a network of patterns, if no limit is given: a reply is shown no sooner anyway (play.js)."""
+
 STRONGEST = 4000
 """Simulations of the model's strongest level, which also solves endings exactly, if no limit is given."""
 
@@ -72,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the model or player, its limits and the address."""
     add_engine_arguments(
         parser,
-        f"of the strongest level; default {STRONGEST} without --seconds, {SIMULATIONS} for --player, half a second for "
+        f"of the strongest level; default {STRONGEST} without --seconds, {SIMULATIONS} for --player, {REPLY_S:g} s for "
         "a network of patterns",
     )
     add_address_arguments(parser, PORT)
@@ -129,7 +132,6 @@ def _of_model(args: argparse.Namespace, choice: Choice, game: Game | None = None
     """Return who plays with a model: its levels, and the analysis; on `game`, by default that of --size or its own."""
     from reversi.analysis.analyzer import Limit
     from reversi.frontends.web.selection import Opponent, Selection
-    from reversi.players.model import PATTERN_SECONDS
 
     weights = choice.weights
     game, version = game or game_of_model(args, weights), weights.version
@@ -142,7 +144,7 @@ def _of_model(args: argparse.Namespace, choice: Choice, game: Game | None = None
     if asked.simulations == 0 and solve_of(args) == 0:
         return Selection([*beginners, *levels], "model:0", search.name, exact, judge)
     patterns = weights.network.head == "margin"
-    usual = Limit(seconds=PATTERN_SECONDS) if patterns else Limit(STRONGEST)
+    usual = Limit(seconds=REPLY_S) if patterns else Limit(STRONGEST)
     limit = usual if asked == Limit() else asked
     until = [
         *([] if limit.simulations is None else [_simulations(limit.simulations)]),

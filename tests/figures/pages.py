@@ -38,7 +38,7 @@ def bench_pages(settings: Settings, games: int) -> Iterator[Row]:
         registry = Registry(place, create=True)
         registry.publish(random_weights(settings), "promoted", None)
         served = {
-            "shipped model, half a second": (["--model", "shipped", "--size", str(settings.size)], "page"),
+            "shipped model, 0.4 s": (["--model", "shipped", "--size", str(settings.size)], "page"),
             f"{settings.network}, 4,000 simulations": (["--registry", place], "page_network"),
         }
         for what, (arguments, name) in served.items():
