@@ -5,7 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEV    := $(VENV)/.installed-dev
-# Whole files in as many processes as there are cores; those of runs and faults mostly wait, so one more of them.
+# Whole files in as many processes as there are cores; those of runs and faults mostly wait, so one more of them.  What
+# fails there is tried once more with nothing beside it: twenty processes on two cores can be slower than any limit.
 CORES   := $(shell nproc)
 PYTEST  := $(BIN)/python -m pytest
 RUNS    := tests/runs tests/faults
@@ -39,7 +40,7 @@ test: $(DEV)     ## run every test that starts no process (ARGS=tests/evaluator/
 	@$(PYTEST) $(or $(ARGS),-n $(CORES) --dist loadfile $(RUNS:%=--ignore %) tests)
 
 test-all: test   ## run those of whole runs and of faults too: Ray, Redis, Chromium, kills
-	@$(PYTEST) -n $$(($(CORES) + 1)) --dist loadfile $(RUNS)
+	@$(PYTEST) -n $$(($(CORES) + 1)) --dist loadfile $(RUNS) || $(PYTEST) --last-failed --last-failed-no-failures none $(RUNS)
 
 check: $(DEV)  ## lint and type-check
 	@$(BIN)/ruff check .

@@ -43,9 +43,15 @@ def served(*arguments: object, command: str = "serve", code: int = 0, said: str 
 
 
 def load(page: Page, text: str) -> None:
+    """Load a text and wait until the page shows it, or why it cannot be read."""
     page.locator("summary", has_text="Copy or load").click()
     page.fill("#text", text)
-    page.click("#load")
+    if not text.strip():
+        page.click("#load")
+        return
+    with page.expect_response("**/api/game"):
+        page.click("#load")
+    page.evaluate("new Promise(requestAnimationFrame)")
 
 
 def play_on(page: Page, end: str) -> None:
